@@ -154,7 +154,8 @@ class Engine:
         self.get_episode: Final = episodes.get
         self.find_episodes: Final = episodes.find
         self.list_decisions: Final = lists.decisions
-        self.decision_context: Final = Governing(records, self.listings, self.pools).context
+        governing = Governing(records, self.listings, self.pools)
+        self.decision_context: Final = governing.context
         self.list_episodes: Final = lists.episodes
         self.list_memories: Final = lists.memories
         self.list_extractions: Final = lists.extractions
@@ -164,12 +165,11 @@ class Engine:
         self.cut: Final = passages.cut_for
         self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds)
         of_operator = OperatorReads(records, self.audit, self.pools)
-        self.look_up: Final = of_operator.look_up
-        self.list_audit: Final = of_operator.audit_page
+        self.look_up, self.list_audit = of_operator.look_up, of_operator.audit_page
         published = PublishedSeq(indexes, options.others)
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
-        briefed = records, self.listings, searching, passages, self.following, self.pools
+        briefed = records, self.listings, searching, passages, self.following, governing, self.pools
         self.session_context: Final = Sessions(*briefed).read
         ledger = LedgerFile(options.ledger)
         self.retention: Final = Retention(records, indexes, ledger, options.worker)

@@ -308,6 +308,7 @@ def session_context(ask: Asker) -> Params:
     since = ask.given(since=lambda: ask.one(0, 0, "now"))
     rest = ask.given(
         taskDescription=ask.query,
+        files=lambda: ask.some(*PATHS),
         project=lambda: ask.one("alpha", "beta", "none"),
         include=lambda: ask.some("decisions", "ready", "changes", "patterns", "warnings", "episodes"),
         decisionsLimit=lambda: ask.one(1, 50),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import DecisionDetails, Sensitivity
+from cognition_engines.models import AffectedPart, DecisionDetails, Sensitivity
 from cognition_engines.store.values import Entry
 from cstp_server.tokens import create_token
 from tests.kinds import entry
@@ -70,6 +70,26 @@ def test_a_task_brings_the_decisions_in_force_that_match_it(serving: Serving) ->
     assert found["decisions"][0]["text"] == "Mail waits in a queue."
     every = serving.ask("getSessionContext", taskDescription="mail", decisionsLimit=50)
     assert "dec-old" not in ids(every["decisions"])
+
+
+def test_what_governs_the_files_comes_first_and_beyond_the_limit(serving: Serving) -> None:
+    paths = [("dec-all", "*.py"), ("dec-mail", "src/mail/**"), ("dec-web", "src/web/**")]
+    serving.put(
+        [decision(id, title=f"Rule {id}", affects=(AffectedPart("path", pattern),)) for id, pattern in paths]
+        + [decision("dec-gone", title="Gone", status="rejected", affects=(AffectedPart("path", "src/**"),))]
+    )
+    serving.caught_up()
+    asked: dict[str, Any] = {"files": ["src/mail/send.py"], "include": ["decisions"], "decisionsLimit": 1}
+    found = serving.ask("getSessionContext", taskDescription="mail queue", **asked)["decisions"]
+    assert [(one["id"], one["why"], one.get("matched")) for one in found] == [
+        ("dec-mail", "governs", ["src/mail/**"]),
+        ("dec-all", "governs", ["*.py"]),
+        ("dec-queue", "matches", None),
+    ]
+    text = serving.ask("getSessionContext", format="markdown", **asked)["markdown"]
+    assert "; governs src/mail/**] Rule dec-mail" in text
+    assert serving.ask("getSessionContext", project="none", **asked)["decisions"] == []
+    assert serving.refused("getSessionContext", files=["../a", "/b", "c"]) == ["files[0]", "files[1]"]
 
 
 def test_without_a_task_the_newest_are_shown(serving: Serving) -> None:

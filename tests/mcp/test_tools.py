@@ -181,7 +181,12 @@ def test_a_tool_says_whether_it_writes(name: str) -> None:
 def test_every_parameter_of_a_method_is_one_of_its_tool(name: str) -> None:
     given = set(TOOLS[name].method.params.model_fields)
     assert set(TOOLS[name].input["properties"]) == given
-    assert set(listed_input(TOOLS[name].input)["properties"]) == given - {"min_seq", "agent_id", "explain"}
+    assert set(listed_input(TOOLS[name].input)["properties"]) == given - {
+        "min_seq",
+        "agent_id",
+        "explain",
+        "if_none_match",
+    }
     assert TOOLS[name].input["additionalProperties"] is False
 
 

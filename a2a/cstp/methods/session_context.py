@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from cstp.contract import DecisionId, Method, Names, ToolText, WireResult
 from cstp.errors import Conflict, QueryFailed
-from cstp.fields import WHOLE, InstantOut, Label, each_once
+from cstp.fields import WHOLE, FilePath, InstantOut, Label, each_once
 from cstp.methods.records import KindName, Since
 from cstp.reads import Present, Query, ReadParams, RecordOrigin
 
@@ -32,6 +32,10 @@ class GetSessionContextParams(ReadParams):
 
     task_description: Query | None = Field(
         default=None, description="The task, in plain words. Without it, the newest decisions in force are shown."
+    )
+    files: Annotated[list[FilePath], Field(min_length=1, max_length=256)] | None = Field(
+        default=None,
+        description="From the root of the repository, to work on: decisions that govern them come first.",
     )
     project: Label | None = Field(default=None, description="Only records of this project.")
     since: Since | None = Field(
@@ -69,12 +73,14 @@ class BriefedRecord(WireResult):
 class BriefedDecision(BriefedRecord):
     """A decision in force; `text` are the sentences of it that are nearest to the task, at most 300 characters.
 
-    `why` it is here: it matches the task, or without a task it is one of the newest.
+    `why` it is here: it governs a file by the patterns in `matched`, it matches the task, or without a task it is one
+    of the newest.
     """
 
     id: DecisionId
     status: str | None
-    why: Literal["matches", "newest"]
+    why: Literal["governs", "matches", "newest"]
+    matched: Present[list[str]] = None
     text: str
 
 
@@ -155,9 +161,9 @@ GET_SESSION_CONTEXT = Method(
     tool=ToolText(
         title="Brief me for a session",
         description=(
-            "Use first in a session, with the task: it gives the decisions in force that match, due reviews, what "
-            "changed since the cursor of the last briefing, and patterns, warnings and episodes, within max_tokens. "
-            "With a question use query_decisions."
+            "Use first in a session, with the task and the files: it gives the decisions in force that match or govern "
+            "them, due reviews, what changed since the cursor of the last briefing, and patterns, warnings and "
+            "episodes, within max_tokens. With a question use query_decisions."
         ),
         defaults={"format": "markdown"},
     ),

@@ -61,6 +61,15 @@ class Item:
         return f"- [{_quiet('; '.join(marks))}] {_quiet(said)}".rstrip() + "\n"
 
 
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """The cursor of a briefing, whether it is known that changes follow, and the number of decisions not read."""
+
+    cursor: int
+    more: bool | None
+    unread: int
+
+
 def _author(item: BriefedRecord) -> str:
     if item.recorded_by is not None:
         return f"by {item.recorded_by}"
@@ -75,11 +84,12 @@ def _quiet(text: str) -> str:
 
 
 def brief(
-    params: GetSessionContextParams, sections: Sequence[Section], items: Sequence[Item], cursor: int, more: bool | None
+    params: GetSessionContextParams, sections: Sequence[Section], items: Sequence[Item], rest: Rest
 ) -> GetSessionContextResult:
     """Return the answer with the items that fit, those of most value first; an item is whole or left out."""
-    found = Counter(item.section for item in items)
-    empty = _answer(params, sections, (), {name: found[name] for name in found}, (), cursor, more)
+    unread: Counter[Section] = Counter({"decisions": rest.unread})
+    found = Counter(item.section for item in items) + unread
+    empty = _answer(params, sections, (), dict(found), (), rest)
     room = params.max_tokens * TOKEN_BYTES - size_of(empty)
     chosen, left = _choose(items, room, markdown=params.format == "markdown")
     if len(chosen) < len(items):  # so that some of the others can be named
@@ -92,8 +102,8 @@ def brief(
         if (cost := size_of(name) + 1) <= left:
             left -= cost
             named.append(name)
-    counts = dict(Counter(item.section for item in omitted))
-    answer = _answer(params, sections, chosen, counts, named, cursor, more)
+    counts = dict(Counter(item.section for item in omitted) + unread)
+    answer = _answer(params, sections, chosen, counts, named, rest)
     return answer.model_copy(update={"tokens": -(-size_of(answer) // TOKEN_BYTES), "etag": _etag(params, answer)})
 
 
@@ -118,8 +128,7 @@ def _answer(
     chosen: Sequence[Item],
     omitted: dict[Section, int],
     named: Sequence[NamedItem],
-    cursor: int,
-    more: bool | None,
+    rest: Rest,
 ) -> GetSessionContextResult:
     """Return the answer with a number of tokens and an etag of full length."""
     members: dict[str, Any] = {name: [one.item for one in chosen if one.section == name] for name in sections}
@@ -127,8 +136,8 @@ def _answer(
         members = {"markdown": _markdown(sections, chosen), "shown": [one.name for one in chosen]}
     return GetSessionContextResult(
         **members,
-        cursor=cursor,
-        more=more,
+        cursor=rest.cursor,
+        more=rest.more,
         tokens=params.max_tokens,
         omitted={str(name): count for name, count in omitted.items()},
         expand=list(named),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.knowledge import Episode
@@ -13,11 +13,12 @@ from cognition_engines.queries.session_context import BriefChange, BriefRecord, 
 from cognition_engines.store.codec import moment
 from cognition_engines.store.values import StoredRecord
 from cstp.methods import session_context as wire
-from cstp_server.handlers.briefing import Item, brief
+from cstp_server.handlers.briefing import Item, Rest, brief
 from cstp_server.handlers.records import checked_cursor
 from cstp_server.handlers.searches import shown_path
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
+_Why: TypeAlias = Literal["governs", "matches", "newest"]
 _LONGEST = 200  # characters of a title that is the beginning of a text
 
 
@@ -33,6 +34,7 @@ def session_context_methods(engine: Engine) -> tuple[AnyBound, ...]:
             datetime.now(UTC),
             sections,
             params.task_description,
+            tuple(params.files or ()),
             params.project,
             since,
             params.decisions_limit,
@@ -40,7 +42,7 @@ def session_context_methods(engine: Engine) -> tuple[AnyBound, ...]:
         )
         found = await engine.session_context(request, call.agent)
         more = found.more if since is not None and "changes" in sections else None
-        answer = brief(params, sections, [*_items(found, params)], found.cursor, more)
+        answer = brief(params, sections, [*_items(found, params)], Rest(found.cursor, more, found.unread))
         if params.if_none_match is not None and params.if_none_match == answer.etag:
             return wire.GetSessionContextResult(not_modified=True)
         return answer
@@ -49,8 +51,9 @@ def session_context_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
 
 def _items(found: SessionContext, params: wire.GetSessionContextParams) -> Iterator[Item]:
-    """Yield the items by value: for the task, overdue, changed. Without a task, lessons come last."""
-    why: Literal["matches", "newest"] = "newest" if params.task_description is None else "matches"
+    """Yield the items by value: for the files, for the task, overdue, changed. Without a task, lessons come last."""
+    why: _Why = "newest" if params.task_description is None else "matches"
+    yield from (_decision(one, "governs") for one in found.governing)
     yield from (_decision(one, why) for one in found.decisions)
     if params.task_description is not None:
         yield from _lessons(found)
@@ -66,12 +69,16 @@ def _lessons(found: SessionContext) -> Iterator[Item]:
         yield from (_episode(one) if name == "episodes" else _extraction(name, one) for one in records)
 
 
-def _decision(one: BriefRecord, why: Literal["matches", "newest"]) -> Item:
+def _decision(one: BriefRecord, why: _Why) -> Item:
     decision = one.stored.record
     assert isinstance(decision, Decision)
     id = str(decision.id)
-    item = wire.BriefedDecision(**_members(one.stored), id=id, status=decision.status, why=why, text=one.text)
-    return Item("decisions", "decision", id, item, _facts(decision.status), one.text)
+    matched = [text.partition(":")[2] for text in one.matched] or None
+    item = wire.BriefedDecision(
+        **_members(one.stored), id=id, status=decision.status, why=why, matched=matched, text=one.text
+    )
+    governs = None if matched is None else f"governs {', '.join(matched)}"
+    return Item("decisions", "decision", id, item, _facts(decision.status, governs), one.text)
 
 
 def _action(stored: StoredRecord, action: Literal["review_outcome", "draft_unratified"]) -> Item:

@@ -15,7 +15,7 @@ from cstp_server.rpc.envelope import MAX_DEPTH, MAX_VALUES, shape_of
 _WIRE_NAME: Final = re.compile(r"\bcstp\.([a-z]+(?:[A-Z][a-z]+)*)\b|\b([a-z]+(?:[A-Z][a-z]+)+)\b")
 _INSTANT: Final = "ISO 8601: 2026-01-31T09:30:00Z, or a date such as 2026-01-31"
 _READ: Final[Mapping[str, type]] = {"object": dict, "array": list}
-_UNLISTED: Final = frozenset({"min_seq", "agent_id", "explain"})
+_UNLISTED: Final = frozenset({"min_seq", "agent_id", "explain", "if_none_match"})
 _TELLING: Final = frozenset(
     {"type", "enum", "const", "default", "minimum", "maximum", "required", "pattern", "examples"}
 )

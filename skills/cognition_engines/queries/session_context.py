@@ -14,6 +14,7 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Overdue, Viewer, in_force, one_of
 from cognition_engines.queries.everything import text_of
 from cognition_engines.queries.following import FollowedChanges, Following
+from cognition_engines.queries.governing import ContextRequest, Governing
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
@@ -28,6 +29,7 @@ from cognition_engines.store.values import StoredRecord
 Section: TypeAlias = Literal["decisions", "ready", "changes", "patterns", "warnings", "episodes"]
 CHANGED: Final = (Kind.DECISION, Kind.SOURCE, Kind.EXTRACTION, Kind.EPISODE, Kind.ARTIFACT)  # not their parts
 MOST_CHANGES: Final = 50
+MOST_GOVERNING: Final = 100
 LESSONS: Final = 3  # patterns, warnings and episodes, of each
 SNIPPET: Final = Room(300)  # characters
 _READ: Final = 5000  # characters of a text in which its snippet is looked for
@@ -37,7 +39,7 @@ _OLDEST: Final = Order("at", ascending=True)
 
 @dataclass(frozen=True, slots=True)
 class SessionRequest:
-    """What a session is about, and the wanted sections.
+    """What a session is about, and the wanted sections; `files` are relative to the root of their repository.
 
     Without a task, the newest records stand for those that match it. `since` is a cursor that was checked, `now` the
     moment of the call, `agent` the caller, whose undecided decisions are due.
@@ -48,6 +50,7 @@ class SessionRequest:
     now: datetime
     sections: Collection[Section]
     task: str | None = None
+    files: tuple[str, ...] = ()
     project: str | None = None
     since: int | None = None
     decisions_limit: int = 10
@@ -64,10 +67,11 @@ class SessionRequest:
 
 @dataclass(frozen=True, slots=True)
 class BriefRecord:
-    """A record, and the part of its text that a briefing shows."""
+    """A record, the part of its text that a briefing shows, and its patterns that match the files."""
 
     stored: StoredRecord
     text: str
+    matched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +86,15 @@ class BriefChange:
 class SessionContext:
     """The records of each section, the best first; a section that was not wanted is empty.
 
+    `governing` are the decisions in force that govern the files, and `unread` is the number of further ones.
     `overdue` are decisions to review, the one due first first; `undecided` those of the caller without a decision yet,
     the oldest first. `cursor` is where later changes begin; `more` says that further ones are known already.
     """
 
     cursor: int
     more: bool = False
+    governing: Sequence[BriefRecord] = ()
+    unread: int = 0
     decisions: Sequence[BriefRecord] = ()
     overdue: Sequence[StoredRecord] = ()
     undecided: Sequence[StoredRecord] = ()
@@ -105,6 +112,7 @@ class Sessions:
         searching: Search,
         passages: Passages,
         following: Following,
+        governing: Governing,
         pools: Pools,
     ) -> None:
         self._records = records
@@ -112,25 +120,45 @@ class Sessions:
         self._searching = searching
         self._passages = passages
         self._following = following
+        self._governing = governing
         self._pools = pools
 
     async def read(self, request: SessionRequest, agent: Agent = None) -> SessionContext:
         """Return the records of the wanted sections for `agent`."""
         caller, wanted = self._pools.caller(agent), request.sections
         followed = await self._follow(request, agent)  # first, so that later changes come after its cursor
+        governing, unread = await self._governing_records(caller, request, agent)
         decisions: Sequence[BriefRecord] = ()
         if "decisions" in wanted:
-            decisions = await self._of_space(caller, request, DECISIONS, request.current, request.decisions_limit)
+            known = {one.stored.key for one in governing}
+            limit = request.decisions_limit
+            decisions = await self._of_space(caller, request, DECISIONS, request.current, limit + len(known))
+            decisions = [one for one in decisions if one.stored.key not in known][:limit]
         overdue, undecided = await self._ready(caller, request) if "ready" in wanted else ((), ())
         return SessionContext(
             followed.cursor,
             followed.more,
+            governing,
+            unread,
             decisions,
             overdue,
             undecided,
             await self._changed_records(caller, request, followed.changes),
             {name: await self._lessons(caller, request, name) for name in _LESSONS if name in wanted},
         )
+
+    async def _governing_records(
+        self, caller: Caller, request: SessionRequest, agent: Agent
+    ) -> tuple[list[BriefRecord], int]:
+        """Return the first decisions that govern the files, and the number of the others."""
+        if not request.files or "decisions" not in request.sections:
+            return [], 0
+        asked = ContextRequest(request.files, request.viewer, project=request.project)
+        context = await self._governing.context(asked, agent)
+        first = context.governing[:MOST_GOVERNING]
+        briefed = await self._brief(caller, request, [one.stored for one in first])
+        found = [replace(one, matched=its.matched) for one, its in zip(briefed, first, strict=True)]
+        return found, len(context.governing) - len(first) + context.unread
 
     async def _follow(self, request: SessionRequest, agent: Agent) -> FollowedChanges:
         viewer = _within(request.viewer, request.project)
@@ -170,11 +198,17 @@ class Sessions:
         self, caller: Caller, request: SessionRequest, space: Space, conditions: Conditions, limit: int
     ) -> Sequence[BriefRecord]:
         """Return the best records for the task, or the newest ones without a task, with the part of each to show."""
+        found: Sequence[StoredRecord]
         if request.task is None:
             page = self._listing(space).page
             found = (await self._pools.lists.run(caller, page, conditions, request.viewer, 0, limit)).stored
         else:
             found = await self._search(caller, request.task, request.viewer, SearchScope(space, conditions), limit)
+        return await self._brief(caller, request, found)
+
+    async def _brief(
+        self, caller: Caller, request: SessionRequest, found: Sequence[StoredRecord]
+    ) -> Sequence[BriefRecord]:
         texts = [_text(one)[:_READ] for one in found]
         cuts = [PassageRequest(text, SNIPPET) for text in texts]
         cut = await self._passages.cut(caller, request.task or "", cuts)

@@ -25,6 +25,9 @@ from cstp_server.folder_methods import reading_token
 from cstp_server.terminal import say, say_lines
 
 app = command_family()
+SinceOption = Annotated[
+    str | None, typer.Option("--since", metavar="CURSOR", help="The cursor of an earlier briefing: adds changes.")
+]
 _AGENT = "context"  # who reads a folder, in the audit
 
 
@@ -32,19 +35,17 @@ _AGENT = "context"  # who reads a folder, in the audit
 def context_command(
     ctx: typer.Context,
     task: Annotated[list[str] | None, typer.Argument(metavar="TASK", help="The task, in plain words.")] = None,
-    project: Annotated[
-        str | None, typer.Option("--project", metavar="NAME", help="Only records of this project.")
+    files: Annotated[
+        list[str] | None,
+        typer.Option("--file", metavar="PATH", help="To be worked on, from the root of the repository; repeatable."),
     ] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="CURSOR", help="The cursor of an earlier briefing: adds changes.")
-    ] = None,
+    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Only this project.")] = None,
+    since: SinceOption = None,
     include: Annotated[
         list[str] | None,
         typer.Option("--include", metavar="SECTION", help=f"{', '.join(SECTIONS)}; repeatable. Default: all."),
     ] = None,
-    max_tokens: Annotated[
-        int, typer.Option("--max-tokens", metavar="N", help="Length of the answer, 256 to 32000.")
-    ] = 4000,
+    max_tokens: Annotated[int, typer.Option("--max-tokens", metavar="N", help="Length, 256 to 32000.")] = 4000,
     clearance: ClearanceOption = None,
     url: ServerOption = None,
     token: TokenOption = None,
@@ -60,6 +61,7 @@ def context_command(
     """
     given = {
         "task_description": " ".join(task or ()) or None,
+        "files": files or None,
         "project": project,
         "since": None if since is None else parse_cursor(since),
         "include": include or None,
@@ -73,8 +75,8 @@ def context_command(
             with server_methods(server, token, timeout) as methods:
                 _print(methods, given, as_json=as_json)
         else:
-            reader = reading_token(_AGENT, level_of(clearance), None)
-            with opened_methods(ctx, settings_for(ctx, data_dir, config), reader) as methods:
+            settings = settings_for(ctx, data_dir, config)
+            with opened_methods(ctx, settings, reading_token(_AGENT, level_of(clearance), None)) as methods:
                 _print(methods, given, as_json=as_json)
     except CstpError as error:
         return print_error(error, GET_SESSION_CONTEXT.name, given, as_json=as_json)
