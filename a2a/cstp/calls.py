@@ -92,6 +92,7 @@ def search(
     *,
     kinds: list[Literal["decision", "chunk", "extraction", "episode", "artifact", "turn", "event"]] | None = None,
     project: str | None = None,
+    current: bool | None = None,
     author: str | None = None,
     participants: list[str] | None = None,
     tags: list[str] | None = None,
@@ -435,6 +436,7 @@ def recall(
     author: str | None = None,
     participants: list[str] | None = None,
     project: str | None = None,
+    current: bool | None = None,
     sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
     min_score: float | None = None,
     snippets: bool = False,
@@ -447,9 +449,9 @@ def recall(
     A selection of records. Of `id`, `query`, `conversation_id` and `context` the first that is given decides.
 
     With `conversation_id`, a `query` searches the turns of that conversation. Every filter (`context`, `source`,
-    `author`, `participants`, `project`, `sensitivity`, `min_importance`, `date_from`, `date_to`) applies to everything
-    in the answer; bounds are inclusive, and a given one excludes records without the field. `limit` bounds results and
-    attached events together, or the turns of a conversation.
+    `author`, `participants`, `project`, `current`, `sensitivity`, `min_importance`, `date_from`, `date_to`) applies to
+    everything in the answer; bounds are inclusive, and a given one excludes records without the field. `limit` bounds
+    results and attached events together, or the turns of a conversation.
     """
     return typed_call(RECALL, locals(), timeout)
 
@@ -464,6 +466,7 @@ def list_memories(
     participants: list[str] | None = None,
     project: str | None = None,
     sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
+    current: bool | None = None,
     min_importance: float = 0.0,
     date_from: Instant | None = None,
     date_to: Instant | None = None,
@@ -683,6 +686,7 @@ def remember(
     sensitivity: Literal["normal", "sensitive", "highly_sensitive"] = "normal",
     expires_at: Instant | None = None,
     events: list[GivenEvent | Mapping[str, object]] | None = None,
+    supersedes: list[str] | None = None,
     dry_run: bool = False,
     timeout: float | None = None,
 ) -> Call[RememberResult]:
@@ -853,6 +857,7 @@ def iter_memories(
     participants: list[str] | None = None,
     project: str | None = None,
     sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
+    current: bool | None = None,
     min_importance: float = 0.0,
     date_from: Instant | None = None,
     date_to: Instant | None = None,

@@ -4,13 +4,15 @@ from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from cstp.contract import Wire, WireResult
+from cstp.contract import Names, Wire, WireResult
 from cstp.fields import WHOLE, InstantOut, People, Person, UpperInstant, not_blank
 
 T = TypeVar("T")
 
 # a member of a result that is left out if it is None
 Present: TypeAlias = Annotated[T | None, Field(exclude_if=lambda value: value is None)]
+# the ids of the memories that supersede one; left out if none does
+Successors: TypeAlias = Annotated[list[str] | None, Names("artifact"), Field(exclude_if=lambda ids: ids is None)]
 RecordOrigin: TypeAlias = Literal["file", "agent", "import"]
 RankingMode: TypeAlias = Literal["hybrid", "semantic", "keyword"]
 SNIPPET_BYTES: Final = 600  # of a text that is cut, as JSON
@@ -73,6 +75,15 @@ Participants = Annotated[
     Field(
         description="All of them took part, as author, speaker or participant, in any case: in artifacts, turns and "
         "chunks; in events, in their artifact."
+    ),
+]
+
+
+Current = Annotated[
+    bool | None,
+    Field(
+        description="True leaves out what no longer holds: memories that another one supersedes, with their passages "
+        "and events, and decisions that are superseded, deprecated, rejected, or no longer valid."
     ),
 ]
 

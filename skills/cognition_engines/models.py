@@ -346,7 +346,8 @@ class MemoryFilters:
 
     Bounds are inclusive. `context`, `source` and `author` match whole values in any case, `project` exactly, and
     `sensitivity` that level alone. All of `people` took part, as an author or otherwise. A given condition leaves out
-    records without the field; a `min_importance` of 0 is no condition.
+    records without the field; a `min_importance` of 0 is no condition. `current` leaves out memories that another one
+    supersedes, with their passages and events, and decisions as `Filters.current` does.
     """
 
     context: str | None = None
@@ -357,10 +358,12 @@ class MemoryFilters:
     date_to: datetime | None = None
     project: str | None = None
     author: str | None = None
+    current: datetime | None = None
     people: tuple[str, ...] = ()
 
     def conditions(self) -> Conditions:
         return (
+            *in_force("until", self.current),
             *one_of("context", self.context),
             *one_of("system", self.source),
             *between("sensitivity", self.sensitivity, self.sensitivity),

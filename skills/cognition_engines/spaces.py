@@ -59,10 +59,13 @@ _LABELS: Final = (
     *(Label("context"), Label("system"), Label("author")),
 )
 _SETS: Final = (Label("people"),)
-_NUMBERS: Final = (Number("at", whole=True), Number("importance"), Number("parent", whole=True))
+_NUMBERS: Final = (
+    *(Number("at", whole=True), Number("importance")),
+    *(Number("parent", whole=True), Number("until", whole=True)),
+)
 
-# `has_outcome` is "yes" or "no"; `since` and `until` are when a decision is in force, `review_by` when to review it,
-# `governs` the parts that it affects: see kinds.affects
+# `has_outcome` is "yes" or "no"; `since` is when a decision came into force, `review_by` when to review it, `governs`
+# the parts that it affects: see kinds.affects
 DECISIONS: Final = Space(
     "decisions",
     _kinds("decisions"),
@@ -82,7 +85,6 @@ DECISIONS: Final = Space(
         *_NUMBERS,
         Number("confidence"),
         Number("since", whole=True),
-        Number("until", whole=True),
         Number("review_by", whole=True),
     ),
     (*_SETS, Label("tags"), Label("governs", keep_text)),

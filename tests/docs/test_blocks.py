@@ -169,6 +169,10 @@ def places(
         written = world[1].ask("recordDecision", decision="Keep orders in PostgreSQL", confidence=0.8)
         return str(written["id"])
 
+    def memory() -> str:
+        written = world[1].ask("remember", content="The pilot boards at noon.")
+        return str(written["id"])
+
     def episode() -> str:
         written = world[1].ask("storeEpisode", query="Find a berth", reward=0.5, reflection="Ask first.")
         return str(written["id"])
@@ -177,6 +181,7 @@ def places(
         "2862595965595456": episode,
         "dec_2f6b0c9d4e1a8b37": decision,
         "dec_5b1e9a7c3d2f4e60": decision,
+        "art_9f3c2b7a1d4e5f60": memory,
         "chroma:http://localhost:8000/notes": collection_on_a_server,
         "chroma:/var/lib/notes/chroma/notes": collection_in_a_folder,
         "postgresql://cstp:…@db/cstp": postgresql,

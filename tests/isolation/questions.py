@@ -213,6 +213,7 @@ def search(ask: Asker) -> Params:
     filters = ask.given(
         0.15,
         **_people(ask),
+        current=lambda: True,
         tags=lambda: [ask.one(*TOPICS, "rag")],
         context=lambda: ask.one(*CONTEXTS, "conversation", "decision"),
         source=lambda: ask.one(*SYSTEMS),
@@ -243,6 +244,7 @@ def recall(ask: Asker) -> Params:
     )
     filters = ask.given(
         0.2,
+        current=lambda: True,
         **_people(ask),
         context=lambda: ask.one(*CONTEXTS, "conversation", "decision"),
         source=lambda: ask.one(*SYSTEMS),
@@ -280,6 +282,7 @@ def list_memories(ask: Asker) -> Params:
         0.3,
         limit=lambda: ask.one(1, 5, 100),
         offset=lambda: ask.one(1, 3),
+        current=lambda: True,
         context=lambda: ask.one(*CONTEXTS, "conversation"),
         source=lambda: ask.one(*SYSTEMS),
         sensitivity=lambda: ask.one("normal", "sensitive"),

@@ -192,6 +192,7 @@ def _content(maker: _Maker, type: str) -> dict[str, Any]:
 
 
 def _memory(maker: _Maker) -> None:
+    replacing = Random(26)  # apart, as the links of decisions
     for place in range(20):
         chunked = place % 4 == 0
         id = maker.put(
@@ -206,6 +207,7 @@ def _memory(maker: _Maker) -> None:
             importance=maker.share(),
             ts=maker.maybe(maker.when),
             chunked=chunked,
+            supersedes=_replaced(maker, replacing),
         )
         for index in range(3 if chunked else 0):
             maker.put(
@@ -229,6 +231,7 @@ def _memory(maker: _Maker) -> None:
             source_system=maker.one(SYSTEMS),
             importance=maker.share(),
             mentions=maker.some(THINGS, 1),
+            supersedes=_replaced(maker, replacing),
         )
     for _ in range(40):
         maker.put(
@@ -242,6 +245,12 @@ def _memory(maker: _Maker) -> None:
             confidence=maker.maybe(maker.share),
             **_child_rights(maker),
         )
+
+
+def _replaced(maker: _Maker, replacing: Random) -> list[str]:
+    """At most two of the latest memories, of any rights."""
+    others = [*maker.ids.get(Kind.ARTIFACT, []), *maker.ids.get(Kind.TURN, [])][-6:]
+    return replacing.sample(others, k=replacing.randrange(min(len(others), 2) + 1))
 
 
 def _child_rights(maker: _Maker) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, Field, JsonValue, WithJsonSchema
 
-from cstp.contract import ANSWER_TOKENS, DecisionIds, Method, Names, ToolText, WireResult, by_type
+from cstp.contract import ANSWER_TOKENS, Method, Names, ToolText, WireResult, by_type
 from cstp.errors import NotFound, QueryFailed
 from cstp.fields import WHOLE, InstantOut, Label, Level, LowerInstant, Share, UpperInstant, each_once, in_order
 from cstp.methods.records import AnyRecordId, KindName
@@ -12,6 +12,7 @@ from cstp.reads import (
     Abstain,
     AsOf,
     Author,
+    Current,
     Explain,
     Explained,
     Interpreted,
@@ -47,6 +48,7 @@ class SearchParams(ReadParams):
         Annotated[list[FoundType], Field(min_length=1, max_length=len(FOUND_TYPES)), AfterValidator(each_once)] | None
     ) = Field(default=None, description="The kinds to look for; absent: all.")
     project: Label | None = Field(default=None, description="Of any kind; spelled exactly.")
+    current: Current = None
     author: Author = None
     participants: Participants = None
     tags: Annotated[list[Label], Field(min_length=1, max_length=64)] | None = Field(
@@ -84,6 +86,10 @@ class SearchParams(ReadParams):
     _dates_in_order = in_order("date_from", "date_to")
 
 
+def _successor_kind(found: "SearchedRecord") -> str:
+    return "decision" if found.type == "decision" else "artifact"
+
+
 class SearchedRecord(WireResult):
     """One result of the search; members are null if its record does not state them.
 
@@ -98,11 +104,11 @@ class SearchedRecord(WireResult):
     decision; `sourceId` the id of that source, the artifact of an event, or the conversation of a turn. `date` is the
     date that `dateFrom` and `dateTo` filter. `origin` is its maker: a file, an agent, or an import, which is a
     collection or standard input; `recordedBy` is the agent that wrote it. `status` is that of a decision, and
-    `supersededBy` are the ids of its successors if it is out of force. `conversation` is present for a turn: its
-    source's name of the conversation, else its id. `path` is present if a file has the record, except for a decision,
-    and `place` if that of a chunk is known; `url`, of its page, over MCP if the server has a page. `content` and
-    `explain` are present exactly if requested, `truncated` with `maxTokens`; true says that `content`, or without it
-    the snippet, was cut to fit.
+    `supersededBy` are the ids of the successors of a decision out of force, or of a superseded memory.
+    `conversation` is present for a turn: its source's name of the conversation, else its id. `path` is present if a
+    file has the record, except for a decision, and `place` if that of a chunk is known; `url`, of its page, over MCP if
+    the server has a page. `content` and `explain` are present exactly if requested, `truncated` with `maxTokens`; true
+    says that `content`, or without it the snippet, was cut to fit.
     """
 
     type: FoundType
@@ -116,7 +122,7 @@ class SearchedRecord(WireResult):
     origin: RecordOrigin
     recorded_by: str | None
     status: str | None
-    superseded_by: DecisionIds
+    superseded_by: Annotated[list[str], Names(_successor_kind)]
     conversation: Present[str] = None
     path: Present[str] = None
     place: Present[PassagePlace] = None

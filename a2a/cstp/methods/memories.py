@@ -22,7 +22,7 @@ from cstp.fields import (
     in_order,
     not_blank,
 )
-from cstp.reads import ReadParams, RecordOrigin
+from cstp.reads import ReadParams, RecordOrigin, Successors
 from cstp.writes import (
     DRY_RUN_DESCRIPTION,
     MOST,
@@ -33,6 +33,7 @@ from cstp.writes import (
     Line2000,
     LongText,
     PossibleConflict,
+    RecordId,
     WriteParams,
     storable,
 )
@@ -57,6 +58,7 @@ class ListMemoriesParams(ReadParams):
     )
     project: Label | None = None
     sensitivity: Level | None = Field(default=None, description="Memories of this level alone.")
+    current: bool | None = Field(default=None, description="True leaves out memories that another one supersedes.")
     min_importance: Share = Field(default=0.0, description="0 is no condition.")
     date_from: LowerInstant = None
     date_to: UpperInstant = None
@@ -69,7 +71,8 @@ class ListedMemory(WireResult):
 
     `snippet` is its beginning, up to 200 characters. `author` is the speaker of a turn. `conversationId` and
     `conversation`, the name that its source gives the conversation, are those of a turn. `path` is null if no file has
-    it. `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
+    it. `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it. `supersededBy` is
+    present if others supersede it: their ids.
     """
 
     id: Annotated[str, Names(by_type)]
@@ -88,6 +91,7 @@ class ListedMemory(WireResult):
     path: str | None
     origin: RecordOrigin
     recorded_by: str | None
+    superseded_by: Successors = None
 
 
 class ListMemoriesResult(WireResult):
@@ -210,6 +214,11 @@ class RememberParams(WriteParams):
     expires_at: UpperInstant = Field(default=None, description="When it is forgotten.")
     events: Annotated[list[GivenEvent], Field(max_length=MOST)] | None = Field(
         default=None, description="Absent leaves the events alone that it has; else these take their place."
+    )
+    supersedes: Annotated[list[RecordId], Field(max_length=MOST), AfterValidator(each_once)] | None = Field(
+        default=None,
+        description="Memories that it replaces; those of others need the scope `review`. Absent leaves those alone "
+        "that it has; else these take their place.",
     )
     dry_run: bool = Field(default=False, description=DRY_RUN_DESCRIPTION)
 

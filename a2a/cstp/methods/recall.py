@@ -18,6 +18,7 @@ from cstp.reads import (
     Abstain,
     AsOf,
     Author,
+    Current,
     Explained,
     Interpreted,
     MaxTokens,
@@ -28,6 +29,7 @@ from cstp.reads import (
     ReadParams,
     RecordOrigin,
     SearchMode,
+    Successors,
 )
 
 Selector: TypeAlias = Literal["id", "query", "conversationId", "context"]
@@ -53,9 +55,9 @@ class RecallParams(ReadParams):
     """A selection of records. Of `id`, `query`, `conversationId` and `context` the first that is given decides.
 
     With `conversationId`, a `query` searches the turns of that conversation. Every filter (`context`, `source`,
-    `author`, `participants`, `project`, `sensitivity`, `minImportance`, `dateFrom`, `dateTo`) applies to everything in
-    the answer; bounds are inclusive, and a given one excludes records without the field. `limit` bounds results and
-    attached events together, or the turns of a conversation.
+    `author`, `participants`, `project`, `current`, `sensitivity`, `minImportance`, `dateFrom`, `dateTo`) applies to
+    everything in the answer; bounds are inclusive, and a given one excludes records without the field. `limit` bounds
+    results and attached events together, or the turns of a conversation.
     """
 
     id: Annotated[str, Field(min_length=1, max_length=512), AfterValidator(_findable)] | None = Field(
@@ -103,6 +105,7 @@ class RecallParams(ReadParams):
     author: Author = None
     participants: Participants = None
     project: Named | None = Field(default=None, description="Spelled exactly.")
+    current: Current = None
     sensitivity: Level | None = Field(default=None, description="Records of this level alone.")
     min_score: float | None = Field(default=None, description=f"{MIN_SCORE_DESCRIPTION} Of a `query` alone.")
     snippets: bool = Field(
@@ -174,7 +177,7 @@ class ArtifactMetadata(WireResult):
 
     `turnIndex` is also null if the source of a turn gave none. `given` has additional members of the record's source.
     `conversation` is present for a turn: its source's name of the conversation, else `conversationId`. `path` is
-    present for a record of a file.
+    present for a record of a file, `supersededBy` if other memories supersede it: their ids.
     """
 
     title: str | None
@@ -194,6 +197,7 @@ class ArtifactMetadata(WireResult):
     given: dict[str, JsonValue]
     conversation: Present[str] = None
     path: Present[str] = None
+    superseded_by: Successors = None
 
 
 class EventMetadata(WireResult):
@@ -225,7 +229,8 @@ class DecisionMetadata(WireResult):
 class ChunkMetadata(WireResult):
     """Of a passage: `sourceId` names its source, `artifactId` its artifact; `chunkInfo` "1/5" counts from 1.
 
-    `title` is its own, else that of its source. `place` is present if known, `path` if a file has it.
+    `title` is its own, else that of its source. `place` is present if known, `path` if a file has it, `supersededBy` if
+    other memories supersede its artifact: their ids.
     """
 
     title: str | None
@@ -237,6 +242,7 @@ class ChunkMetadata(WireResult):
     tags: list[str]
     place: Present[PassagePlace] = None
     path: Present[str] = None
+    superseded_by: Successors = None
 
 
 RecordMetadata: TypeAlias = ArtifactMetadata | EventMetadata | DecisionMetadata | ChunkMetadata
@@ -322,7 +328,7 @@ class TurnItem(WireResult):
     """One turn of a conversation.
 
     `turnIndex` is that of its source, else its place, from 0, among all turns of the conversation that the caller may
-    see.
+    see. `supersededBy` is present if other memories supersede it: their ids.
     """
 
     id: Annotated[str, Names("turn")]
@@ -332,6 +338,7 @@ class TurnItem(WireResult):
     turn_index: int
     ts: InstantOut | None
     content: str
+    superseded_by: Successors = None
     truncated: Present[bool] = None
 
 

@@ -1,5 +1,8 @@
 """The methods that remember, and that list memories."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
 from cognition_engines.kinds.graph import Actor, Event, Evidence, Subject
@@ -22,7 +25,7 @@ def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
         filters = memory_filters(params)
         page = await engine.list_memories(filters, call.viewer, params.offset, params.limit, call.agent)
         return wire.ListMemoriesResult(
-            memories=[_memory(stored) for stored in page.stored],
+            memories=[_memory(stored, page.superseded_by.get(stored.key)) for stored in page.stored],
             total=page.total,
             limit=params.limit,
             offset=params.offset,
@@ -51,10 +54,11 @@ def memory_filters(params: wire.ListMemoriesParams | RecallParams | SearchParams
         project=params.project,
         author=params.author,
         people=tuple(params.participants or ()),
+        current=datetime.now(UTC) if params.current else None,
     )
 
 
-def _memory(stored: StoredRecord) -> wire.ListedMemory:
+def _memory(stored: StoredRecord, superseded_by: Sequence[str] | None) -> wire.ListedMemory:
     record = stored.record
     assert isinstance(record, Artifact | Turn)
     turn = record if isinstance(record, Turn) else None
@@ -76,6 +80,7 @@ def _memory(stored: StoredRecord) -> wire.ListedMemory:
         path=shown_path(stored.origin),
         origin=stored.origin.made_by,
         recorded_by=stored.origin.recorded_by,
+        superseded_by=None if superseded_by is None else list(superseded_by),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
@@ -38,6 +38,7 @@ from cstp_server.handlers.searches import (
 )
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
+Successors: TypeAlias = Mapping[int, Sequence[str]]  # ids, by the key of a superseded memory
 _TYPES: Final[Mapping[Kind, wire.ResultType]] = {
     Kind.ARTIFACT: "artifact",
     Kind.TURN: "artifact",
@@ -64,7 +65,7 @@ def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
         whole = (
             _recall_result(found, params, time)
             if found.turns is None
-            else _conversation(found.turns, params.conversation_id)
+            else _conversation(found, found.turns, params.conversation_id)
         )
         if params.max_tokens is None and not params.snippets:
             return whole
@@ -100,8 +101,8 @@ def _request(params: wire.RecallParams, asked: Asked, viewer: Viewer) -> RecallR
 def _recall_result(found: RecallAnswer, params: wire.RecallParams, time: Interpreted | None) -> wire.RecallResult:
     selector: wire.Selector = "id" if params.id is not None else "query" if params.query is not None else "context"
     return wire.RecallResult(
-        results=[_item(result) for result in found.results],
-        related=[_to_related(related) for related in found.related],
+        results=[_item(result, found.superseded_by) for result in found.results],
+        related=[_to_related(related, found.superseded_by) for related in found.related],
         entities=[_entity(mentioned) for mentioned in found.entities],
         total_count=found.total,
         selector=selector,
@@ -110,14 +111,16 @@ def _recall_result(found: RecallAnswer, params: wire.RecallParams, time: Interpr
     )
 
 
-def _conversation(page: TurnPage, id: str | None) -> wire.RecallResult:
+def _conversation(found: RecallAnswer, page: TurnPage, id: str | None) -> wire.RecallResult:
     return wire.RecallResult(
         results=[],
         related=[],
         entities=[],
         total_count=page.total,
         selector="conversationId",
-        turns=[_turn(stored, index) for stored, index in zip(page.stored, page.indices, strict=True)],
+        turns=[
+            _turn(stored, index, found.superseded_by) for stored, index in zip(page.stored, page.indices, strict=True)
+        ],
         total_turns=page.total,
         conversation_id=id,
     )
@@ -170,7 +173,7 @@ def _part(item: wire.RecallItem, result: Result, *, whole: bool) -> Part:
     return Part(item, "content", whole=whole, record=record, own=own, window=result.window)
 
 
-def _turn(stored: StoredRecord, index: int) -> wire.TurnItem:
+def _turn(stored: StoredRecord, index: int, superseded_by: Successors) -> wire.TurnItem:
     turn = stored.record
     assert isinstance(turn, Turn)
     return wire.TurnItem(
@@ -181,17 +184,18 @@ def _turn(stored: StoredRecord, index: int) -> wire.TurnItem:
         turn_index=index,
         ts=turn.ts,
         content=turn.content,
+        superseded_by=_successors(stored, superseded_by),
     )
 
 
-def _item(result: Result) -> wire.RecallItem:
+def _item(result: Result, superseded_by: Successors) -> wire.RecallItem:
     stored = result.stored
     return wire.RecallItem(
         id=_id(stored),
         type=_TYPES[stored.kind],
         content=result.content,
         context=_context(stored),
-        metadata=_metadata(stored, result.source),
+        metadata=_metadata(stored, superseded_by, result.source),
         score=result.score,
         origin=stored.origin.made_by,
         recorded_by=stored.origin.recorded_by,
@@ -200,9 +204,9 @@ def _item(result: Result) -> wire.RecallItem:
     )
 
 
-def _to_related(related: RelatedRecord) -> wire.RelatedItem:
+def _to_related(related: RelatedRecord, superseded_by: Successors) -> wire.RelatedItem:
     stored = related.stored
-    metadata = _metadata(stored)
+    metadata = _metadata(stored, superseded_by)
     assert isinstance(metadata, wire.ArtifactMetadata | wire.EventMetadata)  # nothing else is a node's neighbour
     return wire.RelatedItem(
         id=_id(stored),
@@ -262,10 +266,15 @@ def _subject(event: Event) -> wire.SubjectRef | None:
     return None if event.subject is None else wire.SubjectRef(ref=event.subject.ref, type=event.subject.type)
 
 
-def _metadata(stored: StoredRecord, source: SourceName | None = None) -> wire.RecordMetadata:
+def _successors(stored: StoredRecord, superseded_by: Successors) -> list[str] | None:
+    found = superseded_by.get(stored.key)
+    return None if found is None else list(found)
+
+
+def _metadata(stored: StoredRecord, superseded_by: Successors, source: SourceName | None = None) -> wire.RecordMetadata:
     match stored.record:
         case Artifact() | Turn() as memory:
-            return _artifact_metadata(stored, memory)
+            return _artifact_metadata(stored, memory, _successors(stored, superseded_by))
         case Event() as event:
             return _event_metadata(event)
         case Decision() as decision:
@@ -275,14 +284,16 @@ def _metadata(stored: StoredRecord, source: SourceName | None = None) -> wire.Re
                 given=decision.metadata,
             )
         case ArtifactChunk() as chunk:
-            return _passage_metadata(chunk, stored)
+            return _passage_metadata(chunk, stored, _successors(stored, superseded_by))
         case Chunk() as chunk:
             return _chunk_metadata(chunk, stored, source)
         case other:
             raise ValueError(f"{type(other).__name__}: recall shows no such record")
 
 
-def _artifact_metadata(stored: StoredRecord, memory: Artifact | Turn) -> wire.ArtifactMetadata:
+def _artifact_metadata(
+    stored: StoredRecord, memory: Artifact | Turn, superseded_by: list[str] | None
+) -> wire.ArtifactMetadata:
     artifact = memory if isinstance(memory, Artifact) else None
     turn = memory if isinstance(memory, Turn) else None
     return wire.ArtifactMetadata(
@@ -303,6 +314,7 @@ def _artifact_metadata(stored: StoredRecord, memory: Artifact | Turn) -> wire.Ar
         given=memory.metadata,
         conversation=None if turn is None else conversation_name(turn),
         path=shown_path(stored.origin),
+        superseded_by=superseded_by,
     )
 
 
@@ -321,7 +333,9 @@ def _event_metadata(event: Event) -> wire.EventMetadata:
     )
 
 
-def _passage_metadata(chunk: ArtifactChunk, stored: StoredRecord) -> wire.ChunkMetadata:
+def _passage_metadata(
+    chunk: ArtifactChunk, stored: StoredRecord, superseded_by: list[str] | None
+) -> wire.ChunkMetadata:
     return wire.ChunkMetadata(
         title=chunk.title,
         author=None,
@@ -331,6 +345,7 @@ def _passage_metadata(chunk: ArtifactChunk, stored: StoredRecord) -> wire.ChunkM
         chunk_info=place(chunk),
         tags=[],
         path=shown_path(stored.origin),
+        superseded_by=superseded_by,
     )
 
 

@@ -23,6 +23,7 @@ _TARGETS: Final[Mapping[Role, tuple[str, Sequence[Kind]]]] = {
     Role.CLUSTER: ("a cluster", (Kind.CLUSTER,)),
     Role.CHUNK: ("a chunk", (Kind.CHUNK,)),
     Role.ARTIFACT: ("an artifact or turn", PARENTS),
+    Role.REPLACED: ("a superseded memory", PARENTS),
     Role.FROM: ("an entity", (Kind.ENTITY,)),
     Role.TO: ("an entity", (Kind.ENTITY,)),
     Role.SUPERSEDED_BY: ("a successor", (Kind.DECISION,)),

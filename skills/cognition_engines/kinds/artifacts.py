@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 from pydantic import Field
 
 from cognition_engines.kinds.fields import (
+    MAX_REF,
     Base,
     Count,
     Id,
@@ -61,6 +62,7 @@ ARTIFACT: Final = "art_"  # before the ids of artifacts and turns
 
 ArtifactId: TypeAlias = Annotated[Id, Prefixed(ARTIFACT)]
 Refs: TypeAlias = Annotated[tuple[str, ...], Lines(200, 500)]
+Replaced: TypeAlias = Annotated[tuple[str, ...], Lines(MAX_REF, 100)]  # ids of artifacts and turns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,7 @@ class Artifact(Base):
     ts: Instant | None = None
     ingested_at: Instant | None = None
     document_date: Instant | None = None
+    supersedes: Replaced = ()
     visibility_scope: Literal["me", "team", "org", "custom"] | None = None
     retention_policy: Literal["forever", "1y", "until_resolved", "custom"] | None = None
     source_type: SourceType | None = None
@@ -123,6 +126,7 @@ class Turn(Base):
     source_system: Annotated[str, Line(200)] = "manual"
     importance: Share = 0.5
     mentions: Refs = ()
+    supersedes: Replaced = ()
 
 
 def conversation_name(turn: Turn) -> str:
@@ -191,6 +195,7 @@ ARTIFACTS: Final = (
         title=lambda artifact: artifact.title,
         shown_text=lambda artifact: str(artifact.content),
         facets=_artifact_facets,
+        ids={"supersedes": ReferenceRole.REPLACED},
         names=_named_in_artifact,
         aliases={**named_ids("artifact_id"), "text": "content", "markdown": "content"},
         has_members=_is_artifact,
@@ -222,6 +227,7 @@ ARTIFACTS: Final = (
         day=lambda turn: None if turn.ts is None else turn.ts.date(),
         shown_text=lambda turn: str(turn.content),
         facets=_turn_facets,
+        ids={"supersedes": ReferenceRole.REPLACED},
         names=_named_in_turn,
         aliases={**named_ids("turn_id", "artifact_id"), "text": "content"},
         has_members=_is_turn,

@@ -128,6 +128,7 @@ class Role(IntEnum):
     CALLED = 10  # of decisions, as the next two: see supersession.py
     SUPERSEDES = 11
     SUPERSEDED_BY = 12
+    REPLACED = 13  # of memories: see store/memory_state.py
 
 
 class Reference(NamedTuple):
@@ -231,4 +232,5 @@ TARGETS: Final[Mapping[Role, Kind]] = {
     Role.CLUSTER: Kind.CLUSTER,
     Role.CHUNK: Kind.CHUNK,
     Role.ARTIFACT: Kind.ARTIFACT,
+    Role.REPLACED: Kind.ARTIFACT,
 }

@@ -22,6 +22,7 @@ from cognition_engines.retrieval.scores import CurrentHit, Explanation
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.reads.knowledge import SourceName, WithSources
+from cognition_engines.store.reads.memories import ended_memories
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
@@ -56,7 +57,7 @@ class FoundRecord:
 
     `score` is 0 to 1, comparable between all kinds and queries; `text` is without a title; only chunks and extractions
     have a `source`. `window` is the window of its text nearest to the query, None if there is none or words alone
-    decide. `superseded_by` are the ids of the successors of a decision out of force.
+    decide. `superseded_by` are the ids of the successors of a decision out of force, or of a superseded memory.
     """
 
     kind: Kind
@@ -123,12 +124,15 @@ class Everything:
     async def _successors(
         self, caller: Caller, found: Sequence[StoredRecord], viewer: Viewer
     ) -> dict[int, tuple[str, ...]]:
-        """Return the ids of the successors of decisions out of force, by key: a proposed one replaces nothing yet."""
+        """Return the ids of the successors of records out of force, by key: a proposed one replaces nothing yet."""
+        run, successors = self._pools.records.run, dict[int, tuple[str, ...]]()
         decisions = [one for one in found if isinstance(one.record, Decision) and one.record.status in ENDED]
-        if not decisions:
-            return {}
-        links = await self._pools.records.run(caller, links_of, self._records, decisions, viewer)
-        return {key: its.superseded_by for key, its in links.items()}
+        if decisions:
+            links = await run(caller, links_of, self._records, decisions, viewer)
+            successors = {key: its.superseded_by for key, its in links.items()}
+        if ended := ended_memories(found):
+            successors |= await run(caller, self._records.conversations.successors, ended, viewer)
+        return successors
 
     async def _snippets(self, caller: Caller, query: str, hits: Sequence[CurrentHit]) -> Sequence[str]:
         cuts = [

@@ -34,6 +34,7 @@ from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, NO_NUMBER, TIMELINE
 from cognition_engines.store.reads.knowledge import SourceName
+from cognition_engines.store.reads.memories import ended_memories
 from cognition_engines.store.records import Records
 
 _MEMORIES: Final = OneOf(("kind",), (Kind.ARTIFACT.label, Kind.TURN.label))
@@ -84,6 +85,22 @@ class EpisodeFilters:
     def conditions(self) -> Conditions:
         tagged = (HasAll("tags", self.tags),) if self.tags else ()
         return (*between_dates("at", self.date_from, self.date_to), *tagged, *one_of("category", self.category))
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage(ListPage):
+    """One page of a list of memories; `superseded_by` are the visible successors of superseded ones, by key."""
+
+    superseded_by: Mapping[int, Sequence[str]]
+
+
+def memory_page(
+    listing: Listing, records: Records, conditions: Conditions, viewer: Viewer, offset: int, limit: int
+) -> MemoryPage:
+    """Return the memories that meet the conditions, newest first. Raise ComponentFailed as the listing does."""
+    page = listing.page(conditions, viewer, offset, limit)
+    ended = ended_memories(page.stored)
+    return MemoryPage(page.total, page.stored, records.conversations.successors(ended, viewer) if ended else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,11 +259,13 @@ class Lists:
         offset: int = 0,
         limit: int = 50,
         agent: Agent = None,
-    ) -> ListPage:
+    ) -> MemoryPage:
         """Return the artifacts and turns from `offset` on, newest first, for `agent`."""
         caller = self._pools.caller(agent)
         conditions = (*filters.conditions(), _MEMORIES)
-        return await self._pools.lists.run(caller, self._listings.timeline.page, conditions, viewer, offset, limit)
+        listing = self._listings.timeline
+        run = self._pools.lists.run
+        return await run(caller, memory_page, listing, self._records, conditions, viewer, offset, limit)
 
     async def decisions(
         self,

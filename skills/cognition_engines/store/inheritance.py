@@ -15,6 +15,7 @@ from cognition_engines.kinds.registry import CHILDREN, PARENTS
 from cognition_engines.kinds.spec import Facets, Kind, Role
 from cognition_engines.models import Sensitivity
 from cognition_engines.relevance import MOST_ADJACENT
+from cognition_engines.spaces import OPEN
 from cognition_engines.store.codec import Cell, facet_cells, moment, people_of
 from cognition_engines.store.database import allocate, pages
 from cognition_engines.store.schema import TABLES, departures, links, place_of, records
@@ -22,7 +23,10 @@ from cognition_engines.store.schema import TABLES, departures, links, place_of, 
 Side = Literal["before", "after"]
 SIDES: Final[tuple[Side, ...]] = ("before", "after")
 
-_FACETS: Final = ("project", "sensitivity", "at", "context", "system", "importance", "parent", "author", "people")
+_FACETS: Final = (
+    *("project", "sensitivity", "at", "context", "system", "importance"),
+    *("parent", "until", "author", "people"),
+)
 _UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
 
 _events: Final = TABLES[Kind.EVENT]
@@ -125,6 +129,7 @@ def _effective(child: sa.Row[Any], owner: sa.Row[Any] | None) -> Facets:
         system=owner.system,
         importance=owner.importance,
         parent=owner.key,
+        until=None if owner.until == OPEN else moment(owner.until),
         author=owner.author,
         people=people_of(owner.people),
     )

@@ -25,6 +25,7 @@ from cognition_engines.kinds.spec import TARGETS, Kind, Origin, Role
 from cognition_engines.store.codec import Cell, columns_of, place_key
 from cognition_engines.store.database import pages
 from cognition_engines.store.inheritance import renumber, settle
+from cognition_engines.store.memory_state import named_as_replaced, settle_ends
 from cognition_engines.store.reads.by_key import found_by_keys
 from cognition_engines.store.schema import TABLES, links, records
 from cognition_engines.store.values import PART, DanglingReferences, Entry, ExposedRecords
@@ -83,6 +84,7 @@ def repoint(connection: sa.Connection, written: Sequence[Entry]) -> None:
         connection.execute(sa.insert(links), link_rows(key, entry.record, entry.origin))
     renumber(connection, changed)
     settle(connection, (), [key for key in changed if stored[key].kind in CHILDREN], changed)
+    settle_ends(connection, named_as_replaced(connection, changed), changed)
 
 
 def _references(entry: Entry) -> Iterator[tuple[Kind, str]]:
@@ -205,7 +207,7 @@ def _select_dangling() -> sa.Select[Any]:
             links.c.role.in_((Role.FROM, Role.TO)),
             sa.exists().where(name.c.role == int(Role.NAME), name.c.target == links.c.target),
         ),
-        (links.c.role == int(Role.ARTIFACT), sa.exists().where(target.c.kind.in_(PARENTS), same_id)),
+        (links.c.role.in_((Role.ARTIFACT, Role.REPLACED)), sa.exists().where(target.c.kind.in_(PARENTS), same_id)),
         else_=sa.exists().where(target.c.kind == links.c.target_kind, same_id),
     )
     by = records.c.kind, links.c.role
@@ -217,5 +219,5 @@ def _select_dangling() -> sa.Select[Any]:
     )
 
 
-_RESOLVED: Final = (Role.SOURCE, Role.CLUSTER, Role.CHUNK, Role.ARTIFACT, Role.FROM, Role.TO)
+_RESOLVED: Final = (Role.SOURCE, Role.CLUSTER, Role.CHUNK, Role.ARTIFACT, Role.REPLACED, Role.FROM, Role.TO)
 _DANGLING: Final = _select_dangling()

@@ -14,7 +14,7 @@ from cognition_engines.kinds.registry import SPECS
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.codec import COLUMNS, DERIVED, CellType
 
-HEAD: Final = "0003"  # the schema that these tables are
+HEAD: Final = "0004"  # the schema that these tables are
 
 _BIGINT = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 

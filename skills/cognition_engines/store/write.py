@@ -16,6 +16,7 @@ from cognition_engines.store.codec import Cell, columns_of, place_cells, spine_o
 from cognition_engines.store.database import allocate, allocate_keys, pages
 from cognition_engines.store.decision_state import settle_decisions, show_again, superseded_by
 from cognition_engines.store.inheritance import lent_to, note_departures, release, renumber, rights_of, settle
+from cognition_engines.store.memory_state import named_as_replaced, settle_ends
 from cognition_engines.store.origins import known_by, namesakes
 from cognition_engines.store.reads.by_key import stored_dimension
 from cognition_engines.store.reads.supersession import named_by_any
@@ -239,6 +240,8 @@ def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
     turns = [key for each, key, _ in fresh if kind_of(each.entry.record) is Kind.TURN]
     touched = lent_to(connection, sorted(set(turns) & set(changed)))
     before = rights_of(connection, changed)
+    memories = [key for each, key, _ in fresh if kind_of(each.entry.record) in PARENTS]
+    replaced = named_as_replaced(connection, set(memories) & set(changed))
     decisions = [key for each, key, _ in fresh if kind_of(each.entry.record) is Kind.DECISION]
     others = named_by_any(connection, set(decisions) & set(changed))
     for page in pages(changed):
@@ -248,6 +251,7 @@ def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
     if same:
         connection.execute(_UPDATE, same)
     _write_rows(connection, fresh, now)
+    settle_ends(connection, {*memories, *replaced, *named_as_replaced(connection, memories)}, keys)
     _inherit(connection, fresh)
     settle_decisions(connection, decisions, others)
     renumber(connection, (touched | lent_to(connection, turns)) - set(keys))
@@ -304,6 +308,7 @@ def bury(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> No
     decisions = [(id, key) for kind, id, key in gone if kind is Kind.DECISION]
     gone_decisions = [key for _, key in decisions]
     revived = {*superseded_by(connection, gone_decisions), *named_by_any(connection, gone_decisions)} - set(keys)
+    replaced = named_as_replaced(connection, [key for kind, _, key in gone if kind in PARENTS]) - set(keys)
     numbers = allocate(connection, len(gone))
     rights = rights_of(connection, keys)
     stones = [
@@ -317,6 +322,7 @@ def bury(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> No
         for table in (decision_links, ended_links):
             connection.execute(sa.delete(table).where(table.c.target.in_(of_decisions)))
     show_again(connection, revived)
+    settle_ends(connection, replaced, ())
     renumber(connection, touched)
 
 

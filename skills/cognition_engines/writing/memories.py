@@ -11,7 +11,7 @@ from cognition_engines.drafts.ids import digest
 from cognition_engines.kinds.artifacts import ARTIFACT, Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.graph import EVENT, Event
 from cognition_engines.kinds.knowledge import Chunk, Episode
-from cognition_engines.kinds.registry import OtherRecord
+from cognition_engines.kinds.registry import PARENTS, OtherRecord, add_prefix
 from cognition_engines.kinds.spec import WRITTEN, Kind
 from cognition_engines.store.audit.audit_rows import AuditedRecord, record_of
 from cognition_engines.store.values import PART, StoredRecord
@@ -19,6 +19,7 @@ from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.entries import (
     Handler,
     Prepared,
+    check_links,
     check_owner,
     entry_of,
     owned_as,
@@ -26,6 +27,7 @@ from cognition_engines.writing.entries import (
     seen_conflicts,
 )
 from cognition_engines.writing.requests import (
+    RecordNotFound,
     Remember,
     Remembered,
     RememberedEvent,
@@ -33,6 +35,7 @@ from cognition_engines.writing.requests import (
     StoredEpisode,
     StoreEpisode,
     WriteCaller,
+    WriteConflict,
     WriteRefused,
 )
 
@@ -75,19 +78,22 @@ def remember(transaction: WriteTransaction, writer: WriteCaller, asked: Remember
     """Store a memory, or a new version of the one that the request names; see `_known`."""
     project = project_for(writer, asked.project, asked.sensitivity)
     known = _find_known(transaction, writer, asked, project)
+    replaced = _find_replaced(transaction, writer, asked, project, known)
+    asked = replace(asked, supersedes=replaced)
     at = transaction.author.at
     if asked.expires_at is not None and asked.expires_at <= at:
         raise WriteRefused("expires_at", "must be in the future")
     if known is None:
         memory = memory_from(asked, ARTIFACT + token_hex(8), project, at)
         _put(transaction, writer, memory, made, None)
-        return replace(_to_remembered(transaction, memory, "created", writer.agent), conflicts=made.conflicts)
+        others = tuple(one for one in made.conflicts if one.id not in replaced)
+        return replace(_to_remembered(transaction, memory, "created", writer.agent), conflicts=others)
     memory = _as_stored(memory_from(asked, str(known.record.id), project, at), known)
     if known.expires_at == memory.expires_at and _is_same(transaction, memory, known):
         return replace(_to_remembered(transaction, memory, "unchanged", known.origin.recorded_by), seq=known.seq)
     check_owner(known, writer)
     _put(transaction, writer, memory, made, known)
-    others = tuple(one for one in made.conflicts if one.id != str(known.record.id))
+    others = tuple(one for one in made.conflicts if one.id not in (memory.head.id, *replaced))
     return replace(_to_remembered(transaction, memory, "changed", known.origin.recorded_by), conflicts=others)
 
 
@@ -109,6 +115,59 @@ def _find_known(
     own = [one for one in here if one.origin.recorded_by == writer.agent]
     written = [one for one in here if one.origin.is_written]
     return next(iter((*own, *written, *here)), None)
+
+
+def _find_replaced(
+    transaction: WriteTransaction, writer: WriteCaller, asked: Remember, project: str | None, known: StoredRecord | None
+) -> tuple[str, ...]:
+    """Return the ids of the memories that a memory supersedes, those of the known one if the request names none.
+
+    Raise RecordNotFound for one that the writer does not see, WriteRefused if one of its viewers would not see the new
+    memory, WriteConflict for a circle.
+    """
+    if asked.supersedes is None:
+        return () if known is None else _replaced_by(known)
+    found = [_memory_of(transaction, writer, id) for id in asked.supersedes]
+    check_links(found, writer)
+    for place, one in enumerate(found):
+        member = f"supersedes[{place}]"
+        if known is not None and one.key == known.key:
+            raise WriteRefused(member, "must be another memory than the one that is changed")
+        if one.key in {other.key for other in found[:place]}:
+            raise WriteRefused(member, "must not name a memory twice")
+        if one.facets.project != project or asked.sensitivity > one.facets.sensitivity:
+            message = "some who see it would not see the new memory: use its project, and at most its sensitivity"
+            raise WriteRefused(member, message)
+    if known is not None and _leads_to(transaction, writer, found, known):
+        raise WriteConflict(str(known.record.id), "state", "no circle of supersedes", "a way back from supersedes")
+    return tuple(str(one.record.id) for one in found)
+
+
+def _memory_of(transaction: WriteTransaction, writer: WriteCaller, id: str) -> StoredRecord:
+    """Return the artifact or turn that the writer means. Raise RecordNotFound if it sees none."""
+    found = (transaction.find(kind, add_prefix(kind, id), writer.viewer) for kind in PARENTS)
+    one = next((each for each in found if each is not None), None)
+    if one is None:
+        raise RecordNotFound(id)
+    return one
+
+
+def _leads_to(
+    transaction: WriteTransaction, writer: WriteCaller, start: Sequence[StoredRecord], end: StoredRecord
+) -> bool:
+    """Return whether memories supersede another one, also by others in between, as far as the writer sees them."""
+    edge, seen = list(start), {one.key for one in start}
+    while edge:
+        for id in _replaced_by(edge.pop()):
+            found = (transaction.find(kind, id, writer.viewer) for kind in PARENTS)
+            edge += [one for one in found if one is not None and one.key not in seen]
+            seen.update(one.key for one in edge)
+    return end.key in seen
+
+
+def _replaced_by(stored: StoredRecord) -> tuple[str, ...]:
+    assert isinstance(stored.record, Turn | Artifact)
+    return stored.record.supersedes
 
 
 def _as_stored(memory: Memory, known: StoredRecord) -> Memory:

@@ -285,7 +285,8 @@ class Remember(Request["Remembered"]):
     """A request to store something that was said or written.
 
     With `conversation_id` it is a turn, else an artifact. `source` and `source_id` name its origin. `events` None keeps
-    the events of the memory; else these replace them. It is forgotten at `expires_at`.
+    the events of the memory; else these replace them. `supersedes` are the ids of visible memories that it replaces;
+    None keeps those that it has. It is forgotten at `expires_at`.
     """
 
     content: str
@@ -305,6 +306,7 @@ class Remember(Request["Remembered"]):
     sensitivity: Sensitivity = Sensitivity.NORMAL
     expires_at: datetime | None = None
     events: tuple[Event, ...] | None = None
+    supersedes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,10 @@ def remember(
     ] = None,
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Its title.")] = None,
     author: Annotated[str | None, typer.Option("--author", metavar="NAME", help="Its author or speaker.")] = None,
+    supersedes: Annotated[
+        list[str] | None,
+        typer.Option("--supersedes", metavar="ID", help="Id of a memory that it replaces."),
+    ] = None,
     expires_at: Annotated[
         str | None, typer.Option("--expires-at", metavar="TIME", help="When to forget it, such as 2030-01-31.")
     ] = None,
@@ -176,7 +180,7 @@ def remember(
     """Remember something said or written. Without TEXT, a form opens in $EDITOR. The token needs the scope write."""
     given = {
         **{"content": _text(content), "context": context, "title": title, "author": author},
-        **{"expiresAt": expires_at, "project": project, "sensitivity": sensitivity},
+        **{"expiresAt": expires_at, "project": project, "sensitivity": sensitivity, "supersedes": supersedes},
     }
     params = _params(given, params_file, others)
     return _with_form(REMEMBER, params, Sending(key, dry_run, url, token, timeout, as_json, form), "content")

@@ -1,10 +1,10 @@
 """Recall for an event loop: one search or read, then the records that belong to it, each part in its own pool.
 
-Five store calls at most, whatever the limit and the budget.
+Six store calls at most, whatever the limit and the budget; one is for superseded memories alone.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
@@ -47,7 +47,7 @@ from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.fusion import CANDIDATES, Hit, Part
 from cognition_engines.spaces import MEMORY, SEARCHED
 from cognition_engines.store.reads.knowledge import source_of
-from cognition_engines.store.reads.memories import AttachedEvents, TurnPage
+from cognition_engines.store.reads.memories import AttachedEvents, ended_memories
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
@@ -84,8 +84,7 @@ class Recall:
         if request.query is not None:
             return await self._by_query(request.query, request, agent)
         if request.conversation_id is not None:
-            turns = await self._conversation(request.conversation_id, request, agent)
-            return RecallAnswer((), (), (), turns.total, turns)
+            return await self._conversation(request.conversation_id, request, agent)
         return await self._by_context(request, agent)
 
     async def _by_id(self, id: str, asked: RecallRequest, agent: Agent) -> RecallAnswer | None:
@@ -102,12 +101,13 @@ class Recall:
         results = [replace(_result(stored, None), source=sources.get(source_of(stored) or "")) for stored in kept]
         return await self._complete(call, results, len(kept))
 
-    async def _conversation(self, id: str, asked: RecallRequest, agent: Agent) -> TurnPage:
-        """Return the latest turns of a conversation; none if there is no such conversation."""
+    async def _conversation(self, id: str, asked: RecallRequest, agent: Agent) -> RecallAnswer:
+        """Answer with the latest turns of a conversation; none if there is no such conversation."""
         call, conditions = self._call(asked, agent), asked.filters.conditions()
-        return await self._pools.records.run(
+        turns = await self._pools.records.run(
             call.caller, self._records.conversations.turns, id, conditions, asked.viewer, asked.limit
         )
+        return RecallAnswer((), (), (), turns.total, turns, await self._successors(call, turns.stored))
 
     async def _by_context(self, asked: RecallRequest, agent: Agent) -> RecallAnswer:
         """Answer with the artifacts, turns and decisions that meet the filters, newest first."""
@@ -181,7 +181,13 @@ class Recall:
         results = _with_events(results, attached, call.asked.limit)
         reached = await self._reach_related(call, results, attached)
         related, entities = await self._read_named(call, results, reached)
-        return RecallAnswer(results, related, entities, total)
+        shown = [*(each.stored for each in results), *(each.stored for each in related)]
+        return RecallAnswer(results, related, entities, total, superseded_by=await self._successors(call, shown))
+
+    async def _successors(self, call: _Call, shown: Iterable[StoredRecord]) -> Mapping[int, Sequence[str]]:
+        """Return the ids of the visible successors of superseded memories, by key."""
+        ended, run = ended_memories(shown), self._pools.records.run
+        return await run(call.caller, self._records.conversations.successors, ended, call.asked.viewer) if ended else {}
 
     async def _attach_events(self, call: _Call, results: Sequence[Result]) -> AttachedEvents:
         """Return the events that may be attached to the results, and the names in events of the SEEDS first results."""

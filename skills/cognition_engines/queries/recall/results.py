@@ -1,7 +1,7 @@
 """The requests and answers of recall: frozen values, free of any wire format."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -89,7 +89,8 @@ class NamedCount:
 class RecallAnswer:
     """The answer: results in order, related records, the entities that they name, and how many records match.
 
-    For a conversation it is `turns` and `total` alone.
+    For a conversation it is `turns` and `total` alone. `superseded_by` are the ids of the visible successors of
+    superseded memories in it, by key.
     """
 
     results: Sequence[Result]
@@ -97,3 +98,4 @@ class RecallAnswer:
     entities: Sequence[NamedCount]
     total: int
     turns: TurnPage | None = None
+    superseded_by: Mapping[int, Sequence[str]] = field(default_factory=dict)

@@ -5,6 +5,7 @@ Conditions on the facets of every record become SQL over `records` here, in addi
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, TypeAlias, assert_never
 
 import orjson
@@ -13,11 +14,12 @@ import sqlalchemy as sa
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Edge, Entity
-from cognition_engines.kinds.registry import add_prefix
+from cognition_engines.kinds.registry import PARENTS, add_prefix
 from cognition_engines.kinds.spec import KINDS, Kind, Role
 from cognition_engines.models import AtLeast, AtMost, Condition, Conditions, Governs, HasAll, HasAny, Not, OneOf, Viewer
 from cognition_engines.store.database import Store, begin_read, pages
-from cognition_engines.store.reads.by_key import found_by_keys, visible
+from cognition_engines.store.memory_state import successor_of
+from cognition_engines.store.reads.by_key import Guard, found_by_keys, guard_of, guards, rights_of, visible
 from cognition_engines.store.schema import TABLES, links, place_of, records
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.unicode_forms import fold_text
@@ -28,7 +30,7 @@ _LABELS: Final[Mapping[str, bool]] = {
     "system": True,
     "author": True,
 }  # whether stored folded
-_NUMBERS: Final = ("at", "importance", "parent", "sensitivity")
+_NUMBERS: Final = ("at", "importance", "parent", "sensitivity", "until")
 
 
 def where(conditions: Conditions) -> list[sa.ColumnElement[bool]]:
@@ -127,6 +129,22 @@ class Neighbourhood:
     beyond: Sequence[NamedEntity]
 
 
+def ended_memories(found: Iterable[StoredRecord]) -> dict[int, int]:
+    """Return the keys of the memories that are superseded, by the key of the memory or of the passage of it."""
+    kinds = (*PARENTS, Kind.ARTIFACT_CHUNK)
+    return {
+        one.key: one.facets.parent or one.key for one in found if one.facets.until is not None and one.kind in kinds
+    }
+
+
+@cache
+def _select_successors(guard: Guard) -> sa.Select[Any]:
+    new = records.alias()
+    chosen = records.c.key.in_(sa.bindparam("keys", expanding=True))
+    statement = sa.select(records.c.key, new.c.id).where(chosen, *successor_of(records, new), *guards(new, guard))
+    return statement.order_by(new.c.id)
+
+
 class ConversationReads:
     """Reads of turns, and of records next to a passage or in it."""
 
@@ -167,6 +185,19 @@ class ConversationReads:
             events = _newest(connection, parents, chosen, viewer, most) if parents and most else {}
             named = _count_named(connection, seeds, chosen) if seeds else {}
         return AttachedEvents(events, named)
+
+    def successors(self, ended: Mapping[int, int], viewer: Viewer | None) -> dict[int, tuple[str, ...]]:
+        """Return the ids of the memories that supersede those in a result of `ended_memories`, by its keys, in order.
+
+        Only those that the viewer sees.
+        """
+        found: dict[int, list[str]] = {}
+        statement = _select_successors(guard_of(viewer))
+        with begin_read(self._store) as connection:
+            for page in pages(sorted(set(ended.values()))):
+                for key, id in connection.execute(statement, {"keys": list(page), **rights_of(viewer)}):
+                    found.setdefault(key, []).append(id)
+        return {key: tuple(found[owner]) for key, owner in ended.items() if owner in found}
 
     def neighbours(
         self, places: Sequence[Place], conditions: Conditions, viewer: Viewer | None
