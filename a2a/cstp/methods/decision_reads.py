@@ -191,7 +191,8 @@ class ListDecisionsParams(ReadParams):
     project: Label | None = None
     has_outcome: bool | None = None
     current: bool | None = Field(
-        default=None, description="True leaves out what is superseded, deprecated, rejected, or no longer valid."
+        default=None,
+        description="True leaves out what no longer holds: superseded, deprecated, rejected, or no longer valid.",
     )
     overdue: bool | None = Field(
         default=None,

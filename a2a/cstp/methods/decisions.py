@@ -70,7 +70,8 @@ class QueryFilters(Wire):
     pr: Label | None = None
     has_outcome: bool | None = None
     current: bool | None = Field(
-        default=None, description="True leaves out what is superseded, deprecated, rejected, or no longer valid."
+        default=None,
+        description="True leaves out what no longer holds: superseded, deprecated, rejected, or no longer valid.",
     )
     as_of: UpperInstant = Field(
         default=None, description="Only what was in force at that time; decisions without a date are left out."
