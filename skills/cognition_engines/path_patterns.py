@@ -73,6 +73,11 @@ class Pattern:
     anywhere: bool
     glob: _Glob | None
 
+    @property
+    def is_name(self) -> bool:
+        """True if it matches names anywhere, of files and folders."""
+        return self.anywhere and not (self.negated or self.folders_only)
+
     def matches(self, path: str, *, folder: bool) -> bool:
         """Return whether the pattern matches this path itself, which has no slash at its end."""
         if self.glob is None or (self.folders_only and not folder):
@@ -202,6 +207,8 @@ def last_match(patterns: Sequence[Pattern], path: str, *, folder: bool) -> bool 
 
 def includes(patterns: Sequence[Pattern], path: str) -> bool:
     """Return whether the patterns choose a file: by the last that matches it, else the last of a folder above."""
+    if len(patterns) == 1 and patterns[0].is_name:  # most lists
+        return any(patterns[0].matches(name, folder=False) for name in path.split("/"))
     chosen = last_match(patterns, path, folder=False)
     if chosen is not None:
         return chosen
@@ -257,8 +264,10 @@ def anchor_of(pattern: str) -> str:
     tame = [name for name in names if name and not _WILD.search(name)]
     if tame:
         return f"={max(tame, key=len)}"
-    end = _WILD.split(names[-1])[-1]
-    return f"${end[-LONGEST_END:]}" if end else ""
+    begin, *_, end = _WILD.split(names[-1])
+    if len(begin) >= len(end):
+        return f"<{begin[:LONGEST_END]}" if begin else ""
+    return f"${end[-LONGEST_END:]}"
 
 
 def by_anchor(paths: Iterable[str]) -> dict[str, list[str]]:
@@ -276,4 +285,6 @@ def anchors_in(path: str) -> Iterator[str]:
     yield from (f"^{path[:size]}" for size in range(1, min(LONGEST_START, len(path)) + 1))
     for name in dict.fromkeys(path.split("/")):
         yield f"={name}"
-        yield from (f"${name[-size:]}" for size in range(1, min(LONGEST_END, len(name)) + 1))
+        for size in range(1, min(LONGEST_END, len(name)) + 1):
+            yield f"<{name[:size]}"
+            yield f"${name[-size:]}"

@@ -65,7 +65,7 @@ _NUMBERS: Final = (
 )
 
 # `has_outcome` is "yes" or "no"; `since` is when a decision came into force, `review_by` when to review it, `governs`
-# the parts that it affects: see kinds.affects
+# the parts that it affects, `mentions` the paths in its text: see kinds.affects
 DECISIONS: Final = Space(
     "decisions",
     _kinds("decisions"),
@@ -87,7 +87,7 @@ DECISIONS: Final = Space(
         Number("since", whole=True),
         Number("review_by", whole=True),
     ),
-    (*_SETS, Label("tags"), Label("governs", keep_text)),
+    (*_SETS, Label("tags"), Label("governs", keep_text), Label("mentions", keep_text)),
     texts=True,
 )
 # `type` is "chunk" or the extraction's, `topics` an extraction's topics or a chunk's tags

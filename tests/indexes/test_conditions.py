@@ -78,6 +78,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "actors": tuple(map(normal, PEOPLE)),
     "subjects": tuple(map(normal, PEOPLE)),
     "governs": ("path:src/**", "path:*.py", "path:docs/*.md\n!docs/a.md", "package:orders"),
+    "mentions": ("src/a.py", "docs/a.md"),
     "repository": ("", "github.com/acme/shop"),
 }
 FILES = ("src/a.py", "docs/a.md", "docs/b.md", "notes.txt")
@@ -129,7 +130,7 @@ def some_conditions(random: Random, space: Space) -> Conditions:
     numbers = ["sensitivity", *(each.name for each in space.numbers if each.name != "parent")]
     bounds = (AtLeast, AtMost)
     held = (HasAll, HasAny)
-    rare = {"governs": 0.1}
+    rare = {"governs": 0.1, "mentions": 0.0}
     return (
         *(OneOf((each.name,), two_of(each.name)) for each in space.labels if random.random() < 0.15),
         *(random.choice(bounds)(name, random.choice(NUMBERS[name])) for name in numbers if random.random() < 0.3),

@@ -90,6 +90,7 @@ def query_decisions(ask: Asker) -> Params:
         feature=lambda: "checkout",
         pr=lambda: "17",
         hasOutcome=lambda: ask.one(True, False),
+        paths=lambda: ask.some(*PATHS),
         current=lambda: ask.one(True, False),
         asOf=ask.day,
         minConfidence=lambda: low,
@@ -130,6 +131,7 @@ def list_decisions(ask: Asker) -> Params:
         tags=lambda: ask.some("rag", "none"),
         project=lambda: ask.one("alpha", "beta"),
         hasOutcome=lambda: ask.one(True, False),
+        paths=lambda: ask.some(*PATHS),
         current=lambda: ask.one(True, False),
         overdue=lambda: ask.one(True, False),
         sort=lambda: ask.one("date", "recordedAt", "confidence", "category", "stakes", "status", "reviewBy"),
@@ -219,6 +221,7 @@ def search(ask: Asker) -> Params:
         source=lambda: ask.one(*SYSTEMS),
         sensitivity=lambda: ask.one("normal", "sensitive"),
         minImportance=ask.share,
+        paths=lambda: ask.some(*PATHS),
     )
     rest = ask.given(
         kinds=lambda: ask.some(*kinds),

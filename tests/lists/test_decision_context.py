@@ -151,3 +151,61 @@ def test_a_bad_pattern_is_refused_by_its_place(serve: Serve, pattern: str) -> No
     refused = serving.send("updateDecision", id=id, updates={"affects": affects})["error"]["data"]
     assert [one["field"] for one in refused["violations"]] == ["updates.affects[1].pattern"]
     assert serving.ask("getDecision", id=id)["decision"]["affects"] == affects[:1]
+
+
+def test_the_filter_paths_holds_in_every_list_and_search(serve: Serve) -> None:
+    serving = serve()
+    serving.put(
+        [
+            decision("api", "src/api/**", text="Routes"),
+            decision("docs", "docs/**", text="Routes", status="rejected"),
+            decision("none", text="Routes"),
+            entry(Kind.ARTIFACT, "note", content="Routes"),
+        ]
+    )
+    serving.caught_up()
+    for paths, expected in (
+        (["src/api/a.py"], {"api"}),
+        (["docs/a.md", "src/api/a.py"], {"api", "docs"}),
+        (["x"], set()),
+    ):
+        listed = serving.ask("listDecisions", paths=paths)
+        assert ({one["id"] for one in listed["decisions"]}, listed["total"]) == (expected, len(expected))
+        queried = serving.ask("queryDecisions", query="Routes", filters={"paths": paths})["decisions"]
+        assert {one["id"] for one in queried} == expected
+        searched = serving.ask("search", query="Routes", paths=paths)["results"]
+        assert {one["id"] for one in searched} == expected
+
+
+@pytest.mark.parametrize("path", ["/a", "a/../b", "./a", "a//b", "a/", "x" * 1025])
+def test_a_path_outside_the_repository_is_refused(serve: Serve, path: str) -> None:
+    serving = serve()
+    for method, params, field in (
+        ("listDecisions", {"paths": [path]}, "paths[0]"),
+        ("queryDecisions", {"query": "a", "filters": {"paths": ["a", path]}}, "filters.paths[1]"),
+        ("search", {"query": "a", "paths": [path]}, "paths[0]"),
+        ("getDecisionContext", {"files": [path]}, "files[0]"),
+    ):
+        refused = serving.send(method, None, **params)["error"]["data"]["violations"]
+        assert [one["field"] for one in refused] == [field]
+
+
+def test_a_path_in_a_text_is_a_mention_and_governs_nothing(serve: Serve) -> None:
+    serving = serve()
+    serving.put(
+        [
+            decision("whole", text="Kept in src/api/routes.py."),
+            decision("end", text="See `api/routes.py`, and https://example.org/src/api/users.py"),
+            decision("both", "src/**", text="Kept in src/api/routes.py."),
+            decision("other", text="Kept in src/api/routes.python and lib/src/api/routes.py, not in routes.py"),
+            decision("root", text="Set in `setup.cfg`."),
+            decision("hidden", text="Kept in src/api/routes.py.", sensitivity=Sensitivity.SENSITIVE),
+        ]
+    )
+    found = serving.ask("getDecisionContext", serving.token(), files=["src/api/routes.py", "src/api/users.py"])
+    assert ids(found["governing"]) == ["both"]
+    assert {one["id"]: one["matched"] for one in found["mentions"]} == {
+        "whole": ["src/api/routes.py"],
+        "end": ["api/routes.py"],
+    }
+    assert ids(governing(serving, "setup.cfg")["mentions"]) == ["root"]

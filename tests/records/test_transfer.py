@@ -222,6 +222,7 @@ ALTERED = {
     **dict.fromkeys(("reasons", "tags", "supersedes", "superseded_by"), "'[]'"),
     **dict.fromkeys(("feature", "pr", "recorded_by", "via", "own_status", "own_outcome"), "'other'"),
     **dict.fromkeys(("metadata", "details"), "'{}'"),
+    **dict.fromkeys(("affects", "governs", "mentions"), """'[["api", "x"]]'"""),
     **{
         name: f"{name} + 1"
         for name in ("date", "ordinal", "updated_at", "valid_from", "valid_to", "recorded_at", "revision")

@@ -57,13 +57,15 @@ class GetDecisionContextResult(WireResult):
     """The decisions whose patterns match, the most specific pattern first, then the newest.
 
     `governing` are in force, `proposals` have the status draft, proposed or pending, `history` are superseded,
-    rejected, deprecated or no longer valid. `tokens` is the length of the answer, `omitted` the number of decisions
-    that did not fit.
+    rejected, deprecated or no longer valid. `mentions` are candidates: no pattern of theirs matches, and their text
+    names one of the files, by its path or the end of it; `matched` are these names. `tokens` is the length of the
+    answer, `omitted` the number of decisions that did not fit.
     """
 
     governing: list[GoverningRecord]
     proposals: list[GoverningRecord]
     history: list[GoverningRecord]
+    mentions: list[GoverningRecord]
     tokens: int
     omitted: int
 

@@ -7,7 +7,7 @@ from pydantic import Field, JsonValue
 
 from cstp.contract import DecisionId, DecisionIds, Method, PublishedNames, ToolText, WireResult
 from cstp.errors import NotFound, QueryFailed
-from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, Offset, UpperInstant, in_order
+from cstp.fields import WHOLE, FilePaths, InstantOut, Label, LowerInstant, Offset, UpperInstant, in_order
 from cstp.methods.decision_links import DecisionEdge, DecisionInShort, EndedEdge
 from cstp.methods.decision_records import OF_ID
 from cstp.reads import Present, ReadParams
@@ -190,6 +190,7 @@ class ListDecisionsParams(ReadParams):
     tags: Names | None = Field(default=None, description="A decision has all of them.")
     project: Label | None = None
     has_outcome: bool | None = None
+    paths: FilePaths | None = None
     current: bool | None = Field(
         default=None,
         description="True leaves out what no longer holds: superseded, deprecated, rejected, or no longer valid.",

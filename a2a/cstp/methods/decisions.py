@@ -6,7 +6,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, WithJson
 from pydantic_core import PydanticCustomError
 
 from cstp.contract import ANSWER_TOKENS, DecisionIds, Method, PublishedNames, ToolText, Wire, WireResult
-from cstp.fields import WHOLE, Label, LowerInstant, Share, UpperInstant, each_once, in_order
+from cstp.fields import WHOLE, FilePaths, Label, LowerInstant, Share, UpperInstant, each_once, in_order
 from cstp.methods.decision_links import DecisionEdge, DecisionInShort
 from cstp.reads import (
     Abstain,
@@ -69,6 +69,7 @@ class QueryFilters(Wire):
     feature: Label | None = None
     pr: Label | None = None
     has_outcome: bool | None = None
+    paths: FilePaths | None = None
     current: bool | None = Field(
         default=None,
         description="True leaves out what no longer holds: superseded, deprecated, rejected, or no longer valid.",

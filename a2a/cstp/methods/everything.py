@@ -6,7 +6,18 @@ from pydantic import AfterValidator, Field, JsonValue, WithJsonSchema
 
 from cstp.contract import ANSWER_TOKENS, Method, Names, ToolText, WireResult, by_type
 from cstp.errors import NotFound, QueryFailed
-from cstp.fields import WHOLE, InstantOut, Label, Level, LowerInstant, Share, UpperInstant, each_once, in_order
+from cstp.fields import (
+    WHOLE,
+    FilePaths,
+    InstantOut,
+    Label,
+    Level,
+    LowerInstant,
+    Share,
+    UpperInstant,
+    each_once,
+    in_order,
+)
 from cstp.methods.records import AnyRecordId, KindName
 from cstp.reads import (
     Abstain,
@@ -68,6 +79,7 @@ class SearchParams(ReadParams):
     )
     sensitivity: Level | None = Field(default=None, description="Records of this level alone, of any kind.")
     min_importance: Share = Field(default=0.0, description="0 is no condition. Artifacts, turns and events have one.")
+    paths: FilePaths | None = None
     date_from: LowerInstant = None
     date_to: UpperInstant = None
     min_score: MinScore = None

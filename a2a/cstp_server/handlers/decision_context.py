@@ -36,7 +36,7 @@ def decision_context_methods(engine: Engine) -> tuple[AnyBound, ...]:
 async def _snippets(cut: Cutting, params: wire.GetDecisionContextParams, found: DecisionContext) -> Mapping[int, str]:
     """Return the snippets of the first decisions, by key."""
     words = " ".join(dict.fromkeys(name for path in params.files for name in path.split("/")))
-    first = [*found.governing, *found.proposals, *found.history][:_MOST_CUT]
+    first = [*found.governing, *found.proposals, *found.history, *found.mentions][:_MOST_CUT]
     texts = await cut(words, [PassageRequest(one.decision.text, _SNIPPET) for one in first])
     return {one.stored.key: text for one, text in zip(first, texts, strict=True)}
 
@@ -45,11 +45,11 @@ def _fitting(
     params: wire.GetDecisionContextParams, found: DecisionContext, snippets: Mapping[int, str]
 ) -> wire.GetDecisionContextResult:
     """Return the answer with the decisions that fit, those in force first."""
-    empty = wire.GetDecisionContextResult(governing=[], proposals=[], history=[], tokens=0, omitted=0)
+    empty = wire.GetDecisionContextResult(governing=[], proposals=[], history=[], mentions=[], tokens=0, omitted=0)
     left = params.max_tokens * TOKEN_BYTES - size_of(empty) - 2 * _COUNT
     groups: list[list[wire.GoverningRecord]] = []
     omitted = found.unread
-    for group in (found.governing, found.proposals, found.history):
+    for group in (found.governing, found.proposals, found.history, found.mentions):
         kept: list[wire.GoverningRecord] = []
         for one in group:
             record = _record(one, snippets.get(one.stored.key), files="files" in (params.include or ()))
@@ -62,7 +62,7 @@ def _fitting(
                 omitted += 1
         groups.append(kept)
     answer = wire.GetDecisionContextResult(
-        governing=groups[0], proposals=groups[1], history=groups[2], tokens=0, omitted=omitted
+        governing=groups[0], proposals=groups[1], history=groups[2], mentions=groups[3], tokens=0, omitted=omitted
     )
     return answer.model_copy(update={"tokens": ceil((size_of(answer) + _COUNT) / TOKEN_BYTES)})
 

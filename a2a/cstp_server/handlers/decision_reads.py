@@ -96,6 +96,7 @@ def _filters(params: wire.ListDecisionsParams) -> Filters:
         overdue=None if params.overdue is None else Overdue(now, params.overdue),
         date_after=params.date_from,
         date_before=params.date_to,
+        paths=tuple(params.paths or ()),
     )
 
 

@@ -117,6 +117,7 @@ def _filters(filters: wire.QueryFilters | None) -> Filters:
         has_outcome=filters.has_outcome,
         current=datetime.now(UTC) if filters.current else None,
         as_of=filters.as_of,
+        paths=tuple(filters.paths or ()),
     )
 
 

@@ -120,6 +120,7 @@ def _request(params: SearchParams, asked: Asked, viewer: Viewer) -> SearchReques
         None if params.kinds is None else tuple(KINDS[name] for name in params.kinds),
         filters,
         tuple(params.tags or ()),
+        tuple(params.paths or ()),
         asked.mode,
         params.limit,
         params.explain,

@@ -16,6 +16,7 @@ _WIRE_NAME: Final = re.compile(r"\bcstp\.([a-z]+(?:[A-Z][a-z]+)*)\b|\b([a-z]+(?:
 _INSTANT: Final = "ISO 8601: 2026-01-31T09:30:00Z, or a date such as 2026-01-31"
 _READ: Final[Mapping[str, type]] = {"object": dict, "array": list}
 _UNLISTED: Final = frozenset({"min_seq", "agent_id", "explain", "if_none_match"})
+_ALSO_INCLUDED: Final = frozenset({"include_links", "include_provenance"})  # other forms of items of `include`
 _TELLING: Final = frozenset(
     {"type", "enum", "const", "default", "minimum", "maximum", "required", "pattern", "examples"}
 )
@@ -47,10 +48,11 @@ def output_schema(result: type[BaseModel]) -> Schema:
 def listed_input(schema: Schema) -> Schema:
     """Return the schema of a tool's arguments as it is listed: what a model needs to make a call, in few bytes.
 
-    Arguments for programs (`_UNLISTED`) and bounds of lengths are left out, and texts are cut to their first clause;
+    Arguments for programs, second forms of an argument and bounds of lengths are left out, and texts are cut to their first clause;
     all of it is accepted and checked as before.
     """
-    named = {name: inner for name, inner in schema["properties"].items() if name not in _UNLISTED}
+    hidden = _UNLISTED | _ALSO_INCLUDED if "include" in schema["properties"] else _UNLISTED
+    named = {name: inner for name, inner in schema["properties"].items() if name not in hidden}
     return {**_short(schema), "properties": {name: _in_short(inner) for name, inner in named.items()}}
 
 

@@ -1,5 +1,6 @@
 """The parts of a project that a decision governs: their rules, and the texts by which the decision is found."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, TypeAlias
@@ -21,6 +22,10 @@ from cognition_engines.path_patterns import (
 
 PATH: Final = "path"
 MOST_PARTS: Final = 100  # of a decision
+MOST_NAMED: Final = 64  # paths in its text
+_NAMED: Final = re.compile(
+    r"(?<![\w/.:-])(?:[\w.@+-]{1,100}/){1,20}[\w.@+-]{1,100}(?![\w/])|`([\w@+-][\w.@+-]{0,100}\.\w{1,10})`"
+)
 PATHS: Final = f"{PATH}:"  # before a list of patterns of paths
 
 
@@ -85,6 +90,22 @@ def governed_texts(parts: Iterable[AffectedPart]) -> tuple[str, ...]:
     lists = ["\n".join(paths)] if any(path.startswith("!") for path in paths) else paths
     others = [f"{one.type}:{one.pattern}" for one in parts if one.type != PATH]
     return tuple(dict.fromkeys([*(f"{PATHS}{lines}" for lines in lists), *others]))
+
+
+def named_paths(text: str) -> tuple[str, ...]:
+    """Return the first paths that a text names: names with slashes between them, and a file between backticks."""
+    found: dict[str, None] = {}
+    for token in _NAMED.finditer(text):
+        found[(token[1] or token[0]).rstrip(".-")] = None
+        if len(found) == MOST_NAMED:
+            break
+    return tuple(found)
+
+
+def endings_of(path: str) -> list[str]:
+    """Return the ways to name a file: its path, and the ends of it that have a slash."""
+    names = path.split("/")
+    return [path, *("/".join(names[start:]) for start in range(1, len(names) - 1))]
 
 
 def matched_parts(

@@ -12,7 +12,7 @@ from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, Record, add_prefix, embedding_text
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import Conditions, Decision, HasAll, MemoryFilters, Mode, OneOf, Viewer, one_of
+from cognition_engines.models import Conditions, Decision, HasAll, MemoryFilters, Mode, OneOf, Viewer, governing, one_of
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
@@ -36,7 +36,8 @@ class SearchRequest:
     """A search: its text and conditions. `kinds` None is every kind of FOUND; `mode` None the default one.
 
     A time that the text mentions is relative to `as_of`, by default now. A record must have all of `tags`; topics of
-    extractions count as tags. A condition leaves out kinds that cannot meet it.
+    extractions count as tags. The patterns of a decision match one of `paths`. A condition leaves out kinds that cannot
+    meet it.
     """
 
     text: str
@@ -44,6 +45,7 @@ class SearchRequest:
     kinds: tuple[Kind, ...] | None = None
     filters: MemoryFilters = MemoryFilters()
     tags: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
     mode: Mode | None = None
     limit: int = 10
     explain: bool = False
@@ -149,8 +151,10 @@ _KINDS: Final = (*FOUND, Kind.ARTIFACT_CHUNK)
 
 def _search_scopes(request: SearchRequest) -> Iterator[SearchScope]:
     """Yield the spaces of the kinds, with the conditions on their records."""
-    common = request.filters.conditions()
+    common = (*request.filters.conditions(), *governing(request.paths))
     wanted = {*(FOUND if request.kinds is None else request.kinds)}
+    if request.paths:
+        wanted &= {Kind.DECISION}
     if Kind.ARTIFACT in wanted:
         wanted.add(Kind.ARTIFACT_CHUNK)
     for space in SEARCHED:

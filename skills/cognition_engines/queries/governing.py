@@ -1,6 +1,6 @@
 """The decisions that govern files: in force, proposed and past, the most specific first."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -11,7 +11,7 @@ from cognition_engines.indexes.columns.listing import ATTEMPTS, Listing
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.path_index import GOVERNS
 from cognition_engines.indexes.columns.snapshot import Ints, Snapshot
-from cognition_engines.kinds.affects import matched_parts, specificity
+from cognition_engines.kinds.affects import PATHS, endings_of, matched_parts, named_paths, specificity
 from cognition_engines.kinds.decisions import UNDECIDED
 from cognition_engines.models import Conditions, Decision, HasAny, Not, Viewer, governing, microseconds, one_of
 from cognition_engines.path_patterns import by_anchor
@@ -47,8 +47,15 @@ class ContextRequest:
     def conditions(self) -> Conditions:
         named = self.named
         either = (Not((Not(governing(self.files)), Not((HasAny(GOVERNS, named),)))),)
+        return (*(either if named else governing(self.files)), *self._common())
+
+    def mentioning(self) -> Conditions:
+        """Return the condition that a text names one of the files."""
+        endings = dict.fromkeys(ending for file in self.files for ending in endings_of(file))
+        return (HasAny("mentions", tuple(endings)), *self._common())
+
+    def _common(self) -> Conditions:
         return (
-            *(either if named else governing(self.files)),
             *one_of("project", self.project),
             *one_of("repository", None if self.repository is None else ("", self.repository)),
         )
@@ -74,11 +81,15 @@ class GoverningDecision:
 
 @dataclass(frozen=True, slots=True)
 class DecisionContext:
-    """The decisions in force, the proposed ones and the past ones, and how many more of them were not read."""
+    """The decisions in force, the proposed ones and the past ones, and how many more of them were not read.
+
+    `mentions` govern none of the files, and name one in their text, the newest first; `matched` are these names.
+    """
 
     governing: Sequence[GoverningDecision]
     proposals: Sequence[GoverningDecision]
     history: Sequence[GoverningDecision]
+    mentions: Sequence[GoverningDecision]
     unread: int = 0
 
 
@@ -102,33 +113,49 @@ def read_context(listing: Listing, records: Records, request: ContextRequest, no
     conditions = request.conditions()
     for _ in range(ATTEMPTS):
         state = listing.follow()
-        rows = state.order[state.snapshot.mask(conditions, request.viewer)[state.order]]
-        groups = [*_groups(state.snapshot, _most_specific(state.snapshot, rows, request), microseconds(now))]
+        mask = state.snapshot.mask(conditions, request.viewer)
+        named = state.snapshot.mask(request.mentioning(), request.viewer) & ~mask
+        rows = _most_specific(state.snapshot, state.order[mask[state.order]], request)
+        groups = [*_groups(state.snapshot, rows, microseconds(now)), state.order[named[state.order]]]
         shown = np.concatenate([group[:MOST_OF_GROUP] for group in groups])
         keys: list[int] = state.snapshot.keys[shown].tolist()
         found = records.reads.by_keys(keys, request.viewer) if keys else {}
         seqs = [found[key].seq if key in found else None for key in keys]
         if seqs == state.snapshot.seqs[shown].tolist():
             break
-    read = {key: one for key, one in found.items() if accepts(conditions, one)}
-    past = [read[key] for key in state.snapshot.keys[groups[2][:MOST_OF_GROUP]].tolist() if key in read]
+    read = [
+        [found[key] for key in state.snapshot.keys[group[:MOST_OF_GROUP]].tolist() if key in found] for group in groups
+    ]
+    past = [one for one in read[2] if accepts(conditions, one)]
     successors = {key: links.superseded_by for key, links in links_of(records, past, request.viewer).items()}
     files = by_anchor(request.files)
-
-    def decision_of(key: int) -> GoverningDecision:
-        stored = read[key]
-        assert isinstance(stored.record, Decision)
-        matched, chosen = matched_parts(stored.record.affects, files, request.packages)
-        return GoverningDecision(stored, matched, chosen, successors.get(key, ()))
-
     current, proposals, history = (
-        [decision_of(key) for key in state.snapshot.keys[group[:MOST_OF_GROUP]].tolist() if key in read]
-        for group in groups
+        [_governing(one, files, request, successors) for one in group if accepts(conditions, one)] for group in read[:3]
     )
     for each in (current, proposals, history):
         each.sort(key=lambda one: -max(map(specificity, one.matched), default=0))
+    mentions = [_mentioning(one, request.files) for one in read[3] if accepts(request.mentioning(), one)]
     unread = sum(max(0, len(group) - MOST_OF_GROUP) for group in groups)
-    return DecisionContext(current, proposals, history, unread)
+    return DecisionContext(current, proposals, history, mentions, unread)
+
+
+def _governing(
+    stored: StoredRecord,
+    files: Mapping[str, Sequence[str]],
+    request: ContextRequest,
+    successors: Mapping[int, tuple[str, ...]],
+) -> GoverningDecision:
+    assert isinstance(stored.record, Decision)
+    matched, chosen = matched_parts(stored.record.affects, files, request.packages)
+    return GoverningDecision(stored, matched, chosen, successors.get(stored.key, ()))
+
+
+def _mentioning(stored: StoredRecord, files: Sequence[str]) -> GoverningDecision:
+    assert isinstance(stored.record, Decision)
+    named = {name: f"{PATHS}{name}" for name in named_paths(stored.record.text)}
+    found = [(file, [named[each] for each in endings_of(file) if each in named]) for file in files]
+    matched = dict.fromkeys(name for _, names in found for name in names)
+    return GoverningDecision(stored, tuple(matched), tuple(dict.fromkeys(file for file, names in found if names)))
 
 
 def _most_specific(snapshot: Snapshot, rows: Ints, request: ContextRequest) -> Ints:

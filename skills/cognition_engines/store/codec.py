@@ -10,7 +10,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.affects import governed_texts
+from cognition_engines.kinds.affects import governed_texts, named_paths
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.extractions import CLASSES, CONTENTS
 from cognition_engines.kinds.registry import SPECS, Record, kind_of, spec_of
@@ -238,6 +238,7 @@ DERIVED: Final[Mapping[Kind, tuple[Column, ...]]] = {
         Column("own_outcome", "text", True),
         Column("review_by", "whole", True, microseconds),
         Column("governs", "json", True, _dump),
+        Column("mentions", "json", True, _dump),
     ),
 }
 _DERIVE: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -246,6 +247,7 @@ _DERIVE: Final[Mapping[str, Callable[[Any], Any]]] = {
     "own_outcome": lambda decision: decision.outcome,
     "review_by": lambda decision: decision.review_by,
     "governs": lambda decision: governed_texts(decision.affects) or None,
+    "mentions": lambda decision: named_paths(decision.text) or None,
 }
 
 

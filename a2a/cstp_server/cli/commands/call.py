@@ -196,6 +196,10 @@ def search(
     project: Annotated[
         str | None, typer.Option("--project", metavar="NAME", help="Only records of this project.")
     ] = None,
+    paths: Annotated[
+        list[str] | None,
+        typer.Option("--path", metavar="FILE", help="Only decisions that govern this file; repeatable."),
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of records, 1 to 50.")] = 10,
     url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")] = DEFAULT_URL,
     token: TokenOption = None,
@@ -206,7 +210,13 @@ def search(
 
     With --json, print the result of cstp.search. `cstp call` accepts all of its parameters.
     """
-    given = {"query": " ".join(words), "limit": limit, "kinds": kinds or None, "project": project}
+    given = {
+        "query": " ".join(words),
+        "limit": limit,
+        "kinds": kinds or None,
+        "project": project,
+        "paths": paths or None,
+    }
     try:
         with connect(base_of(url, "--url"), required_token(token), timeout) as remote:
             result = remote.send(typed_call(SEARCH, given))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from cognition_engines.kinds.affects import PATHS, governed_texts
+from cognition_engines.kinds.affects import PATHS, governed_texts, named_paths
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, references_of
 from cognition_engines.kinds.spec import Kind, Role
@@ -138,6 +138,7 @@ _SETS: Final[Mapping[str, Callable[[StoredRecord], tuple[str, ...] | None]]] = {
     "topics": lambda stored: stored.record.tags if isinstance(stored.record, Chunk) else _member("topics")(stored),
     "people": lambda stored: stored.facets.people,
     "governs": lambda stored: governed_texts(stored.record.affects) if isinstance(stored.record, Decision) else None,
+    "mentions": lambda stored: named_paths(stored.record.text) if isinstance(stored.record, Decision) else None,
     "actors": _reference_reader(Role.ACTOR),
     "subjects": _reference_reader(Role.SUBJECT),
 }

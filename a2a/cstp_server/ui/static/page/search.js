@@ -12,15 +12,18 @@
   };
   const SINGULAR = { chunk: "passage", artifact: "document" };
   const MODES = [["", "by meaning and words"], ["semantic", "by meaning"], ["keyword", "by words"]];
-  const FILTERS = ["project", "source", "tag", "from", "to", "sensitivity"];
+  const FILTERS = ["project", "source", "tag", "path", "from", "to", "sensitivity"];
+  const PATH = /(?:^|\s)path:(\S+)/g; // a file in the query: decisions that govern it
   const SENSITIVITIES = [["", "any"], "normal", "sensitive", "highly_sensitive"];
   const LIMIT = 50;
 
   const list = (value) => [].concat(value ?? []);
 
   function request(params) {
-    const query = (params.q ?? "").trim();
-    if (!query) return null;
+    const typed = (params.q ?? "").trim();
+    if (!typed) return null;
+    const paths = [...[...typed.matchAll(PATH)].map((found) => found[1]), ...list(params.path).filter(Boolean)];
+    const query = typed.replace(PATH, " ").trim() || paths.join(" ");
     return {
       query,
       limit: LIMIT,
@@ -29,6 +32,7 @@
       project: params.project || null,
       tags: list(params.tag).length ? list(params.tag) : null,
       source: params.source || null,
+      paths: paths.length ? paths : null,
       sensitivity: params.sensitivity || null,
       dateFrom: params.from || null,
       dateTo: params.to || null,
@@ -49,6 +53,7 @@
       <div class="bar">
         ${live ? html`<${cstp.Choice} label="Find" value=${params.mode ?? ""} options=${MODES} change=${(mode) => set({ mode })} />` : null}
         ${field("project", "Project")} ${field("source", "Source")} ${field("tag", "Tag")}
+        ${live ? field("path", "Governs the file") : null}
         ${field("from", "From", "date")} ${field("to", "To", "date")}
         <${cstp.Choice} label="Sensitivity" value=${params.sensitivity ?? ""} options=${SENSITIVITIES}
           change=${(sensitivity) => set({ sensitivity })} />
