@@ -31,7 +31,7 @@ SearchMode = Annotated[
     Field(description="Absent: hybrid, or keyword where the server has no embedding model."),
 ]
 MAX_TOKENS_DESCRIPTION: Final = (
-    "Longest answer, in tokens of three bytes: longer texts are cut to the passages that are nearest to "
+    "Length in tokens of three bytes: longer texts are cut to the passages that are nearest to "
     "the query, and what still does not fit is left out."
 )
 MaxTokens = Annotated[

@@ -25,7 +25,7 @@ class GetDecisionContextParams(ReadParams):
     )
     max_tokens: Annotated[int, Field(ge=256, le=32_000), WHOLE] = Field(
         default=4000,
-        description="Longest answer, in tokens of three bytes: decisions that do not fit are left out.",
+        description="Length in tokens of three bytes: decisions that do not fit are left out.",
     )
     include: Annotated[list[Literal["snippet", "files"]], Field(max_length=2), AfterValidator(each_once)] | None = (
         Field(

@@ -49,7 +49,7 @@ class GetSessionContextParams(ReadParams):
     format: Literal["json", "markdown"] = "json"
     max_tokens: Annotated[int, Field(ge=256, le=32_000), WHOLE] = Field(
         default=4000,
-        description="Longest answer, in tokens of three bytes; the rest is left out.",
+        description="Length in tokens of three bytes; the rest is left out.",
     )
     if_none_match: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
         default=None, description="The `etag` of an earlier answer: an equal one is not sent again."

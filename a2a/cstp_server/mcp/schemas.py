@@ -48,8 +48,8 @@ def output_schema(result: type[BaseModel]) -> Schema:
 def listed_input(schema: Schema) -> Schema:
     """Return the schema of a tool's arguments as it is listed: what a model needs to make a call, in few bytes.
 
-    Arguments for programs, second forms of an argument and bounds of lengths are left out, and texts are cut to their first clause;
-    all of it is accepted and checked as before.
+    Arguments for programs, second forms of an argument and bounds of lengths are left out, and texts are cut to their
+    first clause; all of it is accepted and checked as before.
     """
     hidden = _UNLISTED | _ALSO_INCLUDED if "include" in schema["properties"] else _UNLISTED
     named = {name: inner for name, inner in schema["properties"].items() if name not in hidden}
