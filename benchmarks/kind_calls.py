@@ -247,6 +247,7 @@ def _knowledge_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
             yield Call(f"getPatterns, {name}{end}", "cstp.getPatterns", {**given, **_TEN}, middle=middle)
     yield Call("getChunk, five related", "cstp.getChunk", {"relatedLimit": 5}, chunks)
     yield Call("getChunk, none related", "cstp.getChunk", {"includeRelated": False}, chunks)
+    yield Call("getSessionContext, a task", "cstp.getSessionContext", {}, {"taskDescription": queries})
     asked = {"query": queries}
     for mode in ("hybrid", "semantic", "keyword"):
         yield Call(f"searchKnowledge, {mode}", "cstp.searchKnowledge", {"mode": mode, **_TEN}, asked)

@@ -85,7 +85,7 @@ class AuditedCalls:
     def note_query(self, method: str, params: Wire, notes: AuditNotes) -> None:
         """Note the text of a search, if queries are kept."""
         if self._queries and method in _READS:
-            notes.query = getattr(params, "query", None)
+            notes.query = getattr(params, "query", getattr(params, "task_description", None))
 
     def note_result(self, method: str, result: Wire, notes: AuditNotes) -> None:
         """Note the records of a result, each once."""
