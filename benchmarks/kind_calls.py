@@ -233,6 +233,7 @@ def _episode_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
             yield Call(f"listEpisodes, {name}{end}", listed, {**given, **_TEN}, middle=middle)
         yield Call(f"listEpisodes, {_ONE_PROJECT}{end}", listed, _TEN, middle=middle, limited=True)
     yield Call("changes, a page", "cstp.changes", {"since": 0, **_TEN})
+    yield Call("fetch, an episode", "cstp.fetch", {"kind": "episode"}, {"id": [number + 1 for number in _drawn(size)]})
     yield Call("getEpisode", "cstp.getEpisode", {}, {"id": [number + 1 for number in _drawn(size)]})
     asked = {"query": queries}
     yield Call("findEpisodes", "cstp.findEpisodes", _TEN, asked)

@@ -47,6 +47,7 @@ ON_SERVERS: Final = (
     "tests/writing/test_forgetting.py",  # deletes, and looks into every table and index
     "tests/recall/test_reference.py",  # reads all kinds, and the graph
     "tests/writing/test_memories.py",  # write what agents say
+    "tests/writing/test_superseded_memories.py",  # joins links in SQL
     "tests/writing/test_knowledge.py",
     "tests/lists/",  # are pages of SQL
     "tests/following/",  # reads changes while others write

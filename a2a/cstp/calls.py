@@ -50,7 +50,7 @@ from cstp.methods.episodes import (
     ListEpisodesResult,
     StoreEpisodeResult,
 )
-from cstp.methods.everything import SEARCH, SearchResult
+from cstp.methods.everything import FETCH, SEARCH, FetchResult, SearchResult
 from cstp.methods.extractions import (
     GET_DECISIONS,
     GET_PATTERNS,
@@ -124,6 +124,16 @@ def search(
     Events have `context`, `source` and `min_importance` of their artifact.
     """
     return typed_call(SEARCH, locals(), timeout)
+
+
+def fetch(
+    id: str, *, kind: str | None = None, min_seq: int | None = None, timeout: float | None = None
+) -> Call[FetchResult]:
+    """Return the whole record of an id, of any kind.
+
+    The id of a record.
+    """
+    return typed_call(FETCH, locals(), timeout)
 
 
 def get_session_context(

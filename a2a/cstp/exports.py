@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cstp.call import Call as Call
 from cstp.client.sync_client import Client as Client
 from cstp.methods import decisions, knowledge
+from cstp.methods.decision_context import *
 from cstp.methods.decision_links import *
 from cstp.methods.decision_reads import *
 from cstp.methods.decision_records import *

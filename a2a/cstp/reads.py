@@ -16,6 +16,7 @@ Successors: TypeAlias = Annotated[list[str] | None, Names("artifact"), Field(exc
 RecordOrigin: TypeAlias = Literal["file", "agent", "import"]
 RankingMode: TypeAlias = Literal["hybrid", "semantic", "keyword"]
 SNIPPET_BYTES: Final = 600  # of a text that is cut, as JSON
+MADE_TITLE: Final = 80  # characters of a title that is the beginning of a text
 
 QUERY_DESCRIPTION: Final = (
     "In plain words. By meaning, at most four windows of the embedding model count: of a longer query its first, its "
@@ -30,7 +31,7 @@ SearchMode = Annotated[
     Field(description="Absent: hybrid, or keyword where the server has no embedding model."),
 ]
 MAX_TOKENS_DESCRIPTION: Final = (
-    "How long the answer may be, a token being three bytes: longer texts are cut to the passages that are nearest to "
+    "Length in tokens of three bytes: longer texts are cut to the passages that are nearest to "
     "the query, and what still does not fit is left out."
 )
 MaxTokens = Annotated[
@@ -58,8 +59,8 @@ Abstain = Annotated[
 AsOf = Annotated[
     UpperInstant,
     Field(
-        description="From when a time in the query is seen, such as `last week`, or `in May`, which is the last May "
-        "that has begun; a bare date is its last moment. Absent: now."
+        description="From when a time in the query, such as `last week`, is seen; `in May` is the last May that has "
+        "begun then, and a bare date is its last moment. Absent: now."
     ),
 ]
 Author = Annotated[
@@ -81,10 +82,18 @@ Participants = Annotated[
 Current = Annotated[
     bool | None,
     Field(
-        description="True leaves out memories that another one supersedes, with their passages and events, and "
-        "decisions that are superseded, deprecated, rejected, or no longer valid."
+        description="True leaves out what no longer holds: memories that another one supersedes, with their passages "
+        "and events, and decisions that are superseded, deprecated, rejected, or no longer valid."
     ),
 ]
+
+
+def title_from(text: str, otherwise: str) -> str:
+    """Return the whole words at the beginning of a text, up to 80 characters of its first line, as a title."""
+    line = text.strip().partition("\n")[0].rstrip()
+    if len(line) > MADE_TITLE:
+        line = line[:MADE_TITLE].rpartition(" ")[0].rstrip() or line[:MADE_TITLE]
+    return line or otherwise
 
 
 class ReadParams(Wire):

@@ -45,6 +45,7 @@ from cstp_server.limits.limiter import FailedAttempts, Limiter, redis_storage
 from cstp_server.limits.places import Bodies, BodyParser, FollowerPlaces, Gate
 from cstp_server.limits.prices import Plan, Window, make_plan, parse_windows
 from cstp_server.mcp.mount import Mount, mcp_endpoint, open_mount
+from cstp_server.mcp.profiles import check_tools
 from cstp_server.observe.metrics import CallMetrics, StateGauges, watch_loop
 from cstp_server.observe.readiness import ReadinessCheck
 from cstp_server.open_engine import open_engine
@@ -181,6 +182,7 @@ def create_app(
 def _prepare(settings: Settings, gate: Gate | None) -> Prepared:
     """Return the parts made of the settings. Raise ConfigurationError for settings that are wrong."""
     server = settings.server
+    check_tools(settings)
     failures, *others = parse_windows(settings.limits.auth_failures, "limits.auth_failures")
     if others:
         raise ConfigurationError("limits.auth_failures: must be one window")

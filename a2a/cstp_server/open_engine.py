@@ -14,7 +14,8 @@ from cognition_engines.models import SENSITIVITIES
 from cognition_engines.relevance import Relevance
 from cognition_engines.store.audit.trail import AuditOptions
 from cstp_server.process.model import LOCAL_MODELS, open_model
-from cstp_server.settings import SearchSettings, Settings, SourceSettings, VectorSettings
+from cstp_server.settings import SearchSettings, Settings, VectorSettings
+from cstp_server.source_settings import SourceSettings
 from cstp_server.workers.membership import Membership, OtherIndexes
 
 

@@ -4,7 +4,7 @@ One process holds the folder. All others call it, and one of them replaces it wh
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +22,7 @@ from cstp.methods.records import LONGEST_WAIT
 from cstp_server.holder import folder_socket
 from cstp_server.holder.folder_socket import Caller, caller_line
 from cstp_server.holder.taking import MCP
-from cstp_server.mcp.server import Context
+from cstp_server.mcp.server import Context, Door
 from cstp_server.mcp.stdio import answer
 from cstp_server.mcp.tools import Tool, call_of
 from cstp_server.process.malloc import spare_the_collector
@@ -93,17 +93,19 @@ def take_if_free(settings: Settings) -> "Holding | None":
     return make(settings, lock)
 
 
-async def answer_from_folder(settings: Settings, identify: Identify, holding: "Holding | None") -> None:
+async def answer_from_folder(
+    settings: Settings, identify: Identify, holding: "Holding | None", tools: Collection[str]
+) -> None:
     """Answer until standard input ends, or SIGTERM or SIGINT arrives; then close the folder if this process holds it.
 
     `identify` is asked in each call: a token that ends or is revoked ends the answers. `holding` is None if another
-    process holds the folder.
+    process holds the folder. `tools` are the names of the chosen tools.
     """
     spare_the_collector()  # also when it takes the folder: imports leave no garbage
     process = FolderProcess(settings, identify, holding)
     keeping = asyncio.create_task(process.keep())
     try:
-        await answer(process.run, settings)
+        await answer(Door(process.run, lambda _: tools, process.scopes), settings)
     finally:
         keeping.cancel()
         with suppress(asyncio.CancelledError):
@@ -134,13 +136,21 @@ class FolderProcess:
                 self._holding = None
             await asyncio.sleep(0 if self._holding else _LOOK_SECONDS)
 
-    async def run(self, tool: Tool | None, arguments: Mapping[str, object], _: Context) -> Outcome:
-        """Return the result of a call of a tool."""
+    async def scopes(self, _: Context) -> Collection[str]:
+        """Return the scopes of the caller's token. Raise AuthenticationRequired if it is no longer valid."""
+        return self._token().scopes
+
+    def _token(self) -> Token:
         self._tokens.refresh(monotonic())
         token = self._identify(self._tokens)
         if token is None:
-            return Outcome(error=AuthenticationRequired())
+            raise AuthenticationRequired
+        return token
+
+    async def run(self, tool: Tool | None, arguments: Mapping[str, object], _: Context) -> Outcome:
+        """Return the result of a call of a tool."""
         try:
+            token = self._token()
             waits = tool is not None and "wait_ms" in tool.method.params.model_fields
             longest = LONGEST_WAIT / 1000 if waits else 0.0
             async with asyncio.timeout(self._settings.server.handler_seconds + longest + _SPARE_SECONDS):

@@ -6,19 +6,15 @@ The shipped file and `docs/configuration.md` are generated from this module.
 import re
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self, TypeVar
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.vectors.collection import VectorIndex
-from cognition_engines.ingest.collections.addresses import FORMS, is_address, parsed_address
-from cognition_engines.ingest.options import TextKind
-from cognition_engines.kinds.fields import a_line, is_line
-from cognition_engines.path_patterns import parse_patterns
+from cognition_engines.ingest.collections.addresses import FORMS
 from cognition_engines.relevance import Language
+from cstp_server.source_settings import Section, SourceSettings
 
-T = TypeVar("T")
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 USUAL_LIMIT: Final = "600/minute; 60/second"
@@ -27,12 +23,6 @@ USUAL_WRITES: Final = "120/minute; 10000/day"
 LOCAL_LIMIT: Final = "12000/minute; 1200/second"
 LOCAL_WRITES: Final = "1200/minute; 10000/day"
 _PUBLIC_URL: Final = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?(/[A-Za-z0-9._~/-]*)?")
-
-
-class Section(BaseModel):
-    """A group of settings; an unknown name in it is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class ServerSettings(Section):
@@ -217,7 +207,7 @@ class AuthSettings(Section):
 
 
 class McpSettings(Section):
-    """Allowed Host headers, and Origins for `/mcp` and `/ui`. Loopback and `server.public_url` are always allowed."""
+    """The tools, and Hosts and Origins for `/mcp` and `/ui` in addition to loopback and `server.public_url`."""
 
     allowed_hosts: tuple[str, ...] = Field(
         (),
@@ -226,6 +216,12 @@ class McpSettings(Section):
     allowed_origins: tuple[str, ...] = Field(
         (), description="Additional Origins, such as https://app.example.com; default: none."
     )
+    tools: str | tuple[str, ...] = Field(
+        "record",
+        description="Tools that a client gets, of those that its token's scopes allow: ask, record or all, or a list "
+        "of names. See docs/mcp.md.",
+    )
+    output_schemas: bool = Field(False, description="List the JSON Schemas of the tools' results, which are long.")
 
 
 class UiSettings(Section):
@@ -252,67 +248,6 @@ class AuditSettings(Section):
         False, description="Store the row before the answer is sent; otherwise a kill loses 0.1 s of rows."
     )
     days: Positive | None = Field(365, description="Days until a row is removed; null keeps all rows.")
-
-
-class SourceSettings(Section):
-    """A collection, folder or file that is followed. The names are those of the options of `cstp ingest`."""
-
-    path: Path | None = None
-    url: str | None = Field(None, validate_default=True)
-    prune: bool = False
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    kind: TextKind | None = None
-    bots: bool = False
-    system_messages: bool = False
-    day_first: bool | None = None
-    map: str | None = None
-    project: str | None = None
-    sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None
-    repository: str | None = None
-
-    @field_validator("path")
-    @classmethod
-    def _is_absolute(cls, value: Path | None) -> Path | None:
-        return None if value is None else value.absolute()
-
-    @field_validator("url")
-    @classmethod
-    def _is_an_address(cls, value: str | None, info: ValidationInfo) -> str | None:
-        has_path = info.data.get("path") is not None
-        if value is None:
-            if not has_path:
-                raise ValueError("must be given if there is no path")
-            return None
-        if has_path:
-            raise ValueError("must not be given together with path")
-        if not is_address(value):
-            raise ValueError(f"must read like {FORMS}")
-        try:
-            return parsed_address(value)
-        except ConfigurationError as error:
-            raise ValueError(str(error)) from None
-
-    @field_validator("prune", "include", "exclude", "kind", "bots", "system_messages", "day_first")
-    @classmethod
-    def _is_of_a_path(cls, value: T, info: ValidationInfo) -> T:
-        if value not in (None, False, ()) and info.data.get("url") is not None:
-            raise ValueError("must not be given together with url: a collection is always followed completely")
-        if isinstance(value, tuple):
-            parse_patterns(value)
-        return value
-
-    @property
-    def address(self) -> str:
-        """The url, or the absolute path."""
-        return self.url or str(self.path)
-
-    @field_validator("project", "repository")
-    @classmethod
-    def _is_a_name(cls, value: str | None) -> str | None:
-        if value is not None and not is_line(value, 200):
-            raise ValueError(f"must be {a_line(200)}")
-        return value
 
 
 class Settings(Section):

@@ -1,7 +1,7 @@
 """An agent that looks before it decides, over MCP.
 
     export CSTP_TOKEN=$(cstp token create --agent builder --quiet)
-    python examples/mcp_agent/agent.py http://127.0.0.1:8100/mcp "how should we store the records"
+    python examples/mcp_agent/agent.py 'http://127.0.0.1:8100/mcp?tools=all' "how should we store the records"
 
 It asks for earlier decisions, warnings and passages about a question, and prints a brief. Where an agent has a model,
 the brief goes into its prompt; here it is printed. Needs the SDK: pip install "mcp>=2.3".

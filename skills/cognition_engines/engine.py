@@ -160,12 +160,12 @@ class Engine:
         self.list_memories: Final = lists.memories
         self.list_extractions: Final = lists.extractions
         self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
-        self.search: Final = Everything(records, searching, passages, self.pools).search
+        everything = Everything(records, searching, passages, self.pools)
+        self.search, self.fetch = everything.search, everything.fetch
         self.cut: Final = passages.cut_for
         self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds)
         of_operator = OperatorReads(records, self.audit, self.pools)
-        self.look_up: Final = of_operator.look_up
-        self.list_audit: Final = of_operator.audit_page
+        self.look_up, self.list_audit = of_operator.look_up, of_operator.audit_page
         published = PublishedSeq(indexes, options.others)
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait

@@ -183,7 +183,7 @@ def test_a_tool_of_mcp_leaves_the_row_of_its_method(serving: Serving, world: Wor
         "Accept": "application/json, text/event-stream",
         "MCP-Protocol-Version": "2025-06-18",
     }
-    answer = serving.client.post(serving.url.replace("/cstp", "/mcp"), json=body, headers=fields)
+    answer = serving.client.post(serving.url.replace("/cstp", "/mcp?tools=all"), json=body, headers=fields)
     assert answer.status_code == 200
     (row,) = latest(serving)
     assert (row["method"], row["via"], row["code"]) == ("cstp.getChunk", "mcp", 0)

@@ -43,13 +43,14 @@ class Asked:
         if not self.tool:
             return request(call_bytes(self.method, params), token)
         body = call_bytes("tools/call", {"name": self.method, "arguments": params})
-        return request(body, token, headers=MCP, path="/mcp").replace(b"Host: chaos", b"Host: localhost", 1)
+        return request(body, token, headers=MCP, path="/mcp?tools=all").replace(b"Host: chaos", b"Host: localhost", 1)
 
 
 MODEST = [
     *(Asked("cstp.queryDecisions", {"query": "?", "mode": mode}) for mode in ("hybrid", "semantic", "keyword")),
     *(Asked("cstp.searchKnowledge", {"query": "?", "mode": mode}) for mode in ("hybrid", "semantic", "keyword")),
     *(Asked("cstp.search", {"query": "?", "mode": mode}) for mode in ("hybrid", "semantic", "keyword")),
+    Asked("cstp.fetch", {"id": "CHUNK"}),
     Asked("cstp.getSessionContext", {"taskDescription": "?"}),
     Asked("cstp.recall", {"query": "?"}),
     Asked("cstp.recall", {"context": "meeting"}),
@@ -75,6 +76,7 @@ MODEST = [
     Asked("query_decisions", {"query": "?"}),
     Asked("get_decision", {"id": "DECISION"}),
     Asked("list_decisions"),
+    Asked("fetch", {"id": "CHUNK"}),
     Asked("get_stats"),
     Asked("get_graph", {"node_id": "DECISION"}),
     Asked("get_decision_points"),

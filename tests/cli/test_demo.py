@@ -146,7 +146,7 @@ async def test_the_line_for_mcp_adds_a_server_that_answers_with_tools(running: D
 @pytest.mark.parametrize(("tool", "most"), [("recall", 3600), ("search_knowledge", 2600)])
 async def test_answers_over_mcp_are_as_short_as_the_page_says(running: Demo, tool: str, most: int) -> None:
     sizes = []
-    async with over_http(running.mcp_url, running.token) as client:
+    async with over_http(f"{running.mcp_url}?tools=all", running.token) as client:
         for question in QUESTIONS:
             result = await client.call_tool(tool, {"query": question})
             assert result.structured_content is not None

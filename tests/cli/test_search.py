@@ -49,7 +49,10 @@ def test_record_review_and_remember_print_one_line(server: Any, cstp: Cstp, monk
     assert again.out == f"{id} was already recorded with the same key (pending)\n"
     assert cstp("review", id, "partial").out == f"reviewed {id}\n"
     assert cstp("review", id, "success").out == f"reviewed {id}; previous outcome: partial\n"
-    assert cstp("remember", "The oven is free").out.startswith("remembered art_")
+    old = cstp("remember", "The oven is free").out.split()[1]
+    new = cstp("remember", "The oven is in use", "--supersedes", old).out.split()[1]
+    assert json.loads(cstp("show", old, "--json").out)["metadata"]["supersededBy"] == [new]
+    assert [one["id"] for one in json.loads(cstp("search", "oven", "--current", "--json").out)["results"]] == [new]
 
 
 def test_show_and_delete_ask_the_server_of_the_environment(server: Any, cstp: Cstp) -> None:

@@ -37,6 +37,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "get_warnings": {"limit": 1},
     "get_chunk": {"chunk_id": "chk_running-2"},
     "list_episodes": {"since": "2026-01-01", "tags": ["filters"]},
+    "fetch": {"id": "chk_running-2"},
     "get_episode": {"id": 2},
     "find_episodes": {"query": "measure a filter", "min_reward": -1.0, "tags": ["filters"]},
     "search": {"query": "index", "kinds": ["decision", "chunk", "turn"], "include": ["content"], "limit": 50},
@@ -56,7 +57,7 @@ MORE_RECALLS = [
     {"query": "sqlite", "limit": 50},
 ]
 LISTS = ("decisions", "results", "episodes", "turns", "memories", "changes")
-ONES = ("reflection", "chunkId", "agent", "methods", "found", "nodes", "total", "head")
+ONES = ("metadata", "reflection", "chunkId", "agent", "methods", "found", "nodes", "total", "head")
 CHANGES = {"queryTimeMs", "remaining", "expiresAt", "head"}
 
 

@@ -11,7 +11,8 @@ from cstp.methods.registry import METHODS
 from cstp_server.generate.method_pages import FOLDER, page_of
 from cstp_server.generate.reference import EXAMPLES, PAGES, ROOT, configuration_page, errors_page, main
 from cstp_server.loaded_settings import load_settings
-from cstp_server.settings import Section, Settings
+from cstp_server.settings import Settings
+from cstp_server.source_settings import Section
 from tests.docs.imports import draw_imports
 
 

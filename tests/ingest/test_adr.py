@@ -471,3 +471,31 @@ def test_a_title_or_status_whose_quote_is_not_closed_gives_way_to_the_headings()
     reading = read_file("0001-x.md", text.encode())
     assert (reading.drafts[0].title, reading.drafts[0].status) == ("Keep it simple", "accepted")
     assert [problem.line for problem in reading.warnings] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("front", "parts"),
+    [
+        ('affects: [src/**, "!src/gen/**"]', [("path", "src/**"), ("path", "!src/gen/**")]),
+        ("paths:\n  - docs/\n  - {type: package, pattern: starlette}", [("path", "docs/"), ("package", "starlette")]),
+        ("affects: src/x.py", [("path", "src/x.py")]),
+    ],
+)
+def test_the_front_matter_names_what_a_decision_governs(front: str, parts: list[tuple[str, str]]) -> None:
+    found = draft(f"---\nstatus: accepted\n{front}\n---\n# Version the API\n\nIn its path.\n")
+    assert [(one.type, one.pattern) for one in found.affects] == parts
+    assert (found.text, found.metadata) == ("In its path.", {})
+
+
+@pytest.mark.parametrize(
+    ("front", "reason"),
+    [
+        ("affects: [ok, a**b**c]", "affects: pattern 2 must have at most 3 * between two slashes: 'a**b**c'"),
+        ("paths: [../x]", "affects: pattern 1 must be relative to the root of the repository"),
+        ("affects: [a]\npaths: [b]", "affects is given twice, as paths, too"),
+        ("affects: [{component: x}]", "affects must be a list of at most 100 patterns"),
+    ],
+)
+def test_a_bad_pattern_refuses_the_file_and_is_named(front: str, reason: str) -> None:
+    (refused,) = reading(f"---\nstatus: accepted\n{front}\n---\n# Version the API\n\nIn its path.\n").rejected
+    assert refused.reason.startswith(reason)

@@ -179,6 +179,11 @@ def get_episode(ask: Asker) -> Params:
     return {"id": int(ask.one(7, *ask.ids[Kind.EPISODE]))}
 
 
+def fetch(ask: Asker) -> Params:
+    kind = ask.one(*ask.ids)
+    return {"id": ask.one(*ask.ids[kind]), **ask.given(0.3, kind=lambda: kind.label)}
+
+
 def find_episodes(ask: Asker) -> Params:
     low, high = sorted([ask.share(), ask.share()])
     rest = ask.given(minReward=lambda: low, maxReward=lambda: high, tags=lambda: ask.some(*TOPICS))
@@ -326,6 +331,7 @@ def nothing(_: Asker) -> Params:
 
 _READS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.search": search,
+    "cstp.fetch": fetch,
     "cstp.getSessionContext": session_context,
     "cstp.queryDecisions": query_decisions,
     "cstp.getDecision": get_decision,

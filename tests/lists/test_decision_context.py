@@ -175,6 +175,7 @@ def test_the_filter_paths_holds_in_every_list_and_search(serve: Serve) -> None:
         assert {one["id"] for one in queried} == expected
         searched = serving.ask("search", query="Routes", paths=paths)["results"]
         assert {one["id"] for one in searched} == expected
+        assert serving.ask("search", query="Routes", paths=paths, kinds=["artifact"])["results"] == []
 
 
 @pytest.mark.parametrize("path", ["/a", "a/../b", "./a", "a//b", "a/", "x" * 1025])

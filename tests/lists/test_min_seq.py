@@ -23,6 +23,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "queryDecisions": {"query": "ovens"},
     "searchKnowledge": {"query": "ovens"},
     "search": {"query": "ovens"},
+    "fetch": {"id": "dec_1"},
     "recall": {"query": "ovens"},
     "getDecision": {"id": "dec_1"},
     "getGraph": {"nodeId": "dec_1"},

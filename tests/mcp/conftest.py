@@ -28,6 +28,7 @@ from tests.stores import Stores
 
 __all__ = ["serve"]
 ROOT = Path(__file__).parents[2]
+ALL_TOOLS = {"CSTP_EMBEDDING__MODEL": "none", "CSTP_MCP__TOOLS": "all"}
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
 
 
@@ -46,8 +47,8 @@ def knowing(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores, wo
     stop()
 
 
-def mcp_url(serving: Serving) -> str:
-    return serving.url.removesuffix("/cstp") + "/mcp"
+def mcp_url(serving: Serving, tools: str = "all") -> str:
+    return serving.url.removesuffix("/cstp") + f"/mcp?tools={tools}"
 
 
 @asynccontextmanager
@@ -63,7 +64,7 @@ async def over_http(url: str, token: str, mode: str = "auto") -> AsyncIterator[C
 
 @pytest.fixture
 def over_stdio(tmp_path: Path) -> Connect:
-    """`over_stdio("--data-dir", folder, "--agent", name)`: the SDK's client in front of `cstp mcp`."""
+    """`over_stdio("--data-dir", folder, "--agent", name)`: the SDK's client in front of `cstp mcp`, with all tools."""
 
     @asynccontextmanager
     async def connect(*words: object, mode: str = "auto", **environment: str) -> AsyncIterator[Client]:
@@ -71,7 +72,7 @@ def over_stdio(tmp_path: Path) -> Connect:
             command=sys.executable,
             args=["-c", ENTRY, "mcp", *map(str, words)],
             # the SDK hands on only what it must, which leaves out the code under test
-            env={"PYTHONPATH": os.environ.get("PYTHONPATH", ""), "CSTP_EMBEDDING__MODEL": "none", **environment},
+            env={"PYTHONPATH": os.environ.get("PYTHONPATH", ""), **ALL_TOOLS, **environment},
         )
         with (tmp_path / "stderr.log").open("w") as log:
             async with Client(stdio_client(parameters, errlog=log), mode=mode) as client:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from cstp_server.mcp.profiles import chosen_tools
 from cstp_server.mcp.tools import TOOLS
 from tests.mcp.conftest import ROOT, Connect, mcp_url
 from tests.programs import run_program
@@ -41,8 +42,8 @@ async def test_the_commands_list_the_tools(sampled: Path, over_stdio: Connect, s
     assert command == "mcp"
     own = dict.fromkeys(("/home/me/cstp-data", "/home/me/cstp/data"), str(sampled))
     own |= dict.fromkeys(("claude", "vscode"), "reader")
-    async with over_stdio(*(own.get(word, word) for word in words)) as client:
-        assert [tool.name for tool in (await client.list_tools()).tools] == list(TOOLS)
+    async with over_stdio(*(own.get(word, word) for word in words), CSTP_MCP__TOOLS="") as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == chosen_tools("ask")
 
 
 def test_the_urls_and_headers_are_those_of_a_server_as_it_starts() -> None:

@@ -158,7 +158,7 @@ async def test_a_store_that_does_not_answer_is_told_in_the_shape_of_each_tool(se
 async def test_tools_spend_the_limits_of_cstp_at_the_same_cost(live_server: Callable[..., Any]) -> None:
     live = live_server({"limits.default": "7/minute"})
     token = live.token()
-    async with over_http(f"http://127.0.0.1:{live.port}/mcp", token) as client:
+    async with over_http(f"http://127.0.0.1:{live.port}/mcp?tools=all", token) as client:
         await client.list_tools()  # 2, as connecting takes a request, too
         assert not (await client.call_tool("query_decisions", {"query": "index"})).is_error  # 2
         assert (await client.call_tool("list_episodes", {"limit": 0})).is_error  # 1: a mistaken call costs, too
@@ -204,7 +204,7 @@ async def test_errors_name_arguments(knowing: Serving, tool: str, arguments: dic
 
 
 def test_texts_that_models_read_name_no_method() -> None:
-    texts = "".join(tool.as_listed.model_dump_json() for tool in TOOLS.values()) + INSTRUCTIONS
+    texts = "".join(tool.as_listed(output=True).model_dump_json() for tool in TOOLS.values()) + INSTRUCTIONS
     assert "cstp." not in texts
     notes = [hint for tool in TOOLS.values() for hint in tool.method.params.published.instead.values()]
     notes += [hint for tool in TOOLS.values() for hint in tool.method.params.published.without.values()]

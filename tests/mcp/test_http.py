@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from cstp_server.limits.places import Gate
-from cstp_server.mcp.tools import TOOLS
+from cstp_server.mcp.profiles import chosen_tools
 
 Live = Any
 Start = Callable[..., Live]
 Ask = Callable[..., Any]
+ALL = "/mcp?tools=all"
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
@@ -48,7 +49,7 @@ def test_an_answer_is_one_json_document(live_server: Start, ask: Ask) -> None:
     assert reply.header("ratelimit-policy") == '"second";q=60;w=1, "minute";q=600;w=60'
     assert (reply.header("cache-control"), reply.header("x-content-type-options")) == ("no-store", "nosniff")
     assert reply.header("mcp-session-id") is None
-    assert [tool["name"] for tool in reply.json["result"]["tools"]] == list(TOOLS)
+    assert {tool["name"] for tool in reply.json["result"]["tools"]} == chosen_tools("ask")
 
 
 @pytest.mark.long("starts a program that speaks MCP")
@@ -227,7 +228,7 @@ def test_a_second_process_answers_after_a_notification_202(live: Live, ask: Ask)
     assert (reply.status, reply.body) == (202, b"")
     # no initialize came before this on any connection: nothing is kept between requests
     call: Mapping[str, object] = {**LIST, "method": "tools/call", "params": {"name": "list_episodes", "arguments": {}}}
-    assert ask(live, call, token).json["result"]["structuredContent"]["status"] == "success"
+    assert ask(live, call, token, path=ALL).json["result"]["structuredContent"]["status"] == "success"
 
 
 def test_calls_of_tools_are_counted_and_logged_like_those_of_cstp(
@@ -256,7 +257,7 @@ def test_long_texts_cost_tools_the_same(live_server: Start, ask: Ask) -> None:
 
     def left(length: int) -> str:
         call = {**LIST, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": "x" * length}}}
-        return str(ask(live, call, token).header("ratelimit"))
+        return str(ask(live, call, token, path=ALL).header("ratelimit"))
 
     assert left(1024).startswith('"minute";r=48;')
     assert left(4097).startswith('"minute";r=42;')
@@ -289,7 +290,7 @@ def test_clients_as_they_are_get_an_answer(
     body = {**LIST, "params": {"_meta": meta}} if version else LIST
     reply = ask(live, body, live.token(), path=path, **modern, **given)
     assert (reply.status, reply.header("content-type")) == (200, "application/json")
-    assert len(reply.json["result"]["tools"]) == len(TOOLS)
+    assert len(reply.json["result"]["tools"]) == len(chosen_tools("ask"))
 
 
 @pytest.mark.parametrize(
@@ -343,7 +344,7 @@ def test_a_json_text_has_the_bounds_of_a_body_and_is_read_after_the_charge(
     live = common_server({"limits.default": "1000000/minute"})
     token = live.token(tool + told[:9], scopes=("read", "write"))
     call = {**LIST, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-    reply = ask(live, call, token)
+    reply = ask(live, call, token, path=ALL)
     assert told in reply.json["result"]["content"][0]["text"]
     assert len(reply.body) < 1000
     largest = max(len(value) for value in json.dumps(arguments).split('"'))

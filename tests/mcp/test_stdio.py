@@ -36,7 +36,7 @@ def program(sampled: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     def start(*words: object, shell: str = '"$@"', **environment: str) -> "subprocess.Popen[str]":
         command = ["sh", "-c", f"exec {shell}", "sh", *COMMAND, "mcp", "--data-dir", str(sampled)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        environment = plain_environment(**environment)
+        environment = plain_environment(CSTP_MCP__TOOLS="all", **environment)
         started.append(subprocess.Popen([*command, *map(str, words)], text=True, env=environment, **pipes))
         return started[-1]
 

@@ -51,9 +51,10 @@ async def test_another_address_is_no_resource(knowing: Serving, uri: str) -> Non
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_tools_about_decisions_name_the_page_and_no_others_do(knowing: Serving, era: str) -> None:
-    async with over_http(mcp_url(knowing), knowing.token(), era) as client:
+    token = knowing.token(scopes=["read", "write", "review", "ratify", "admin"])
+    async with over_http(mcp_url(knowing), token, era) as client:
         metas = {tool.name: tool.meta for tool in (await client.list_tools()).tools}
-    named = ("get_decision", "list_decisions", "query_decisions")
+    named = ("get_decision", "get_decision_context", "list_decisions", "query_decisions")
     assert metas == {name: {"ui": {"resourceUri": VIEW}} if name in named else None for name in TOOLS}
 
 

@@ -31,7 +31,8 @@ class Window:
     def __init__(self, data: Path, agent: str, **environment: str) -> None:
         words = [*COMMAND, "mcp", "--data-dir", str(data), "--agent", agent]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen(words, text=True, env=plain_environment(**environment), **pipes)
+        given = plain_environment(CSTP_MCP__TOOLS="all", **environment)
+        self.process = subprocess.Popen(words, text=True, env=given, **pipes)
         self._last = 1
         self._ready = False
 

@@ -49,6 +49,7 @@ CALLS = [
     asked("search", {"records", "keywords"}, query="?", mode="keyword"),
     asked("search", {"records", "keywords"}, query="zzzqqq", mode="keyword"),
     asked("search", ALL, query="?", kinds=["turn"], tags=["zzzqqq"]),
+    asked("fetch", {"records"}, id="CHUNK"),
     asked("queryDecisions", ALL, query="?"),
     asked("queryDecisions", {"records", "embedder"}, query="?", mode="semantic"),
     asked("queryDecisions", {"records", "keywords"}, query="?", mode="keyword"),

@@ -84,7 +84,7 @@ class Modest:
         params = {name: known.get(value, value) for name, value in given.items()}
         called, path = {"method": method, "params": params}, "/cstp"
         if "." not in method:
-            called, path = {"method": "tools/call", "params": {"name": method, "arguments": params}}, "/mcp"
+            called, path = {"method": "tools/call", "params": {"name": method, "arguments": params}}, "/mcp?tools=all"
         fields = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **dict(MCP)}
         url = self.serving.url.replace("/cstp", path)
         answer = self.serving.client.post(url, json={"jsonrpc": "2.0", "id": 1, **called}, headers=fields)

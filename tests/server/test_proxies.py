@@ -22,7 +22,7 @@ import yaml
 
 from cstp_server.cli.main import run
 from cstp_server.conformance.run import conversations
-from cstp_server.mcp.tools import TOOLS
+from cstp_server.mcp.profiles import chosen_tools
 from tests.quick_logs import log_quickly
 from tests.stores import free_port
 
@@ -221,7 +221,7 @@ def test_mcp_takes_the_public_name(proxied: Proxied) -> None:
     accept = "application/json, text/event-stream"
     bearer = f"Bearer {proxied.server.token()}"
     listed = proxied.send("/mcp", LIST, Authorization=bearer, Accept=accept, Origin=f"https://{NAME}")
-    assert len(listed.json()["result"]["tools"]) == len(TOOLS)
+    assert len(listed.json()["result"]["tools"]) == len(chosen_tools("ask"))
     assert proxied.send("/mcp", LIST, Authorization=bearer, Accept=accept, Origin="https://evil.org").status_code == 403
 
 

@@ -112,6 +112,18 @@ def test_the_words_that_events_were_read_from_are_marked_in_their_text(library: 
     expect(page.locator("mark.evidence")).to_have_text(quote)
 
 
+def test_a_superseded_memory_names_its_successor(library: Serving, visits: Visits) -> None:
+    old = library.ask("remember", content="The lamp is oil.", title="Lamp")["id"]
+    new = library.ask("remember", content="The lamp is electric.", title="New lamp", supersedes=[old])["id"]
+    library.caught_up()
+    page = visits.signed_in(library, f"memory/{old}")
+    expect(page.get_by_role("note")).to_have_text(f"Superseded by {new}.")
+    page.get_by_role("note").get_by_role("link").click()
+    shown(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("New lamp")
+    expect(page.get_by_role("note")).to_have_count(0)
+
+
 def test_a_record_that_is_not_there_is_said_in_place(library: Serving, visits: Visits) -> None:
     page = visits.signed_in(library, "memory/art_never-was")
     for address in ("memory/art_never-was", "passage/chk_never-was", "episode/404"):

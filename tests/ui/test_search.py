@@ -91,3 +91,12 @@ def test_a_passage_names_its_document_and_section(library: Serving, visits: Visi
     height = page.locator(".markdown td").nth(1).evaluate("one => one.getClientRects()[0].height")
     page.set_viewport_size({"width": 375, "height": 800})
     assert page.locator(".markdown td").nth(1).evaluate("one => one.getClientRects()[0].height") == height  # one line
+
+
+def test_a_file_in_the_query_finds_the_decisions_that_govern_it(library: Serving, visits: Visits) -> None:
+    file = "skills/cognition_engines/indexes/columns/sketches.py"
+    governing = library.ask("listDecisions", paths=[file])["decisions"]
+    page = visits.signed_in(library, f"search?q=which+bits+path:{file}")
+    expect(page.locator(".result").first).to_be_visible()
+    titles = page.locator(".result h2").all_inner_texts()
+    assert sorted(titles) == sorted(one["title"] for one in governing) != []

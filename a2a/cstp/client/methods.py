@@ -11,6 +11,7 @@ class Methods(Sender):
     """The methods of the protocol; results are returned."""
 
     search = bind(calls.search)
+    fetch = bind(calls.fetch)
     get_session_context = bind(calls.get_session_context)
     query_decisions = bind(calls.query_decisions)
     get_decision = bind(calls.get_decision)
@@ -55,6 +56,7 @@ class AsyncMethods(AsyncSender):
     """The methods of the protocol; results are awaited."""
 
     search = bind_async(calls.search)
+    fetch = bind_async(calls.fetch)
     get_session_context = bind_async(calls.get_session_context)
     query_decisions = bind_async(calls.query_decisions)
     get_decision = bind_async(calls.get_decision)

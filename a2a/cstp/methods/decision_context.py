@@ -21,12 +21,11 @@ class GetDecisionContextParams(ReadParams):
     )
     project: Label | None = None
     packages: Annotated[list[Label], Field(max_length=256)] | None = Field(
-        default=None, description="Names that entries of `affects` of the types package, api and data have exactly."
+        default=None, description="Names in `affects` of the types package, api and data, exactly."
     )
     max_tokens: Annotated[int, Field(ge=256, le=32_000), WHOLE] = Field(
         default=4000,
-        description="How long the answer may be at most, a token being three bytes: decisions that do not fit are "
-        "left out.",
+        description="Length in tokens of three bytes: decisions that do not fit are left out.",
     )
     include: Annotated[list[Literal["snippet", "files"]], Field(max_length=2), AfterValidator(each_once)] | None = (
         Field(
@@ -80,7 +79,7 @@ GET_DECISION_CONTEXT = Method(
     tool=ToolText(
         title="Decisions that govern files",
         description=(
-            "Use it before you change files: it returns the decisions that govern them, those in force first, with "
+            "Use before you change files: it returns the decisions that govern them, those in force first, with "
             "the proposed and the past ones. For questions in words use query_decisions."
         ),
         view="decision",

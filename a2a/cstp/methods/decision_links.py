@@ -68,8 +68,8 @@ LINK_DECISIONS = Method(
     tool=ToolText(
         title="Link two decisions",
         description=(
-            "Link one decision to another: supersedes, depends_on, relates_to, contradicts, refines, caused_by or "
-            "blocks. Your own link of the same type between the two is replaced."
+            "Use to link one decision to another: supersedes, depends_on, relates_to, contradicts, refines, caused_by"
+            " or blocks. Your own link of the same type between the two is replaced."
         ),
         adds=False,
         repeatable=True,
@@ -87,8 +87,8 @@ UNLINK_DECISIONS = Method(
     tool=ToolText(
         title="End a link",
         description=(
-            "End a link between two decisions, named by its source, its target and its type. The decisions stay, and "
-            "the history keeps the link."
+            "Use to end a link between two decisions, named by its source, its target and its type. The decisions "
+            "stay, and the history keeps the link."
         ),
         adds=False,
         repeatable=True,
@@ -166,8 +166,8 @@ GET_GRAPH = Method(
     tool=ToolText(
         title="Read how decisions are linked",
         description=(
-            "Read which decisions are linked to one, over up to five links: what supersedes it, what depends on it, "
-            "what contradicts it. Needs the id of a decision. Use it before you change what others may rest on."
+            "Use before you change what others may rest on: it reads which decisions are linked to one, over up to "
+            "five links, such as supersedes, depends_on and contradicts. Needs the id of a decision."
         ),
     ),
 )

@@ -192,7 +192,8 @@ class ListDecisionsParams(ReadParams):
     has_outcome: bool | None = None
     paths: FilePaths | None = None
     current: bool | None = Field(
-        default=None, description="True leaves out what is superseded, deprecated, rejected, or no longer valid."
+        default=None,
+        description="True leaves out what no longer holds: superseded, deprecated, rejected, or no longer valid.",
     )
     overdue: bool | None = Field(
         default=None,
@@ -241,8 +242,8 @@ GET_DECISION = Method(
     tool=ToolText(
         title="Read one decision",
         description=(
-            "Read one decision whole: its text, reasons and alternatives, how it turned out (reviews), what it is "
-            "linked to, what it said before (history), and who recorded it. Needs an id, which query_decisions returns."
+            "Use for all that is known of one decision: text, reasons, alternatives, reviews, links, and what it said"
+            " before (history). Needs an id, which query_decisions and list_decisions return."
         ),
         view="decision",
     ),
@@ -256,8 +257,8 @@ LIST_DECISIONS = Method(
     tool=ToolText(
         title="List decisions",
         description=(
-            "List the decisions that agents and files recorded, page by page, newest first, by category, stakes, "
-            "status, agent, tags, project and date. Use it without a question; with one use query_decisions."
+            "Use to go through decisions page by page, newest first, by category, stakes, status, agent, tags, "
+            "project and date. With a question use query_decisions."
         ),
         view="decision",
     ),
@@ -328,8 +329,8 @@ GET_STATS = Method(
     tool=ToolText(
         title="Count decisions",
         description=(
-            "Count the decisions by category, stakes, status, agent, day and tag. Use it for how many there are of "
-            "what, before you list them."
+            "Use for how many decisions there are, by category, stakes, status, agent, day and tag, before you list "
+            "them."
         ),
     ),
 )

@@ -296,9 +296,9 @@ RECORD_DECISION = Method(
     tool=ToolText(
         title="Record a decision",
         description=(
-            "Record a decision that you made: what, how sure you are that it turns out well (confidence, 0 to 1), why, "
-            "and what else could have been done. Record choices between alternatives that others will ask about, not "
-            "the state of a task. Give an idempotency_key, so that a repeated call records nothing twice."
+            "Use when you have chosen between alternatives that others will ask about, not for the state of a task. "
+            "Say what, why, what else there was, and how sure you are that it turns out well (confidence). With an "
+            "idempotency_key a repeated call records nothing twice."
         ),
         quotes=True,
     ),
@@ -314,8 +314,8 @@ UPDATE_DECISION = Method(
     tool=ToolText(
         title="Amend a decision",
         description=(
-            "Change members of a decision that you recorded; what it said before is kept as a revision. A decision of "
-            "a file is changed in its file. For how it turned out use review_decision, for another choice "
+            "Use to correct a decision that you recorded; what it said before is kept as a revision. A decision of a "
+            "file is changed in its file. For how it turned out use review_decision, for another choice "
             "record_decision with supersedes."
         ),
         repeatable=True,
@@ -332,9 +332,9 @@ REVIEW_DECISION = Method(
     tool=ToolText(
         title="Review a decision",
         description=(
-            "State how a decision turned out (success, partial, failure or abandoned), what happened and what is to be "
-            "learned. Reviews are kept and cannot be taken back; the last one gives the outcome. Give an "
-            "idempotency_key."
+            "Use when it is known how a decision turned out: success, partial, failure or abandoned, what happened "
+            "and what is to be learned. Reviews are kept and cannot be taken back; the last one gives the outcome. "
+            "Give an idempotency_key."
         ),
     ),
 )
@@ -350,8 +350,8 @@ SET_STATUS = Method(
     tool=ToolText(
         title="Set the status of a decision",
         description=(
-            "Give a decision another status, with a reason: draft, proposed or pending for your own; accepted, "
-            "rejected, deprecated and superseded need the right to ratify."
+            "Use to give a decision another status, with a reason: draft, proposed or pending for your own; accepted,"
+            " rejected, deprecated and superseded need the right to ratify."
         ),
         repeatable=True,
     ),

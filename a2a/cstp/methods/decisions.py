@@ -71,7 +71,8 @@ class QueryFilters(Wire):
     has_outcome: bool | None = None
     paths: FilePaths | None = None
     current: bool | None = Field(
-        default=None, description="True leaves out what is superseded, deprecated, rejected, or no longer valid."
+        default=None,
+        description="True leaves out what no longer holds: superseded, deprecated, rejected, or no longer valid.",
     )
     as_of: UpperInstant = Field(
         default=None, description="Only what was in force at that time; decisions without a date are left out."
@@ -194,10 +195,9 @@ QUERY_DECISIONS = Method(
     tool=ToolText(
         title="Search decisions",
         description=(
-            "Search the decisions that agents and files recorded, by meaning and by words: what was chosen and why "
-            "(snippet), how sure it was, how it turned out, what superseded it (links). Use it for why something was "
-            "chosen, or whether it was decided already; without a question use list_decisions. Filters narrow by "
-            "category, date, status and more before the limit. recall with its id gives a decision's whole text."
+            "Use for why something is as it is, or whether it was decided already: it searches decisions, with their "
+            "confidence, outcome and successors. Filters apply before the limit. fetch with an id gives the whole "
+            "decision."
         ),
         view="decision",
         defaults={"include": ["snippet", "links", "provenance"], "max_tokens": ANSWER_TOKENS},

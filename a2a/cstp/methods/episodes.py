@@ -85,8 +85,8 @@ LIST_EPISODES = Method(
     tool=ToolText(
         title="List episodes",
         description=(
-            "List episodes (what was tried and how well it went, reward -1 to 1) page by page, newest first, by time, "
-            "tags and category. Use it to review past attempts or to find gaps; it does not search by meaning."
+            "Use to review past attempts page by page, newest first, by time, tags and category: what was tried, and "
+            "the reward, -1 to 1. It does not search; find_episodes does."
         ),
     ),
 )
@@ -221,9 +221,9 @@ STORE_EPISODE = Method(
     tool=ToolText(
         title="Store an episode",
         description=(
-            "Store what was tried (query), how well it went (reward, -1 to 1) and what another agent should learn of "
-            "it (reflection). Use it once a task has ended and taught something, not for progress. A call that is "
-            "repeated without the same idempotency_key stores it twice."
+            "Use once a task has ended and taught something, not for progress: store what was tried (query), how well"
+            " it went (reward, -1 to 1) and what another agent should learn (reflection). Without the same "
+            "idempotency_key a repeated call stores it twice."
         ),
     ),
 )
@@ -237,7 +237,7 @@ GET_EPISODE = Method(
     tool=ToolText(
         title="Read one episode",
         description=(
-            "Read one episode whole, with what was learned (reflection). Needs an id, which list_episodes and "
+            "Use to read one episode whole, with what was learned (reflection). Needs an id, which list_episodes and "
             "find_episodes return."
         ),
     ),
@@ -250,8 +250,8 @@ FIND_EPISODES = Method(
     tool=ToolText(
         title="Find episodes",
         description=(
-            "Find episodes by meaning and by words of what was tried and what was learned, by reward and tags. Use it "
-            "before you try something: a low reward says what to avoid."
+            "Use before you try something: it finds earlier attempts and their lessons by meaning and by words, by "
+            "reward and tags. A low reward says what to avoid."
         ),
     ),
 )

@@ -1,10 +1,11 @@
-"""`cstp.search`: one search over records of all kinds that have a text."""
+"""Methods over records of all kinds: `cstp.search`, one search over those with a text, and `cstp.fetch`."""
 
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, JsonValue, WithJsonSchema
 
 from cstp.contract import ANSWER_TOKENS, Method, Names, ToolText, WireResult, by_type
+from cstp.errors import NotFound, QueryFailed
 from cstp.fields import (
     WHOLE,
     FilePaths,
@@ -17,6 +18,7 @@ from cstp.fields import (
     each_once,
     in_order,
 )
+from cstp.methods.records import AnyRecordId, KindName
 from cstp.reads import (
     Abstain,
     AsOf,
@@ -103,9 +105,8 @@ def _successor_kind(found: "SearchedRecord") -> str:
 class SearchedRecord(WireResult):
     """One result of the search; members are null if its record does not state them.
 
-    Another method returns the whole record for the `id`: `cstp.getDecision` for a decision, `cstp.getChunk` for a
-    chunk, `cstp.getEpisode` for an episode, whose id is a number, and `cstp.recall` for an artifact, a turn or an
-    event, also for a decision or a chunk. An extraction comes whole with `content`.
+    `cstp.fetch` returns the whole record for the `id`, which is a number for an episode; `cstp.getDecision`,
+    `cstp.getChunk`, `cstp.getEpisode` and, for others, `cstp.recall` return it with what is related to it.
 
     `title` is the title of a decision, a chunk or its source, and an artifact, the heading of an extraction, the
     speaker of a turn, and the category of an event. `snippet` has the sentences of its text that are nearest to the
@@ -117,9 +118,9 @@ class SearchedRecord(WireResult):
     collection or standard input; `recordedBy` is the agent that wrote it. `status` is that of a decision, and
     `supersededBy` are the ids of the successors of a decision out of force, or of a superseded memory.
     `conversation` is present for a turn: its source's name of the conversation, else its id. `path` is present if a
-    file has the record, except for a decision, and `place` if that of a chunk is known. `content` and `explain` are
-    present exactly if requested, `truncated` with `maxTokens`; true says that `content`, or without it the snippet,
-    was cut to fit.
+    file has the record, except for a decision, and `place` if that of a chunk is known; `url`, of its page, over MCP if
+    the server has a page. `content` and `explain` are present exactly if requested, `truncated` with `maxTokens`; true
+    says that `content`, or without it the snippet, was cut to fit.
     """
 
     type: FoundType
@@ -140,6 +141,7 @@ class SearchedRecord(WireResult):
     content: Present[str] = None
     explain: Present[Explained] = None
     truncated: Present[bool] = None
+    url: Present[str] = None
 
 
 class NearestOfAnyKind(WireResult):
@@ -178,12 +180,55 @@ SEARCH = Method(
     tool=ToolText(
         title="Search everything",
         description=(
-            "Search records of all kinds at once, by meaning and by words: decisions, passages of documents and what "
-            "was extracted from them, episodes, and what people wrote, said and did. Use it first if you do not know "
-            "which kind has the answer. Scores of all kinds compare; kinds and filters narrow. For the whole of a "
-            "result call get_decision, get_chunk (its id is the chunk_id), get_episode or, for all else, recall with "
-            "its id."
+            "Use first for any question about what was decided, read, learned, said or done: it searches records of "
+            "all kinds by meaning and by words. Filters narrow; scores of all kinds compare. Results hold snippets; "
+            "fetch with an id gives the whole record."
         ),
         defaults={"max_tokens": ANSWER_TOKENS},
+    ),
+)
+
+
+class FetchParams(ReadParams):
+    """The id of a record."""
+
+    id: AnyRecordId = Field(description="Of a record of any kind, as answers name it.")
+    kind: Annotated[KindName | None, WithJsonSchema({"type": "string"})] = Field(
+        default=None, description="Such as `decision`: needed where records of several kinds have the id."
+    )
+
+
+class FetchResult(WireResult):
+    """A record, whole: `text` is its text, without the cuts of a search, and empty for a record without one.
+
+    `title` is its title, else the beginning of its text, up to 80 characters, else its id. `metadata` has all its other
+    members, as `cstp export` writes them; null and empty ones, and texts of more than 80 characters that `text` has,
+    are left out. `origin` is its maker: a file, an agent, or an import; `recordedBy` the agent that wrote it. `url`,
+    of its page, is present over MCP if the server has a page.
+    """
+
+    kind: str
+    id: Annotated[str, Names(lambda record: record.kind)]
+    title: str
+    text: str
+    origin: RecordOrigin
+    recorded_by: str | None
+    metadata: dict[str, JsonValue]
+    url: Present[str] = None
+
+
+FETCH = Method(
+    name="cstp.fetch",
+    summary="Return the whole record of an id, of any kind.",
+    params=FetchParams,
+    result=FetchResult,
+    errors=(NotFound, QueryFailed),
+    from_records=True,
+    tool=ToolText(
+        title="Fetch a record",
+        description=(
+            "Use for the whole record behind an id that search or another tool returned, of any kind: its text uncut, "
+            "and its other members as metadata."
+        ),
     ),
 )

@@ -203,9 +203,9 @@ GET_DECISIONS = Method(
     tool=ToolText(
         title="List decision points of documents",
         description=(
-            "List decision points that were extracted from documents (a question, its options, considerations and the "
-            "recommended approach), newest first, by exact topic or all. These are no decisions of yours or your team: "
-            "list_decisions lists those. With a question instead of a topic use search_knowledge."
+            "Use for open questions that documents discuss, with options, considerations and the recommended "
+            "approach, newest first, by exact topic or all. They are no decisions of your team: list_decisions has "
+            "those."
         ),
         name="get_decision_points",
     ),
@@ -219,9 +219,8 @@ GET_PATTERNS = Method(
     tool=ToolText(
         title="List patterns from sources",
         description=(
-            "List solutions that come back, extracted from documents (problem, solution, code, trade-offs), newest "
-            "first, by exact topic or all. Use it before you design something; with a question instead of a topic use "
-            "search_knowledge."
+            "Use before you design something: it lists recurring solutions extracted from documents (problem, "
+            "solution, code, trade-offs), newest first, by exact topic or all. With a question use search_knowledge."
         ),
     ),
 )
@@ -234,9 +233,8 @@ GET_WARNINGS = Method(
     tool=ToolText(
         title="List warnings from sources",
         description=(
-            "List what goes wrong and how it shows, extracted from documents (symptoms, consequences, prevention), "
-            "newest first, by exact topic or all. Use it before a risky step; with a question instead of a topic use "
-            "search_knowledge."
+            "Use before a risky step: it lists what goes wrong and how it shows, extracted from documents (symptoms, "
+            "consequences, prevention), newest first, by exact topic or all. With a question use search_knowledge."
         ),
     ),
 )

@@ -221,8 +221,8 @@ GET_CHUNK = Method(
     tool=ToolText(
         title="Read one passage",
         description=(
-            "Read one passage of a document whole, with its summary, its clusters and what is like it. Needs a "
-            "chunk_id, which search_knowledge and the get_* tools return."
+            "Use to read one passage of a document whole, with its summary, its clusters and similar passages. Needs "
+            "a chunk_id, which search_knowledge and the lists by topic return."
         ),
     ),
 )
@@ -235,9 +235,9 @@ SEARCH_KNOWLEDGE = Method(
     tool=ToolText(
         title="Search documents",
         description=(
-            "Search passages of documents and what was extracted from them, by meaning and by words, filtered by type, "
-            "topic and source. Use it for questions about what is written. Passages are cut to the sentences that fit "
-            "the question (truncated); get_chunk with the chunk_id gives the whole."
+            "Use for questions about what documents say: it searches passages and what was extracted from them, "
+            "filtered by type, topic and source. Passages are cut to the sentences that fit (truncated); get_chunk "
+            "with the chunk_id gives the whole."
         ),
         defaults={"snippets": True, "max_tokens": ANSWER_TOKENS},
     ),
@@ -293,9 +293,9 @@ STORE_KNOWLEDGE = Method(
     tool=ToolText(
         title="Store knowledge",
         description=(
-            "Store what was read and learned, up to 100 records in a call: sources with their text, passages (chunk), "
-            "and extractions such as patterns and warnings; all, or none. search_knowledge finds them. The same id "
-            "again changes a record."
+            "Use to keep what was read and learned, up to 100 records in a call, all or none: sources with their "
+            "text, passages (chunk), and extractions such as patterns and warnings. The same id again changes a "
+            "record."
         ),
         adds=False,
         repeatable=True,

@@ -112,9 +112,8 @@ LIST_MEMORIES = Method(
     tool=ToolText(
         title="List memories",
         description=(
-            "List what people wrote and said (mails, minutes, notes, turns of conversations) page by page, newest "
-            "first, by author, participants, project, context, source and date. Use it without a question; with one "
-            "use recall, which also gives the whole text for an id."
+            "Use to go through mails, minutes, notes and turns of conversations page by page, newest first, by "
+            "author, participants, project, context, source and date. With a question use recall."
         ),
     ),
 )
@@ -280,9 +279,9 @@ REMEMBER = Method(
     tool=ToolText(
         title="Remember something",
         description=(
-            "Remember a note, a mail, minutes or a turn of a conversation, with the events in it that you name "
-            "(events); recall finds it. The same source and source_id, or conversation_id and turn_index, change what "
-            "was remembered. For decisions and lessons there are other tools."
+            "Use to keep a note, a mail, minutes or a turn of a conversation, with the events in it that you name. "
+            "The same source and source_id, or conversation_id and turn_index, change what was kept. Decisions belong"
+            " in record_decision."
         ),
         adds=False,
     ),

@@ -377,10 +377,9 @@ RECALL = Method(
     tool=ToolText(
         title="Recall what was said and written",
         description=(
-            "Recall meetings, mails, notes, conversations and the events in them, with related people and commitments. "
-            "Give a query in plain words, or an id, or a conversation_id for its latest turns, or a context such as "
-            "meeting to list the newest. Use it for who said, promised or owns what. Texts are cut to the sentences "
-            "that fit the question (truncated); recall with the id alone gives the whole text, also of a decision."
+            "Use for who said, promised or owns what: meetings, mails, notes and conversations, with their events and"
+            " related people. Give a query, an id, a conversation_id for its latest turns, or a context for the "
+            "newest. With an id the text is whole, else cut to what fits."
         ),
         naming=("selector",),
         defaults={"snippets": True, "graph_budget": 5, "max_tokens": ANSWER_TOKENS},

@@ -104,10 +104,9 @@ CHANGES = Method(
     tool=ToolText(
         title="Follow what changes",
         description=(
-            "What changed since a cursor, by kind and id, oldest first: put is new or changed, delete is gone or "
-            'hidden. Begin with since "now", or 0 for everything, and go on with the cursor of the last answer; '
-            "wait_ms waits for a change. Use it to learn what others recorded meanwhile; the other tools read the "
-            "records."
+            "Use to learn what others recorded meanwhile: kinds and ids since a cursor, oldest first; put is new or "
+            'changed, delete gone or hidden. Begin with since "now", or 0 for everything; go on with the last cursor. '
+            "wait_ms waits for a change."
         ),
     ),
 )
@@ -311,9 +310,9 @@ FORGET = Method(
     tool=ToolText(
         title="Forget a record",
         description=(
-            "Delete a record of any kind for good, with all that came of it; nothing brings it back. Call it only when "
-            "a person asked for it: first with dry_run true, where cascade says what goes along, then with confirm "
-            "true. For a decision that no longer holds, record a new one with supersedes."
+            "Use only when a person asked to delete a record for good, with all that came of it; nothing brings it "
+            "back. Call first with dry_run true, where cascade says what goes along, then with confirm true. For a "
+            "decision that no longer holds, record a new one with supersedes."
         ),
         adds=False,
         repeatable=True,

@@ -9,7 +9,7 @@ from cstp.methods.decision_reads import GET_DECISION, GET_STATS, LIST_DECISIONS
 from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION, SET_STATUS, UPDATE_DECISION
 from cstp.methods.decisions import QUERY_DECISIONS
 from cstp.methods.episodes import FIND_EPISODES, GET_EPISODE, LIST_EPISODES, STORE_EPISODE
-from cstp.methods.everything import SEARCH
+from cstp.methods.everything import FETCH, SEARCH
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, STORE_KNOWLEDGE
 from cstp.methods.memories import LIST_MEMORIES, REMEMBER
@@ -20,6 +20,7 @@ from cstp.methods.system import AUDIT, DISCOVER, WHOAMI
 
 METHODS: tuple[Method[Any, Any], ...] = (
     SEARCH,
+    FETCH,
     GET_SESSION_CONTEXT,
     QUERY_DECISIONS,
     GET_DECISION,

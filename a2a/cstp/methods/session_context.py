@@ -49,7 +49,7 @@ class GetSessionContextParams(ReadParams):
     format: Literal["json", "markdown"] = "json"
     max_tokens: Annotated[int, Field(ge=256, le=32_000), WHOLE] = Field(
         default=4000,
-        description="How long the answer may be, a token being three bytes; the rest is left out.",
+        description="Length in tokens of three bytes; the rest is left out.",
     )
     if_none_match: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
         default=None, description="The `etag` of an earlier answer: an equal one is not sent again."
@@ -161,9 +161,9 @@ GET_SESSION_CONTEXT = Method(
     tool=ToolText(
         title="Brief me for a session",
         description=(
-            "Call it first in a session, with the task and the files: decisions in force that match or govern them, "
-            "reviews that are due, what changed since the cursor of the last briefing, and patterns, warnings and "
-            "episodes, within max_tokens. Use query_decisions for a question."
+            "Use first in a session, with the task and the files: it gives the decisions in force that match or govern "
+            "them, due reviews, what changed since the cursor of the last briefing, and patterns, warnings and "
+            "episodes, within max_tokens. With a question use query_decisions."
         ),
         defaults={"format": "markdown"},
     ),

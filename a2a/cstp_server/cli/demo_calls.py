@@ -32,6 +32,7 @@ CALLS: Final[Sequence[Call]] = (
         "cstp.search",
         {"query": "what to do about a damaged index", "limit": 2},
     ),
+    Call("The whole record of an id, of any kind", "cstp.fetch", {"id": "art_power-cut"}),
     Call(
         "A briefing for the start of a session, within a budget of tokens",
         "cstp.getSessionContext",

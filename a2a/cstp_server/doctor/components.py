@@ -29,7 +29,8 @@ from cstp_server.limits.limiter import try_redis
 from cstp_server.limits.prices import make_plan, parse_windows
 from cstp_server.process.local_probe import probe
 from cstp_server.process.model import open_model
-from cstp_server.settings import Settings, SourceSettings
+from cstp_server.settings import Settings
+from cstp_server.source_settings import SourceSettings
 
 _LARGE_LOG: Final = 256 * MB  # SQLite releases all but 64 MiB of the memory of one transaction
 _READYZ_SECONDS: Final = 5.0

@@ -20,7 +20,8 @@ from cstp_server.cli.main import app
 from cstp_server.describe.openrpc import document_text
 from cstp_server.generate import client_code
 from cstp_server.generate.method_pages import anchor, method_pages, wire_spelling
-from cstp_server.settings import Section, Settings
+from cstp_server.settings import Settings
+from cstp_server.source_settings import Section
 
 _ABOUT = """# The command line
 

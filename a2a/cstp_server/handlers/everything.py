@@ -1,4 +1,4 @@
-"""Answers `cstp.search`."""
+"""Answers `cstp.search` and `cstp.fetch`."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -7,17 +7,31 @@ from typing import Final
 
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
+from cognition_engines.exchange.lines import record_members
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn, conversation_name
 from cognition_engines.kinds.extractions import Extraction, heading
 from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.knowledge import Chunk, Episode
-from cognition_engines.kinds.registry import add_prefix
+from cognition_engines.kinds.registry import add_prefix, keyword_text, spec_of
 from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
 from cognition_engines.queries.knowledge import title
 from cognition_engines.queries.lists import citation
-from cstp.methods.everything import SEARCH, FoundType, NearestOfAnyKind, SearchedRecord, SearchParams, SearchResult
+from cognition_engines.store.values import StoredRecord
+from cstp.errors import InvalidParams, JsonValue, NotFound, Violation
+from cstp.methods.everything import (
+    FETCH,
+    SEARCH,
+    FetchParams,
+    FetchResult,
+    FoundType,
+    NearestOfAnyKind,
+    SearchedRecord,
+    SearchParams,
+    SearchResult,
+)
+from cstp.reads import MADE_TITLE, title_from
 from cstp_server.handlers.memories import memory_filters
 from cstp_server.handlers.searches import (
     NO_TIME,
@@ -44,7 +58,7 @@ _TYPES: Final[Mapping[Kind, FoundType]] = {
 
 
 def everything_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """Return the family's method, bound to the engine."""
+    """Return the family's methods, bound to the engine."""
 
     async def search(params: SearchParams, call: Call) -> SearchResult:
         asked = read_search(engine, params)
@@ -60,7 +74,42 @@ def everything_methods(engine: Engine) -> tuple[AnyBound, ...]:
             items = await _fit_records(cut, params, asked, found, items, params.max_tokens)
         return _answer(params, asked, items, len(found))
 
-    return (BoundMethod(SEARCH, search),)
+    async def fetch(params: FetchParams, call: Call) -> FetchResult:
+        kind = None if params.kind is None else KINDS[params.kind]
+        found = await engine.fetch(params.id, kind, call.viewer, call.agent)
+        if not found:
+            raise NotFound(params.id)
+        if len(found) > 1:
+            kinds = ", ".join(sorted(one.kind.label for one in found))
+            message = f"is required: the id means several records, of these kinds: {kinds}"
+            raise InvalidParams((Violation("kind", message),))
+        return _whole(found[0])
+
+    return (BoundMethod(SEARCH, search), BoundMethod(FETCH, fetch))
+
+
+def _whole(stored: StoredRecord) -> FetchResult:
+    record, id = stored.record, str(stored.record.id)
+    spec = spec_of(record)
+    text = (keyword_text if spec.shown_text is None else spec.shown_text)(record) or ""
+    title = spec.title(record) or getattr(record, "title", None) or getattr(record, "name", None)
+
+    def is_shown(value: JsonValue) -> bool:
+        return value in (None, "", [], {}) or (isinstance(value, str) and len(value) > MADE_TITLE and value in text)
+
+    return FetchResult(
+        kind=stored.kind.label,
+        id=id,
+        title=title or title_from(text, id),
+        text=text,
+        origin=stored.origin.made_by,
+        recorded_by=stored.origin.recorded_by,
+        metadata={
+            name: value
+            for name, value in record_members(record).items()
+            if name not in ("id", "title") and not is_shown(value)
+        },
+    )
 
 
 def _request(params: SearchParams, asked: Asked, viewer: Viewer) -> SearchRequest:

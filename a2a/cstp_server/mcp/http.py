@@ -7,10 +7,11 @@ browser: their preflights are answered, and all answers to them carry the header
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Final
+from urllib.parse import parse_qsl
 
 import orjson
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -18,12 +19,14 @@ from mcp_types import INVALID_PARAMS
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cstp.errors import CstpError, Overloaded
+from cstp.errors import CstpError, InvalidParams, Overloaded, Violation
 from cstp_server.http.auth import Header, allowed_hosts, allowed_origins, host_allowed, origin_allowed
 from cstp_server.http.endpoint import JSON, WRONG_HOST, WRONG_ORIGIN, Face, Reply, answer_post, refuse, send_reply
+from cstp_server.mcp.connectors import page_of
 from cstp_server.mcp.errors import error_body
 from cstp_server.mcp.incoming import RefusedMessage, read_message
-from cstp_server.mcp.server import Context, make_mcp_server
+from cstp_server.mcp.profiles import FORM, UnknownTools, chosen_tools
+from cstp_server.mcp.server import Context, Door, make_mcp_server
 from cstp_server.mcp.tools import Tool, run_tool
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Dispatcher, Outcome
@@ -37,9 +40,10 @@ _EXPOSED: Final = ("Mcp-Session-Id", "RateLimit", "RateLimit-Policy", "Retry-Aft
 
 @dataclass(slots=True)
 class _Authorized:
-    """The caller, and a mark that its request has been charged."""
+    """The caller, the chosen tools, and a mark that the request has been charged."""
 
     call: Call
+    tools: Collection[str]
     charged: bool = False
 
 
@@ -49,6 +53,7 @@ class _Parts:
 
     dispatcher: Dispatcher
     sessions: StreamableHTTPSessionManager
+    tools: Collection[str]
 
 
 @asynccontextmanager
@@ -56,18 +61,21 @@ async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIter
     """Yield the endpoint over `dispatcher`, while the application runs."""
 
     async def run(tool: Tool | None, arguments: Mapping[str, object], context: Context) -> Outcome:
-        assert context.request is not None
-        asked: _Authorized = context.request.scope[_ASKED]
+        asked = _asked(context)
         asked.charged = True
         return await run_tool(dispatcher, tool, arguments, replace(asked.call, via="mcp"))
 
+    async def scopes(context: Context) -> Collection[str]:
+        return _asked(context).call.token.scopes
+
+    door = Door(run, lambda context: _asked(context).tools, scopes, page_of(settings))
+    server = make_mcp_server(door, output_schemas=settings.mcp.output_schemas)
     largest = settings.server.max_body_bytes
-    sessions = StreamableHTTPSessionManager(
-        make_mcp_server(run), json_response=True, stateless=True, max_request_body_size=largest
-    )
+    sessions = StreamableHTTPSessionManager(server, json_response=True, stateless=True, max_request_body_size=largest)
     async with sessions.run():
         hosts, origins = allowed_hosts(settings), allowed_origins(settings)
-        parts, answer = _Parts(dispatcher, sessions), _for_browsers(origins)
+        parts = _Parts(dispatcher, sessions, chosen_tools(settings.mcp.tools))
+        answer = _for_browsers(origins)
 
         async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
             if not host_allowed(scope, hosts):
@@ -78,6 +86,12 @@ async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIter
                 await answer({**scope, _PARTS: parts}, receive, send)
 
         yield endpoint
+
+
+def _asked(context: Context) -> _Authorized:
+    assert context.request is not None
+    asked: _Authorized = context.request.scope[_ASKED]
+    return asked
 
 
 def _for_browsers(origins: Sequence[str]) -> ASGIApp:
@@ -103,7 +117,13 @@ def _error_body(error: CstpError) -> bytes:
 
 async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
     parts: _Parts = scope[_PARTS]
-    asked = _Authorized(replace(call, via="mcp"))
+    asked = _Authorized(replace(call, via="mcp"), parts.tools)
+    try:
+        asked.tools = _named_tools(scope) or parts.tools
+    except UnknownTools:
+        limited = await parts.dispatcher.charge(asked.call)
+        wrong = InvalidParams((Violation("tools", f"{FORM}, once in the URL"),))
+        return refuse(400, wrong, _error_body) if limited is None else refuse(429, limited, _error_body)
     if refused := await _refuse(body, asked, parts.dispatcher):
         return refused
     sent: list[Message] = []
@@ -123,6 +143,15 @@ async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
     start, *rest = sent
     headers = [(name, value) for name, value in start["headers"] if name.lower() != b"content-length"]
     return Reply(start["status"], b"".join(message.get("body", b"") for message in rest), headers)
+
+
+def _named_tools(scope: Scope) -> Collection[str] | None:
+    """Return the tools that the URL chooses; None if it has no `tools`. Raise UnknownTools."""
+    members = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    named = [value for name, value in members if name == "tools"]
+    if len(named) > 1:
+        raise UnknownTools
+    return chosen_tools(named[0]) if named else None
 
 
 def _fields(scope: Scope) -> list[Header]:

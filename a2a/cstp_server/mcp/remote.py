@@ -1,26 +1,33 @@
 """Tools that are run by a CSTP server elsewhere, through the Python client."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, TypeVar
 
 import structlog
 
+from cstp.call import Call
+from cstp.calls import whoami
 from cstp.client.async_client import AsyncClient
 from cstp.errors import CstpError, MethodNotFound, QueryFailed, TransportError
-from cstp_server.mcp.server import Context, Run
+from cstp_server.mcp.server import Context, Door, Run
 from cstp_server.mcp.stdio import answer
 from cstp_server.mcp.tools import Tool, call_of
 from cstp_server.rpc.bound import new_request_id
 from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
 
+R = TypeVar("R")
 _log = structlog.get_logger("cstp.mcp")
 
 
-async def answer_from_server(client: AsyncClient, settings: Settings) -> None:
+async def answer_from_server(client: AsyncClient, settings: Settings, tools: Collection[str]) -> None:
     """Answer on standard input and output from the client's server, until input ends or a signal arrives."""
+
+    async def scopes(_: Context) -> Collection[str]:
+        return (await _send(client, whoami())).scopes
+
     async with client:
-        await answer(remote_run(client), settings)
+        await answer(Door(remote_run(client), lambda _: tools, scopes), settings)
 
 
 def remote_run(client: AsyncClient) -> Run:
@@ -30,12 +37,18 @@ def remote_run(client: AsyncClient) -> Run:
         if tool is None:
             return Outcome(error=MethodNotFound())
         try:
-            return Outcome(result=await client.send(call_of(tool, arguments)))
+            return Outcome(result=await _send(client, call_of(tool, arguments)))
         except CstpError as error:
             return Outcome(error=error)
-        except TransportError as error:
-            failure = QueryFailed("server", new_request_id())
-            _log.error("no_answer", request_id=failure.request_id, reason=str(error), method=tool.method.name)
-            return Outcome(error=failure)
 
     return run
+
+
+async def _send(client: AsyncClient, call: Call[R]) -> R:
+    """Return the result of a call. Raise CstpError, also for a server that gives no answer."""
+    try:
+        return await client.send(call)
+    except TransportError as error:
+        failure = QueryFailed("server", new_request_id())
+        _log.error("no_answer", request_id=failure.request_id, reason=str(error), method=call.method)
+        raise failure from error

@@ -15,29 +15,70 @@ from cstp_server.rpc.envelope import MAX_DEPTH, MAX_VALUES, shape_of
 _WIRE_NAME: Final = re.compile(r"\bcstp\.([a-z]+(?:[A-Z][a-z]+)*)\b|\b([a-z]+(?:[A-Z][a-z]+)+)\b")
 _INSTANT: Final = "ISO 8601: 2026-01-31T09:30:00Z, or a date such as 2026-01-31"
 _READ: Final[Mapping[str, type]] = {"object": dict, "array": list}
+_UNLISTED: Final = frozenset({"min_seq", "agent_id", "explain", "if_none_match"})
+_ALSO_INCLUDED: Final = frozenset({"include_links", "include_provenance"})  # other forms of items of `include`
+_TELLING: Final = frozenset(
+    {"type", "enum", "const", "default", "minimum", "maximum", "required", "pattern", "examples"}
+)
+_BOUNDS: Final = frozenset({"minimum", "maximum"})
+_LARGEST_BOUND: Final = 10**6
+_CLAUSE: Final = re.compile(r"[.;] |(?<!Default)(?<!Absent): ")
 Schema = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Schemas:
-    """The input and the output of a tool."""
+def input_schema(params: type[BaseModel], defaults: Mapping[str, Any]) -> Schema:
+    """Return the JSON Schema 2020-12 of parameters, whose `properties` are names of fields; `defaults` are the tool's.
 
-    input: Schema
-    output: Schema
-
-
-def schemas_of(params: type[BaseModel], result: type[BaseModel], defaults: Mapping[str, Any] | None = None) -> Schemas:
-    """Return JSON Schema 2020-12; every `properties` key is the name of a field. `defaults` are those of the tool.
-
-    Neither has a `$ref`, nor null as an alternative: some clients send an object as JSON text if other types are
-    allowed. Optional members are just not required. A member of an answer that may be null has null among its types.
+    It has no `$ref`, nor null as an alternative: some clients send an object as JSON text if other types are allowed.
+    Optional members are just not required.
     """
     taken = _lean(params.model_json_schema(by_alias=False))
-    given = _lean(result.model_json_schema(by_alias=False, mode="serialization"))
     inlined = _plain(_drop_key(taken, "$defs"), _Plan(taken.get("$defs", {}), given=False))
-    for name, value in (defaults or {}).items():
+    for name, value in defaults.items():
         inlined["properties"][name]["default"] = value
-    return Schemas(inlined, _plain(_drop_key(given, "$defs"), _Plan(given.get("$defs", {}), given=True)))
+    return inlined
+
+
+def output_schema(result: type[BaseModel]) -> Schema:
+    """Return the JSON Schema of results in the form of `input_schema`; a member that may be null says so."""
+    given = _lean(result.model_json_schema(by_alias=False, mode="serialization"))
+    return _plain(_drop_key(given, "$defs"), _Plan(given.get("$defs", {}), given=True))
+
+
+def listed_input(schema: Schema) -> Schema:
+    """Return the schema of a tool's arguments as it is listed: what a model needs to make a call, in few bytes.
+
+    Arguments for programs, second forms of an argument and bounds of lengths are left out, and texts are cut to their
+    first clause; all of it is accepted and checked as before.
+    """
+    hidden = _UNLISTED | _ALSO_INCLUDED if "include" in schema["properties"] else _UNLISTED
+    named = {name: inner for name, inner in schema["properties"].items() if name not in hidden}
+    return {**_short(schema), "properties": {name: _in_short(inner) for name, inner in named.items()}}
+
+
+def _in_short(schema: Schema) -> Schema:
+    found = _short(schema)
+    if "description" in schema and "properties" not in schema:
+        found["description"] = _first_clause(schema["description"])
+    if "properties" in schema:
+        found["properties"] = {name: _in_short(inner) for name, inner in schema["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if schema.get(key):
+            found[key] = _in_short(schema[key])
+    if "anyOf" in schema:
+        found["anyOf"] = [_in_short(one) for one in schema["anyOf"]]
+    return found
+
+
+def _short(schema: Schema) -> Schema:
+    """Return the members of a schema that say what a value is; not its text, nor schemas in it."""
+    shown = {key: value for key, value in schema.items() if key in _TELLING and (value or key != "default")}
+    return {key: value for key, value in shown.items() if not (key in _BOUNDS and abs(value) > _LARGEST_BOUND)}
+
+
+def _first_clause(text: str) -> str:
+    """Return the beginning of a description, up to a full stop, a semicolon, or a colon after two words."""
+    return _CLAUSE.split(text, maxsplit=1)[0].removesuffix(".")
 
 
 def read_texts(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

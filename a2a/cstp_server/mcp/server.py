@@ -4,7 +4,8 @@ Each transport passes the function that runs a call. The page is described in
 https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -17,7 +18,8 @@ from mcp.server.caching import CacheHint
 from mcp.shared.exceptions import MCPError
 
 import cstp
-from cstp.errors import MethodNotFound
+from cstp.errors import CstpError, MethodNotFound
+from cstp_server.mcp.connectors import for_connectors
 from cstp_server.mcp.errors import error_body
 from cstp_server.mcp.skill import add_skill, read_skill
 from cstp_server.mcp.tools import DECISION_VIEW, INSTRUCTIONS, TOOLS, Tool, find_tool
@@ -27,31 +29,54 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 Run: TypeAlias = Callable[[Tool | None, Mapping[str, object], Context], Awaitable[Outcome]]
 # a client may cache these for five minutes: they change with the server's version only
 _CACHED: Final = CacheHint(ttl_ms=300_000, scope="public")
+_OF_A_CALLER: Final = CacheHint(ttl_ms=300_000, scope="private")
+_UNKNOWN_TOOL: Final = (
+    "Unknown tool; tools/list names those there are, which mcp.tools, cstp mcp --tools or /mcp?tools= chooses"
+)
 _NO_DOMAINS: Final = ResourceCsp(connect_domains=[], resource_domains=[], frame_domains=[], base_uri_domains=[])
 _META: Final[Mapping[str, Any]] = {"ui": {"csp": _NO_DOMAINS.model_dump(by_alias=True), "prefersBorder": True}}
 
 
-def make_mcp_server(run: Run) -> Server[Any]:
-    """Return a server whose tools are run by `run(tool, arguments, context)`, which raises nothing.
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A transport's part: it runs a call of a tool, and knows the chosen tools and the caller's scopes of a request.
 
-    `tool` is None for a name that no tool has. Raise OSError if the page of MCP Apps or the skill cannot be read.
+    `run(tool, arguments, context)` raises nothing; its `tool` is None for a name that no chosen tool has. `scopes`
+    raises CstpError. `page` is the URL of the server's page, None if it has none.
     """
-    listed = types.ListToolsResult(tools=[tool.as_listed for tool in TOOLS.values()])
 
-    async def list_tools(_: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return listed
+    run: Run
+    chosen: Callable[[Context], Collection[str]]
+    scopes: Callable[[Context], Awaitable[Collection[str]]]
+    page: str | None = None
+
+
+def make_mcp_server(door: Door, *, output_schemas: bool) -> Server[Any]:
+    """Return a server of the tools. Raise OSError if the page of MCP Apps or the skill cannot be read."""
+    listed = {name: tool.as_listed(output_schemas) for name, tool in TOOLS.items()}
+
+    async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        try:
+            scopes = await door.scopes(context)
+        except CstpError as error:
+            body: Any = error_body(error, {})
+            raise MCPError(code=types.INTERNAL_ERROR, message=body["error"]["message"], data=body["error"]) from None
+        chosen = door.chosen(context)
+        shown = [name for name, tool in TOOLS.items() if name in chosen and tool.allows(scopes)]
+        return types.ListToolsResult(tools=[listed[name] for name in shown])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = find_tool(params.name)
-        outcome = await run(tool, params.arguments or {}, context)
+        named = find_tool(params.name)
+        tool = named if named is not None and named.name in door.chosen(context) else None
+        outcome = await door.run(tool, params.arguments or {}, context)
         if isinstance(outcome.error, MethodNotFound):
-            raise MCPError(code=types.INVALID_PARAMS, message="Unknown tool; tools/list names those there are")
+            raise MCPError(code=types.INVALID_PARAMS, message=_UNKNOWN_TOOL)
         if outcome.error is not None:
             # no structured content: clients check it against the schema of results
             body = error_body(outcome.error, {}) if tool is None else tool.failure(outcome.error)
             return types.CallToolResult(content=[_as_text(body)], is_error=True)
         assert tool is not None
-        found = tool.result(outcome.result)
+        found = for_connectors(tool.name, tool.result(outcome.result), door.page)
         return types.CallToolResult(content=[_as_text(found)], structured_content=found)
 
     skill, page = read_skill(), view_file().read_text(encoding="utf-8")
@@ -74,7 +99,7 @@ def make_mcp_server(run: Run) -> Server[Any]:
         title="CSTP",
         instructions=INSTRUCTIONS,
         cache_hints={
-            "tools/list": _CACHED,
+            "tools/list": _OF_A_CALLER,
             "resources/list": _CACHED,
             "resources/templates/list": _CACHED,
             "resources/read": _CACHED,

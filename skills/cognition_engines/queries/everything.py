@@ -20,7 +20,7 @@ from cognition_engines.queries.successors import links_of
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.scores import CurrentHit, Explanation
 from cognition_engines.retrieval.snippets import Room, Window
-from cognition_engines.spaces import SEARCHED, Space
+from cognition_engines.spaces import DECISIONS, SEARCHED, Space
 from cognition_engines.store.reads.knowledge import SourceName, WithSources
 from cognition_engines.store.reads.memories import ended_memories
 from cognition_engines.store.records import Records
@@ -107,6 +107,12 @@ class Everything:
         ]
         return sorted(results, key=lambda each: (-each.score, each.id))
 
+    async def fetch(self, id: str, kind: Kind | None, viewer: Viewer, agent: Agent = None) -> list[StoredRecord]:
+        """Return the records of an id that the viewer sees, for `agent`; several if kinds have it in common."""
+        named = [(one, id) for one in (Kind if kind is None else (kind,))]
+        found = await self._pools.records.run(self._pools.caller(agent), self._records.reads.find, named, viewer)
+        return [one for one in found if str(one.record.id) == id] or found  # before those that have a prefix
+
     async def _name_nearest(self, caller: Caller, none: NoGoodMatch, viewer: Viewer) -> NoGoodMatch:
         """Return the error with the kind and the id that the nearest record would have as a result."""
         if none.key is None:
@@ -145,17 +151,16 @@ _KINDS: Final = (*FOUND, Kind.ARTIFACT_CHUNK)
 
 def _search_scopes(request: SearchRequest) -> Iterator[SearchScope]:
     """Yield the spaces of the kinds, with the conditions on their records."""
-    common = (*request.filters.conditions(), *governing(request.paths))
+    common = request.filters.conditions()
     wanted = {*(FOUND if request.kinds is None else request.kinds)}
-    if request.paths:
-        wanted &= {Kind.DECISION}
     if Kind.ARTIFACT in wanted:
         wanted.add(Kind.ARTIFACT_CHUNK)
     for space in SEARCHED:
         kinds = tuple(kind for kind in space.kinds if kind in wanted)
         if kinds:
             of_kinds = () if kinds == space.kinds else one_of("kind", [kind.label for kind in kinds])
-            yield SearchScope(space, (*common, *of_kinds, *_tag_conditions(space, request.tags)))
+            of_paths = governing(request.paths) if space is DECISIONS or not request.paths else (_NONE,)
+            yield SearchScope(space, (*common, *of_kinds, *of_paths, *_tag_conditions(space, request.tags)))
 
 
 def _tag_conditions(space: Space, tags: tuple[str, ...]) -> Conditions:

@@ -196,6 +196,9 @@ def search(
     project: Annotated[
         str | None, typer.Option("--project", metavar="NAME", help="Only records of this project.")
     ] = None,
+    current: Annotated[
+        bool, typer.Option("--current", help="Leave out superseded memories, and decisions that are not in force.")
+    ] = False,
     paths: Annotated[
         list[str] | None,
         typer.Option("--path", metavar="FILE", help="Only decisions that govern this file; repeatable."),
@@ -215,6 +218,7 @@ def search(
         "limit": limit,
         "kinds": kinds or None,
         "project": project,
+        "current": current or None,
         "paths": paths or None,
     }
     try:

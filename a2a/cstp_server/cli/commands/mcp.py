@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from cstp_server.cli.options import (
     settings_for,
     store_line,
 )
+from cstp_server.mcp.profiles import UnknownTools, check_tools, chosen_tools
 from cstp_server.mcp.remote import answer_from_server
 from cstp_server.observe.log import announce, configure_logging, write_rest
 from cstp_server.process.malloc import share_arenas
@@ -39,6 +41,10 @@ def mcp_command(
         str | None,
         typer.Option(metavar="URL", help="Ask this server instead of a data folder."),
     ] = None,
+    tools: Annotated[
+        str | None,
+        typer.Option(metavar="PROFILE", help="Tools: ask, record, all, or names with commas. Default: mcp.tools."),
+    ] = None,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -50,6 +56,7 @@ def mcp_command(
     settings = loaded.settings
     if sys.stdin is None or sys.stdout is None:
         raise ConfigurationError("standard input and output must be open: an MCP client starts this command")
+    chosen = _chosen(settings, tools)
     configure_logging(settings.log)
     ctx.call_on_close(write_rest)
     if url is not None:
@@ -61,14 +68,22 @@ def mcp_command(
             client = AsyncClient(url, timeout=settings.server.handler_seconds)
         except (ValueError, ImportError) as error:  # of httpx, which lacks a package for SOCKS
             raise typer.BadParameter(str(error), param_hint="--url") from error
-        asyncio.run(answer_from_server(client, settings))
+        asyncio.run(answer_from_server(client, settings, chosen))
         return
     identify = _identify(settings, agent, os.environ.get("CSTP_TOKEN"))
     share_arenas()
     with naming_a_store_that_fails(loaded):
         holding = take_if_free(settings)
     announce("opened", store_line(loaded), **places_of(loaded))
-    asyncio.run(answer_from_folder(settings, identify, holding))
+    asyncio.run(answer_from_folder(settings, identify, holding, chosen))
+
+
+def _chosen(settings: Settings, tools: str | None) -> Collection[str]:
+    """Return the names of the chosen tools. Raise ConfigurationError or BadParameter for a wrong choice."""
+    try:
+        return check_tools(settings) if tools is None else chosen_tools(tools)
+    except UnknownTools as error:
+        raise typer.BadParameter(str(error), param_hint="--tools") from None
 
 
 def _identify(settings: Settings, agent: str | None, secret: str | None) -> Identify:

@@ -226,6 +226,13 @@
     </section>`;
   }
 
+  /** What replaced a memory that is superseded. */
+  function Successors({ ids }) {
+    if (!ids) return null;
+    return html`<p class="card superseded" role="note">Superseded by ${ids.map(
+      (id, at) => html`${at ? ", " : ""}<a href=${cstp.address.to(["memory", id])}>${id}</a>`)}.</p>`;
+  }
+
   const NONE = [];
 
   /** Shown at once when all of it is known, so that nothing moves. */
@@ -243,6 +250,7 @@
     if (!evidence.ready || source.loading) return html`<${cstp.Placeholder} lines=${14} />`;
     return html`<div class="columns">
       <div>
+        <${Successors} ids=${item.metadata.supersededBy} />
         <${Content} item=${item} source=${source} events=${events} query=${params.q} />
         <${Related} related=${answer.related} />
         <${cstp.CallShown} method="cstp.recall" params=${asked} />

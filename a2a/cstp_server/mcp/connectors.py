@@ -1,0 +1,47 @@
+"""Answers of `search` and `fetch` in the form that connectors of ChatGPT expect, in addition to their own members.
+
+They read `results` of `id`, `title` and `url`, and `id`, `title`, `text`, `url` and `metadata` of one record, all texts
+but the last. See https://platform.openai.com/docs/mcp.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from cstp.reads import title_from
+from cstp_server.settings import Settings
+
+_PAGES: Final[Mapping[str, str]] = {
+    "decision": "decision",
+    "chunk": "passage",
+    "episode": "episode",
+    "extraction": "extraction",
+    "artifact": "memory",
+    "artifact_chunk": "memory",
+    "turn": "memory",
+    "event": "memory",
+}
+
+
+def page_of(settings: Settings) -> str | None:
+    """Return the URL of the server's page; None if it is off."""
+    return f"{settings.server.public_url or settings.base_url}/ui/" if settings.ui_enabled else None
+
+
+def for_connectors(tool: str, found: Mapping[str, Any], page: str | None) -> dict[str, Any]:
+    """Return the answer of a tool; ids and titles of `search` become texts, and records get the `url` of their page."""
+    if tool == "fetch":
+        return {**found, **_url(page, found["kind"], found["id"])}
+    if tool == "search":
+        return {**found, "results": [_result(one, page) for one in found["results"]]}
+    return dict(found)
+
+
+def _result(found: Mapping[str, Any], page: str | None) -> dict[str, Any]:
+    id = str(found["id"])
+    title = found["title"] or title_from(found["snippet"], id)
+    return {**found, "id": id, "title": title, **_url(page, found["type"], id)}
+
+
+def _url(page: str | None, kind: str, id: str) -> dict[str, str]:
+    return {"url": f"{page}#/{_PAGES[kind]}/{quote(id, safe='')}"} if page and kind in _PAGES else {}
