@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+import yaml
 
 from tests.cli.conftest import Done
-from tests.serving import Serving
 
 ROOT = Path(__file__).parents[2]
 NAMED = {f"GIT_{role}_{part}": "ann@example.org" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
@@ -23,7 +23,8 @@ class Repository(Protocol):
 
 
 def record(title: str, affects: str, status: str = "accepted") -> str:
-    return f"---\nstatus: {status}\naffects: [{affects}]\n---\n# {title}\n\n## Context and Problem Statement\n\nIt is so.\n"
+    context = "## Context and Problem Statement\n\nIt is so.\n"
+    return f"---\nstatus: {status}\naffects: [{affects}]\n---\n# {title}\n\n{context}"
 
 
 @pytest.fixture
@@ -143,13 +144,61 @@ def test_what_cannot_be_checked_ends_with_2_and_the_remedy(
     assert reason in done.err + done.out
 
 
+@pytest.mark.long("starts a server")
 def test_a_server_answers_as_the_data_folder(
-    git: Repository, cstp: Callable[..., Done], serve: Any, tmp_path: Path
+    git: Repository, checked: Callable[..., Done], serving: Callable[..., Any], token: str, cstp: Callable[..., Done]
 ) -> None:
-    library: Serving = serve()
-    scopes = {"scopes": ("read", "write")}
-    sent = library.ask("recordDecision", decision=ORDERS, confidence=0.5, affects=[{"type": "path", "pattern": "src/"}])
-    library.caught_up()
-    asked = ("check", "--url", library.url, "--token", library.token(**scopes), "src", "--json")
-    (found,) = json.loads(cstp(*asked).out)["governing"]
-    assert (found["id"], found["files"], found["path"]) == (sent["id"], ["src/orders/store.py"], None)
+    folder = checked("src", "--json")
+    server, url = serving("--data-dir", "data")
+    asked = cstp("check", "src", "--json", "--url", url, "--token", token)
+    assert (asked.code, json.loads(asked.out)) == (0, json.loads(folder.out))
+    assert cstp("check", "--stale", "--url", url, "--token", token).out == checked("--stale").out
+    server.finish()
+
+
+@pytest.mark.long("makes 500 commits")
+def test_a_repository_of_500_commits_and_60_records_is_checked(
+    git: Repository, checked: Callable[..., Done], cstp: Callable[..., Done], tmp_path: Path
+) -> None:
+    for number in range(3, 61):
+        write(tmp_path / "docs" / "adr" / f"{number:04}-choice.md", record(f"Choice {number}", f"part{number}/**"))
+        write(tmp_path / f"part{number}" / "file.py", "one\n")
+    commit(git, "Add parts")
+    assert cstp("ingest", "docs/adr", CSTP_EMBEDDING__MODEL="none").code == 0
+    for number in range(500):
+        trailer = f"\n\nDecision: {number % 58 + 3}" if number % 10 == 0 else ""
+        git("commit", "-q", "--allow-empty", "-m", f"Step {number}{trailer}")
+    git("checkout", "-q", "-b", "change", "HEAD~500")
+    for number in range(3, 61):
+        write(tmp_path / f"part{number}" / "file.py", "two\n")
+    commit(git, "Change all parts\n\nDecision: 3, 0004")
+    done = checked("--base", "main", "--require-acknowledgement", "--json")
+    members = json.loads(done.out)
+    assert (done.code, len(members["governing"]), len(members["missing"])) == (1, 58, 56)
+
+
+def test_the_action_and_the_hooks_run_commands_that_there_are(cstp: Callable[..., Done]) -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    (run,) = [step["run"] for step in action["runs"]["steps"] if "cstp check" in step.get("run", "")]
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    offered = set(re.findall(r"--[a-z-]+", cstp("check", "--help", COLUMNS="200").out))
+    for command in (run, *(hook["entry"] for hook in hooks)):
+        assert "cstp check" in command
+        assert set(re.findall(r"(?<= )--[a-z-]+", command)) <= offered
+
+
+def test_what_the_action_runs_checks_a_pull_request(
+    git: Repository, checked: Callable[..., Done], tmp_path: Path
+) -> None:
+    git("checkout", "-q", "-b", "change")
+    write(tmp_path / "src" / "orders" / "store.py", "two\n")
+    commit(git, "Change orders")
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    (step,) = [step for step in action["runs"]["steps"] if "cstp check" in step.get("run", "")]
+    inputs = {"BASE": "main", "RECORDS": "docs/adr", "URL": "", "PROJECT": "", "REQUIRE": "true"}
+    assert set(step["env"]) - {"CSTP_TOKEN"} == set(inputs)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    around = os.environ | inputs | {"PATH": path, "CSTP_EMBEDDING__MODEL": "none", "RUNNER_TEMP": str(tmp_path / "t")}
+    done = subprocess.run(["bash", "-c", step["run"]], env=around, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert re.search(r"^::error file=src/orders/store.py,title=Decision dec_\w+::Keep orders", done.stdout, re.MULTILINE)
