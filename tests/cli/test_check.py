@@ -201,4 +201,6 @@ def test_what_the_action_runs_checks_a_pull_request(
     around = os.environ | inputs | {"PATH": path, "CSTP_EMBEDDING__MODEL": "none", "RUNNER_TEMP": str(tmp_path / "t")}
     done = subprocess.run(["bash", "-c", step["run"]], env=around, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 1, done.stderr
-    assert re.search(r"^::error file=src/orders/store.py,title=Decision dec_\w+::Keep orders", done.stdout, re.MULTILINE)
+    assert re.search(
+        r"^::error file=src/orders/store.py,title=Decision dec_\w+::Keep orders", done.stdout, re.MULTILINE
+    )
