@@ -3,7 +3,7 @@
 #   make demo ARGS="..."                  passes options on; also for test, bench and lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo documents test test-long test-method test-servers test-shared mcp-conformance chaos lint types bench bench-quality profile check docs site model env lock clean FORCE
+.PHONY: help demo documents test test-long test-method test-servers test-shared governed mcp-conformance chaos lint types bench bench-quality profile check docs site model env lock clean FORCE
 
 # Each process would compile all that it imports if an environment forbade to keep it.
 unexport PYTHONDONTWRITEBYTECODE
@@ -48,6 +48,12 @@ test-method: .venv/.dev ## run the tests that notice a forgotten place of a new 
 
 test-shared: .venv/.dev ## run what reads data from the folder ../shared; skipped by name where there is none
 	@.venv/bin/python -m pytest --shared=only $(ARGS)
+
+governed: .venv/.dev ## check that the patterns of our decisions match files, and show what governs the last commit
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && unset CSTP_URL && \
+	export CSTP_EMBEDDING__MODEL=none CSTP_DATA_DIR=$$folder && .venv/bin/cstp ingest docs/decisions && \
+	stale=$$(.venv/bin/cstp check --stale) && printf '%s' "$$stale" && test -z "$$stale" && \
+	{ ! git rev-parse --quiet --verify HEAD~1 >/dev/null || .venv/bin/cstp check --base HEAD~1; }
 
 chaos: .venv/.dev ## run the fault tests in their long form and write their table into docs/reliability.md
 	@.venv/bin/python -m pytest tests/chaos tests/cli/test_moving.py tests/image --chaos long --timeout 7200 $(ARGS)

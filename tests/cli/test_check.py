@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -149,11 +150,10 @@ def test_a_server_answers_as_the_data_folder(
     git: Repository, checked: Callable[..., Done], serving: Callable[..., Any], token: str, cstp: Callable[..., Done]
 ) -> None:
     folder = checked("src", "--json")
-    server, url = serving("--data-dir", "data")
+    _, url = serving("--data-dir", "data")
     asked = cstp("check", "src", "--json", "--url", url, "--token", token)
     assert (asked.code, json.loads(asked.out)) == (0, json.loads(folder.out))
     assert cstp("check", "--stale", "--url", url, "--token", token).out == checked("--stale").out
-    server.finish()
 
 
 @pytest.mark.long("makes 500 commits")
@@ -187,6 +187,7 @@ def test_the_action_and_the_hooks_run_commands_that_there_are(cstp: Callable[...
         assert set(re.findall(r"(?<= )--[a-z-]+", command)) <= offered
 
 
+@pytest.mark.long("starts two programs")
 def test_what_the_action_runs_checks_a_pull_request(
     git: Repository, checked: Callable[..., Done], tmp_path: Path
 ) -> None:

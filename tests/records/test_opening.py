@@ -85,17 +85,24 @@ def test_a_new_store_has_the_tables_that_the_program_works_with(new_url: str) ->
     engine.dispose()
 
 
-def test_a_store_of_a_newer_version_is_refused_and_left_alone(url: str, entry: Make) -> None:
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ("9999", r"newer version .* 9999.*: upgrade the program"),
+        ("0001", r"earlier version .* 0001.*: export its records"),
+    ],
+)
+def test_a_store_of_another_version_is_refused_and_left_alone(url: str, entry: Make, schema: str, reason: str) -> None:
     records = open_records(url)
     records.put([entry("a")], None)
     records.close()
     engine = sa.create_engine(url)
     with engine.begin() as connection:
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(ConfigurationError, match=r"newer version .* 9999.*: upgrade the program"):
+        connection.execute(sa.text(f"UPDATE alembic_version SET version_num = '{schema}'"))
+    with pytest.raises(ConfigurationError, match=reason):
         open_records(url)
     with engine.begin() as connection:
-        assert connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar_one() == "9999"
+        assert connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar_one() == schema
         connection.execute(sa.text(f"UPDATE alembic_version SET version_num = '{HEAD}'"))
     engine.dispose()
     records = open_records(url)

@@ -196,10 +196,16 @@ def refuse_unknown(connection: sa.Connection, named: str) -> None:
     """Raise ConfigurationError if the database has a schema that this version of the program does not know."""
     schema = schema_of(connection)
     if schema not in (None, HEAD):
-        raise ConfigurationError(
-            f"{named}: a newer version of this program wrote the database (its schema is {schema}, the newest known "
-            f"here is {HEAD}): upgrade the program"
-        )
+        raise unknown_schema(f"{named}: the database", schema)
+
+
+def unknown_schema(subject: str, schema: str | None) -> ConfigurationError:
+    """Return the error that `subject` has another schema than this version of the program."""
+    found = f"(its schema is {schema}, here it is {HEAD})"
+    if schema is not None and schema < HEAD:
+        remedy = "export its records with that version (cstp export), and import them into a new store"
+        return ConfigurationError(f"{subject} was written by an earlier version of this program {found}: {remedy}")
+    return ConfigurationError(f"{subject} was written by a newer version of this program {found}: upgrade the program")
 
 
 class SharedLock:

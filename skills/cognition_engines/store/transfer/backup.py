@@ -25,7 +25,7 @@ import sqlalchemy as sa
 from cognition_engines.errors import BackupFailed, ComponentFailed, ConfigurationError
 from cognition_engines.store.database import Store, begin_scan, begin_write
 from cognition_engines.store.erasure.ledger import Erasure, erase_again, sync_folder
-from cognition_engines.store.opening import create_tables, schema_of
+from cognition_engines.store.opening import create_tables, schema_of, unknown_schema
 from cognition_engines.store.schema import HEAD
 from cognition_engines.store.transfer.copy import (
     Contents,
@@ -256,10 +256,7 @@ def _check_backup(file: Path, store: Store, watcher: Watcher) -> Notes:
         _check_schema(file, connection)
         schema = schema_of(connection)
         if schema != HEAD:
-            raise ConfigurationError(
-                f"{file} was written by a newer version of this program (its schema is {schema}, the newest known "
-                f"here is {HEAD}): upgrade the program"
-            )
+            raise unknown_schema(str(file), schema)
         if (found := connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()) != ["ok"]:
             raise BackupFailed(f"{file} is damaged ({found[0]}); restore another one")
         values = dict(connection.execute(sa.select(_notes.c.name, _notes.c.value)).all())
