@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.texts import Text
 from cognition_engines.kinds.registry import Record, validate_record
 from cognition_engines.kinds.spec import Kind, Origin
-from cognition_engines.models import Decision, Filters
+from cognition_engines.models import AffectedPart, Decision, Filters
 from cognition_engines.store.values import Entry, FloatArray
 
 NOISE: Final = 0.5  # length of the noise beside a vector of length 1: copies have a cosine of about 0.89 to it
@@ -228,6 +228,7 @@ class _Fields:
             "status": status,
             "status_text": status.title(),
             "date": self._moment(),
+            "affects": (AffectedPart("path", f"src/part_{number // 20}/**"),) if number % 20 == 0 else (),
         }
 
     def _episode(self, number: int, body: str) -> dict[str, Any]:

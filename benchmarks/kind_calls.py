@@ -274,7 +274,7 @@ def _recall_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
     }
     for name, (fixed, drawn) in named.items():
         yield Call(f"recall, {name}", "cstp.recall", {**fixed, **_TEN}, drawn)
-    yield Call("getDecisionContext", "cstp.getDecisionContext", {"files": ["src/a.py"]})
+    yield Call("getDecisionContext", "cstp.getDecisionContext", {"files": ["src/part_0/a.py"]})
     yield Call("listMemories", "cstp.listMemories", _TEN)
     yield Call(f"recall, {_ONE_PROJECT}", "cstp.recall", _TEN, query, limited=True)
 

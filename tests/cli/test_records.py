@@ -167,6 +167,7 @@ def test_show_prints_the_whole_record(cstp: Cstp) -> None:
         "date": "2024-02-03T08:00:00Z",
         "reasons": [{"type": "pattern", "text": None}, {"type": "analysis", "text": "measured"}],
         "supersededBy": ["d-2"],
+        "affects": [],
         "source": str(file),
         "repository": str(file.parent),
         "repositoryPath": file.name,

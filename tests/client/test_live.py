@@ -43,7 +43,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "search": {"query": "index", "kinds": ["decision", "chunk", "turn"], "include": ["content"], "limit": 50},
     "search_knowledge": {"query": "index", "filters": KnowledgeFilters(type=["extraction"]), "limit": 50},
     "recall": {"query": "power cut", "graph_budget": 50, "limit": 50},
-    "get_decision_context": {"files": ["src/a.py"], "packages": ["orders"]},
+    "get_decision_context": {"files": ["skills/cognition_engines/queries/conflicts.py"], "packages": ["orders"]},
     "get_session_context": {"task_description": "choose an index", "since": 0, "max_tokens": 600},
     "list_memories": {"context": "meeting", "limit": 3},
     "audit": {"agent": "ann", "limit": 3},
@@ -56,7 +56,7 @@ MORE_RECALLS = [
     {"context": "document", "include_events": False},
     {"query": "sqlite", "limit": 50},
 ]
-LISTS = ("decisions", "results", "episodes", "turns", "memories", "changes")
+LISTS = ("decisions", "governing", "results", "episodes", "turns", "memories", "changes")
 ONES = ("metadata", "reflection", "chunkId", "agent", "methods", "found", "nodes", "total", "head")
 CHANGES = {"queryTimeMs", "remaining", "expiresAt", "head"}
 

@@ -169,6 +169,7 @@ def test_reading_methods_spell_common_parameters_alike(document: Any) -> None:
         "cstp.getChunk": ["chunkId"],
         "cstp.listEpisodes": ["since"],
         "cstp.recall": ["conversationId"],
+        "cstp.getSessionContext": ["since"],  # a cursor
         "cstp.changes": ["since"],  # a number
         "cstp.audit": ["before", "since", "until"],  # `before` is a number
     }

@@ -288,7 +288,7 @@ def test_the_schema_names_every_field_in_each_spelling_and_no_other() -> None:
     schema = record_schema(Kind.DECISION)
     properties = schema["properties"]
     assert isinstance(properties, dict)
-    assert set(properties) == set(FULL) | {"kind", "superseded_by"}
+    assert set(properties) == set(FULL) | {"kind", "superseded_by", "affects"}
     assert schema["additionalProperties"] is False
     assert schema["required"] == ["title"]
     assert json.loads(json.dumps(schema)) == schema

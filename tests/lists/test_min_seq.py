@@ -30,6 +30,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "getChunk": {"chunkId": "chk_1"},
     "getEpisode": {"id": 1},
     "findEpisodes": {"query": "ovens"},
+    "getDecisionContext": {"files": ["oven.py"]},
 }
 READS = [method for method in METHODS if issubclass(method.params, ReadParams)]
 NEVER = 2**63 - 1

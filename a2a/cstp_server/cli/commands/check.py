@@ -1,8 +1,8 @@
 """`cstp check`: the decisions that govern changed files of a git work tree, of a server or of a data folder."""
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -29,6 +29,7 @@ from cstp_server.cli.conventions import Unreachable
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.remote import TimeoutOption, TokenOption, print_error
 from cstp_server.cli.store import existing_records
+from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.terminal import say, say_lines
 
 app = command_family()
@@ -77,55 +78,76 @@ def check_command(
     form = "json" if as_json else form
     if stale and form not in ("text", "json"):
         raise typer.BadParameter("--stale prints text or json", param_hint="--format")
+    place = _Place(server_of(url, data_dir), token, timeout, clearance, lambda: settings_for(ctx, data_dir, config))
+    asked = _Asked(tuple(paths or ()), staged, base, stale, required, form, project)
     try:
-        here = folder.resolve()
-        root = find_root(here)
-        files = tracked_files(root) if stale else _files(root, here, paths or (), base, staged=staged)
-        named = named_decisions(root, base) if base is not None else frozenset()
-        place = remote_of(root) or root.as_posix(), project
-        with _source(ctx, server_of(url, data_dir), place, clearance, token, timeout, data_dir, config) as source:
-            if stale:
-                _print_stale([*stale_patterns(source, files)], form)
-                return 0
-            verdict = check_files(source, files, named, frozenset() if paths else frozenset(files))
+        return _check(folder.resolve(), place, asked)
     except (GitFailed, TooMany, EngineError, Unreachable) as error:
         say(f"cstp check: {error}", err=True)
-        return _UNUSABLE
     except CstpError as error:
         print_error(error, GET_DECISION_CONTEXT.name, {"files": [], "project": project}, as_json=form == "json")
-        return _UNUSABLE
-    if form == "json":
-        say_lines(json.dumps(report_members(verdict, required=required), ensure_ascii=False, indent=2))
-    elif lines := [*report_lines(verdict, form, required=required)]:
+    return _UNUSABLE
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A server, or the data folder of the settings if that is None, and the rights of the reader."""
+
+    server: str | None
+    token: str | None
+    timeout: float
+    clearance: str | None
+    settings: Callable[[], LoadedSettings]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The options that say what is checked, and how it is printed."""
+
+    paths: Sequence[str]
+    staged: bool
+    base: str | None
+    stale: bool
+    required: bool
+    form: Format
+    project: str | None
+
+
+def _check(here: Path, place: _Place, asked: _Asked) -> int:
+    """Check as asked; return the exit code."""
+    level = level_of(place.clearance)
+    if place.server is not None:
+        refuse_with_server({"--clearance": place.clearance})
+    root = find_root(here)
+    files = tracked_files(root) if asked.stale else _files(root, here, asked)
+    whose = remote_of(root) or root.as_posix(), asked.project
+    if place.server is not None:
+        with server_methods(place.server, place.token, place.timeout) as methods:
+            return _print_check(ServerSource(methods, *whose), root, files, asked)
+    with existing_records(place.settings(), reads_only=True) as records:
+        source = folder_source(records, Viewer(SENSITIVITIES[level]), *whose)
+        return _print_check(source, root, files, asked)
+
+
+def _files(root: Path, here: Path, asked: _Asked) -> list[str]:
+    if asked.paths:
+        return files_of(root, here, asked.paths)
+    return changed_files(root, asked.base, staged=asked.staged)
+
+
+def _print_check(source: DecisionSource, root: Path, files: Sequence[str], asked: _Asked) -> int:
+    """Print what governs the files, or stale patterns; return the exit code."""
+    if asked.stale:
+        _print_stale([*stale_patterns(source, files)], asked.form)
+        return 0
+    named = named_decisions(root, asked.base) if asked.base is not None else frozenset()
+    verdict = check_files(source, files, named, frozenset() if asked.paths else frozenset(files))
+    if asked.form == "json":
+        say_lines(json.dumps(report_members(verdict, required=asked.required), ensure_ascii=False, indent=2))
+    elif lines := [*report_lines(verdict, asked.form, required=asked.required)]:
         say_lines("\n".join(lines))
     say(f"files: {verdict.checked}; decisions that govern them: {len(verdict.governing)}", err=True)
-    return int(required and bool(verdict.missing))
-
-
-def _files(root: Path, here: Path, paths: Sequence[str], base: str | None, *, staged: bool) -> list[str]:
-    return files_of(root, here, paths) if paths else changed_files(root, base, staged=staged)
-
-
-@contextmanager
-def _source(
-    ctx: typer.Context,
-    server: str | None,
-    place: tuple[str, str | None],
-    clearance: str | None,
-    token: str | None,
-    timeout: float,
-    data_dir: Path | None,
-    config: Path | None,
-) -> Iterator[DecisionSource]:
-    """Yield the server, or the data folder if that is None; `place` is the repository and the project."""
-    if server is not None:
-        refuse_with_server({"--clearance": clearance})
-        with server_methods(server, token, timeout) as methods:
-            yield ServerSource(methods, *place)
-        return
-    viewer = Viewer(SENSITIVITIES[level_of(clearance)])
-    with existing_records(settings_for(ctx, data_dir, config), reads_only=True) as records:
-        yield folder_source(records, viewer, *place)
+    return int(asked.required and bool(verdict.missing))
 
 
 def _print_stale(found: Sequence[StatedPatterns], form: Format) -> None:
