@@ -40,7 +40,8 @@ _PAGES: Final = {False: "", True: f", {MIDDLE}"}  # the ends of names, of calls 
 _ONE_PROJECT: Final = "a token of one project"
 _PATIENT: Final = {"CSTP_SERVER__IDLE_SECONDS": "600"}
 _MEMBERS: Final = ("memories", "episodes", "results", "decisions", "turns", "relatedChunks", "nodes", "changes")
-_ONES: Final = {"decision", "byDay", "reflection"}  # of answers about one thing
+_GOVERNING: Final = ("governing", "proposals", "history")
+_ONES: Final = {"decision", "byDay", "reflection", "text"}  # of answers about one thing
 _READING: Final = f"""\
 How to read it:
 
@@ -192,7 +193,7 @@ def _offset(server: _Server, call: Call) -> int | None:
 def _count(body: bytes) -> int:
     """Return the number of items in an answer; one for a single record. Raises NotServing for an error."""
     result = result_of(body)
-    listed = sum(len(result[name]) for name in _MEMBERS if result.get(name) is not None)
+    listed = sum(len(result[name]) for name in (*_MEMBERS, *_GOVERNING) if result.get(name) is not None)
     return listed + len(_ONES & result.keys())
 
 
