@@ -22,12 +22,18 @@ _ON_THE_WIRE: Final[Mapping[object, object]] = {
 }
 
 
-def _data_model(error: type[CstpError]) -> type[WireResult]:
-    members: dict[str, Any] = {one.name: (_ON_THE_WIRE.get(one.type, one.type), ...) for one in fields(error)}  # type: ignore[arg-type]
-    return create_model(f"{error.__name__}Data", __base__=WireResult, __doc__=error.about_data, **members)
+_made: dict[type[CstpError], type[WireResult]] = {}
 
 
-# Errors that are absent have no data.
-DATA: Final[Mapping[type[CstpError], type[WireResult]]] = {
-    error: _data_model(error) for error in ERRORS if is_dataclass(error)
-}
+def data_model(error: type[CstpError]) -> type[WireResult] | None:
+    """Return the model of an error's `data`, made at its first use since imports should be quick; None without data."""
+    if error not in _made and is_dataclass(error):
+        members: dict[str, Any] = {one.name: (_ON_THE_WIRE.get(one.type, one.type), ...) for one in fields(error)}
+        name, about = f"{error.__name__}Data", error.about_data
+        _made[error] = create_model(name, __base__=WireResult, __doc__=about, **members)
+    return _made.get(error)
+
+
+def data_models() -> dict[type[CstpError], type[WireResult]]:
+    """Return the models of all errors that have data."""
+    return {error: model for error in ERRORS if (model := data_model(error)) is not None}

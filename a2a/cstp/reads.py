@@ -1,6 +1,6 @@
 """Common parts of the methods that read records: parameters of searches, and explanations of answers."""
 
-from typing import Annotated, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
@@ -9,10 +9,20 @@ from cstp.fields import WHOLE, InstantOut, People, Person, UpperInstant, not_bla
 
 T = TypeVar("T")
 
-# a member of a result that is left out if it is None
-Present: TypeAlias = Annotated[T | None, Field(exclude_if=lambda value: value is None)]
+_LEFT_OUT: Final = Field(exclude_if=lambda value: value is None)
+if TYPE_CHECKING:
+    Present: TypeAlias = Annotated[T | None, ...]
+else:
+
+    class Present:
+        """A member of a result that is left out if it is None; as an alias, typing would take long to fill it in."""
+
+        def __class_getitem__(cls, kind: object) -> object:
+            return Annotated[kind | None, _LEFT_OUT]
+
+
 # the ids of the memories that supersede one; left out if none does
-Successors: TypeAlias = Annotated[list[str] | None, Names("artifact"), Field(exclude_if=lambda ids: ids is None)]
+Successors: TypeAlias = Annotated[list[str] | None, Names("artifact"), _LEFT_OUT]
 RecordOrigin: TypeAlias = Literal["file", "agent", "import"]
 RankingMode: TypeAlias = Literal["hybrid", "semantic", "keyword"]
 SNIPPET_BYTES: Final = 600  # of a text that is cut, as JSON

@@ -11,7 +11,7 @@ import pytest
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 
-from cstp.error_models import DATA
+from cstp.error_models import data_models
 from cstp.errors import ERRORS
 from cstp.methods.registry import METHODS
 from cstp.validation import parse_params
@@ -86,7 +86,7 @@ def test_every_error_is_there_with_the_shape_of_its_data(document: Any) -> None:
     for error in EXAMPLES:
         entry = errors[type(error).__name__]
         assert (entry["code"], entry["message"]) == (error.code, error.message)
-        assert ("data" in entry) == (error.data is not None) == (type(error) in DATA)
+        assert ("data" in entry) == (error.data is not None) == (type(error) in data_models())
         if error.data is not None:
             validator = whole(document, entry["data"])
             validator.validate(error.data)

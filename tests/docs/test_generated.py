@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cstp.error_models import DATA
+from cstp.error_models import data_models
 from cstp.errors import ERRORS, QueryFailed
 from cstp.methods.registry import METHODS
 from cstp_server.generate.method_pages import FOLDER, page_of
@@ -90,5 +90,5 @@ def test_every_component_that_the_server_names_in_an_error_is_explained() -> Non
 def test_every_error_is_explained_once_in_the_order_of_the_tree() -> None:
     assert [type(error) for error in EXAMPLES] == list(ERRORS)
     assert all(error.meaning and error.family != "other" for error in ERRORS)
-    assert all(bool(error.about_data) == (error in DATA) for error in ERRORS)
+    assert all(bool(error.about_data) == (error in data_models()) for error in ERRORS)
     assert len({error.code for error in ERRORS}) == len(ERRORS)

@@ -106,7 +106,7 @@ CALLS = [
 
 # one of these is in each result
 MEMBERS = ("decisions", "results", "episodes", "turns", "chunkId", "scopes", "methods", "seq", "found")
-MEMBERS += ("total", "nodes", "provenance", "rows", "changes", "governing")
+MEMBERS += ("total", "nodes", "provenance", "rows", "changes", "governing", "history", "text")
 
 
 @dataclass(frozen=True)

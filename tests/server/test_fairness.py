@@ -81,7 +81,7 @@ class Modest:
             "DECISION": self.decision,
             "EPISODE": self.episode,
         }
-        params = {name: known.get(value, value) for name, value in given.items()}
+        params = {name: value if isinstance(value, list) else known.get(value, value) for name, value in given.items()}
         called, path = {"method": method, "params": params}, "/cstp"
         if "." not in method:
             called, path = {"method": "tools/call", "params": {"name": method, "arguments": params}}, "/mcp?tools=all"

@@ -62,7 +62,7 @@ def asked(serving: Serving, method: str, **params: Any) -> Any:
         "Authorization": f"Bearer {serving.token(**EVERYTHING)}",
         "Accept": "application/json, text/event-stream",
     }
-    reply = httpx.post(f"{base(serving)}/mcp", json=body, headers=headers, timeout=60, trust_env=False)
+    reply = httpx.post(f"{base(serving)}/mcp?tools=all", json=body, headers=headers, timeout=60, trust_env=False)
     return reply.json()["result"]
 
 

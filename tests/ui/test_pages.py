@@ -27,10 +27,10 @@ def addresses(library: Serving) -> dict[str, tuple[str, str]]:
     turn = library.ask("recall", context="conversation", limit=1)["results"][0]
     conversation = turn["metadata"]["conversationId"]
     return {
-        "decisions": ("decisions", "Recall documents before their events"),
+        "decisions": ("decisions", "Report possible conflicts by rules"),
         "decision": (f"decision/{decision['id']}", "Provenance"),
         "search": ("search?q=damaged+index&why=1", "by words: place 1"),
-        "timeline": ("timeline", "Recall documents before their events"),
+        "timeline": ("timeline", "Report possible conflicts by rules"),
         "graph": (f"graph/{linked['id']}", linked["title"]),
         "conversations": ("conversations", "slow-filters"),
         "conversation": (f"conversation/{conversation}?turn={turn['id']}", "That is the part that lasts"),

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from cstp.call import Call
-from cstp.error_models import DATA
+from cstp.error_models import data_model
 from cstp.errors import ERRORS, CstpError, InvalidRequest, JsonValue, OtherError, UnexpectedAnswer
 
 R = TypeVar("R")
@@ -123,7 +123,7 @@ def _known_error(code: int, data: object) -> CstpError | None:
     kind = _CLASSES.get(code)
     if kind is None:
         return None
-    model = DATA.get(kind)
+    model = data_model(kind)
     if model is None or (data is None and kind is InvalidRequest):  # older servers give no reason
         return kind()
     try:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 
-from pydantic import AfterValidator, Field, JsonValue, WithJsonSchema
+from pydantic import AfterValidator, Field, JsonValue
 
 from cstp.contract import ANSWER_TOKENS, Method, Names, ToolText, WireResult, by_type
 from cstp.errors import NotFound, QueryFailed
@@ -193,7 +193,7 @@ class FetchParams(ReadParams):
     """The id of a record."""
 
     id: AnyRecordId = Field(description="Of a record of any kind, as answers name it.")
-    kind: Annotated[KindName | None, WithJsonSchema({"type": "string"})] = Field(
+    kind: KindName | None = Field(
         default=None, description="Such as `decision`: needed where records of several kinds have the id."
     )
 

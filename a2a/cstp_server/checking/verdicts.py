@@ -12,7 +12,7 @@ from cognition_engines.models import AffectedPart
 from cognition_engines.path_patterns import by_anchor
 
 _BATCH: Final = 256  # files of a question
-_NUMBER: Final = re.compile(r"0*(\d+)[-_. ]")
+_NUMBER: Final = re.compile(r"(\d+)[-_. ]")
 
 
 class TooMany(Exception):
@@ -115,7 +115,7 @@ def _names_of(path: str) -> Iterator[str]:
     yield path
     name = posixpath.basename(path)
     if found := _NUMBER.match(name):
-        yield from (found[1], found[0][:-1])
+        yield from (found[1], found[1].lstrip("0"))
 
 
 def stale_patterns(source: DecisionSource, tracked: Sequence[str]) -> Iterator[StatedPatterns]:

@@ -16,7 +16,7 @@ from pydantic.json_schema import models_json_schema
 
 import cstp
 from cstp.contract import Method, Wire
-from cstp.error_models import DATA
+from cstp.error_models import data_models
 from cstp.errors import ERRORS, CstpError
 from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
@@ -73,7 +73,8 @@ def make_document() -> dict[str, object]:
     models: list[tuple[type[Wire], Mode]] = []
     for method in METHODS:
         models += [(method.params, "validation"), (method.result, "serialization")]
-    models += [(model, "serialization") for model in DATA.values()]
+    of_errors = data_models()
+    models += [(model, "serialization") for model in of_errors.values()]
     references, defined = models_json_schema(list(dict.fromkeys(models)), ref_template=_SCHEMAS + "{model}")
     schemas: dict[str, Any] = dict(defined["$defs"])
     methods = []
@@ -82,7 +83,7 @@ def make_document() -> dict[str, object]:
         methods.append(_method(method, schemas[name], references[method.result, "serialization"]))
     for method in METHODS:
         schemas.pop(references[method.params, "validation"]["$ref"].removeprefix(_SCHEMAS), None)
-    data = {error: references[model, "serialization"] for error, model in DATA.items()}
+    data = {error: references[model, "serialization"] for error, model in of_errors.items()}
     return {
         "openrpc": OPENRPC,
         "info": {

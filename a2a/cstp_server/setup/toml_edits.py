@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-_HEADER: Final = re.compile(r"^[ \t]*\[\[?[ \t]*([^\]\n]*?)[ \t]*\]\]?[ \t]*(?:#[^\n]*)?\r?$", re.MULTILINE)
+_HEADER: Final = re.compile(r"^[ \t]*\[\[?([^\]\n]*)\]\]?[ \t]*(?:#[^\n]*)?\r?$", re.MULTILINE)
 
 
 class NotToml(ValueError):
@@ -60,7 +60,7 @@ def remove_table(text: str, path: Sequence[str], note: str) -> str | None:
     for key in path[:-1]:
         inner = inner[key]
     del inner[path[-1]]
-    starts = [(found.start(), _keys(found[1])) for found in _HEADER.finditer(text)]
+    starts = [(found.start(), _keys(found[1].strip(" \t"))) for found in _HEADER.finditer(text)]
     removed = text
     for at in reversed(range(len(starts))):
         begin, keys = starts[at]
