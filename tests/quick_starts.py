@@ -120,6 +120,7 @@ class Forks:
                         pass_fds=[listener.fileno()],
                         stdin=subprocess.PIPE,
                         stdout=subprocess.PIPE,
+                        stderr=subprocess.DEVNULL,  # not a terminal of a test, which would never end
                     )
                 assert self._server.stdout is not None
                 self._server.stdout.read()  # which is closed when everything is imported
