@@ -96,6 +96,7 @@ def test_an_unexpected_input_is_one_line_and_stops_no_agent(
     assert re.fullmatch(rf"cstp hook: {re.escape(reason)}.*\n", done.stderr)
 
 
+@pytest.mark.long("waits for two seconds")
 def test_an_input_that_does_not_end_is_not_waited_for() -> None:
     with subprocess.Popen([*COMMAND, "hook", "before-edit"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.wait(60) == 0

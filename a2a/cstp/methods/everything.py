@@ -181,7 +181,7 @@ SEARCH = Method(
         title="Search everything",
         description=(
             "Use first for any question about what was decided, read, learned, said or done: it searches records of "
-            "all kinds by meaning and by words. Filters narrow; scores of all kinds compare. Results hold snippets; "
+            "all kinds by meaning and by words. Scores of all kinds compare. Results hold snippets; "
             "fetch with an id gives the whole record."
         ),
         defaults={"max_tokens": ANSWER_TOKENS},
@@ -192,10 +192,8 @@ SEARCH = Method(
 class FetchParams(ReadParams):
     """The id of a record."""
 
-    id: AnyRecordId = Field(description="Of a record of any kind, as answers name it.")
-    kind: KindName | None = Field(
-        default=None, description="Such as `decision`: needed where records of several kinds have the id."
-    )
+    id: AnyRecordId = Field(description="Of any record.")
+    kind: KindName | None = Field(default=None, description="If several kinds have the id.")
 
 
 class FetchResult(WireResult):
@@ -226,9 +224,6 @@ FETCH = Method(
     from_records=True,
     tool=ToolText(
         title="Fetch a record",
-        description=(
-            "Use for the whole record behind an id that search or another tool returned, of any kind: its text uncut, "
-            "and its other members as metadata."
-        ),
+        description=("Use for the whole record behind an id, of any kind: its text uncut, and its other members."),
     ),
 )

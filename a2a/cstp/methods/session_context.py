@@ -35,7 +35,7 @@ class GetSessionContextParams(ReadParams):
     )
     files: Annotated[list[FilePath], Field(min_length=1, max_length=256)] | None = Field(
         default=None,
-        description="From the root of the repository, to work on: decisions that govern them come first.",
+        description="To work on, from the root of the repository; their decisions come first.",
     )
     project: Label | None = Field(default=None, description="Only records of this project.")
     since: Since | None = Field(
@@ -49,7 +49,7 @@ class GetSessionContextParams(ReadParams):
     format: Literal["json", "markdown"] = "json"
     max_tokens: Annotated[int, Field(ge=256, le=32_000), WHOLE] = Field(
         default=4000,
-        description="Length in tokens of three bytes; the rest is left out.",
+        description="In tokens of three bytes.",
     )
     if_none_match: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
         default=None, description="The `etag` of an earlier answer: an equal one is not sent again."
@@ -162,7 +162,7 @@ GET_SESSION_CONTEXT = Method(
         title="Brief me for a session",
         description=(
             "Use first in a session, with the task and the files: it gives the decisions in force that match or govern "
-            "them, due reviews, what changed since the cursor of the last briefing, and patterns, warnings and "
+            "them, due reviews, changes since the last cursor, and patterns, warnings and "
             "episodes, within max_tokens. With a question use query_decisions."
         ),
         defaults={"format": "markdown"},
