@@ -1,5 +1,6 @@
 """Masks that were asked for before are not told again, and stand for their own question alone."""
 
+from collections.abc import Sequence
 from threading import Event, Thread
 
 import numpy as np
@@ -103,3 +104,19 @@ def test_a_number_is_counted_once_and_takes_no_place_of_a_mask() -> None:
         remembered.number(number, lambda: 0)
     assert counted == [1, 2]
     assert remembered.rows(0, lambda: a_mask(True)) is mask
+
+
+def test_values_of_records_are_read_once_for_each_name_and_make_room_for_others() -> None:
+    remembered, read = MaskCache(8), []
+
+    def read_values(keys: Sequence[int]) -> dict[int, Sequence[str]]:
+        read.extend(keys)
+        return {key: (f"d-{key}",) for key in keys if key != 3}
+
+    for name in ("one", "other", "one"):
+        assert remembered.values(name, [1, 2, 3], read_values) == {1: ("d-1",), 2: ("d-2",)}
+    assert read == [1, 2, 3, 1, 2, 3, 3], "a key without a value is asked for again"
+    remembered.values("many", range(10, 10 + NUMBERS), read_values)
+    read.clear()
+    remembered.values("one", [1], read_values)
+    assert read == [1]

@@ -69,3 +69,10 @@ def test_a_successor_that_the_caller_may_not_see_changes_nothing(remembering: Ca
     results = found(memory, "queryDecisions", QUESTION, memory.token(clearance="normal"))
     assert results[0]["id"] == "a-old"
     assert not any("current" in one["explain"]["boosts"] for one in results)
+
+
+def test_a_second_successor_counts_from_the_next_question_on(remembering: Callable[..., Any]) -> None:
+    memory = remembering([PAIR[0], decision("b-new", "Rent a rack", supersedes=("a-old",)), *OTHERS])
+    assert found(memory, "queryDecisions", QUESTION)[0]["id"] == "a-old"
+    memory.put([decision("c-new", "Keep sessions of visitors in the database cluster", supersedes=("a-old",))])
+    assert [one["id"] for one in found(memory, "queryDecisions", QUESTION)[:2]] == ["c-new", "a-old"]

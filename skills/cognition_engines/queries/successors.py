@@ -63,8 +63,8 @@ def prefer_successors(
 ) -> Sequence[Hit]:
     """Return the hits, decisions before those that they replaced if their score is lower by a share of NEAR at most.
 
-    Such a decision gets the score of the other one. Only the first LOOKED_AT hits count; without a decision out of
-    force among them, nothing is read.
+    Such a decision gets the score of the other one. Only the first LOOKED_AT hits count. The successors of a decision
+    out of force among them are read once for each state of the index.
     """
     seen = as_of or datetime.now(UTC)
     moment = microseconds(seen if seen.tzinfo is not None else seen.replace(tzinfo=UTC))
@@ -72,10 +72,16 @@ def prefer_successors(
     ended = [hit for hit in first if _has_ended(parts[hit.part], hit.row, moment)]
     if not ended:
         return hits
-    named = {_key(parts, hit): hit for hit in ended}
-    stored = records.reads.by_keys(list(named), viewer, DECISIONS.kinds)
-    links = links_of(records, list(stored.values()), viewer)
-    return _exchange(parts, hits, {key: links[key].superseded_by for key in named if key in links})  # the best first
+    keys = list(dict.fromkeys(_key(parts, hit) for hit in ended))  # the best first
+    masks = parts[ended[0].part].snapshot.masks  # one space has all decisions
+    found = masks.values(("successors", viewer), keys, lambda missing: _read_successors(records, viewer, missing))
+    return _exchange(parts, hits, {key: found[key] for key in keys if key in found})
+
+
+def _read_successors(records: Records, viewer: Viewer, keys: Sequence[int]) -> Mapping[int, Sequence[str]]:
+    """Return the ids of the successors of decisions by key, of those that the viewer sees."""
+    stored = records.reads.by_keys(keys, viewer, DECISIONS.kinds)
+    return {key: links.superseded_by for key, links in links_of(records, list(stored.values()), viewer).items()}
 
 
 def _exchange(parts: Sequence[Part], hits: Sequence[Hit], successors: Mapping[int, Sequence[str]]) -> list[Hit]:

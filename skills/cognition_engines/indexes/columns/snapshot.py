@@ -63,13 +63,14 @@ class _Entry:
 
 
 class MaskCache:
-    """The most recently used masks of one snapshot. They are shared and read-only."""
+    """The most recently used masks of one snapshot, which are shared and read-only, and values about its records."""
 
     def __init__(self, rows: int) -> None:
         self.kept: Final = min(MOST, max(FEWEST, (MEGABYTES << 20) // max(1, rows)))
         self._lock = Lock()
         self._masks: dict[Hashable, _Entry] = {}
         self._numbers: dict[Hashable, int] = {}
+        self._values: dict[Hashable, dict[int, Sequence[str]]] = {}
 
     def rows(self, key: Hashable, compute: Callable[[], Bools]) -> Bools:
         """Return the mask over rows under that key, as `compute` returns it."""
@@ -95,6 +96,20 @@ class MaskCache:
                 if len(self._numbers) >= NUMBERS:
                     self._numbers.clear()
                 self._numbers[key] = found
+        return found
+
+    def values(
+        self, name: Hashable, keys: Sequence[int], read: Callable[[Sequence[int]], Mapping[int, Sequence[str]]]
+    ) -> dict[int, Sequence[str]]:
+        """Return the cached values of that name for records, by key; `read` is called for the missing ones, if any."""
+        cached = self._values.get(name, {})
+        found = {key: cached[key] for key in keys if key in cached}
+        if missing := [key for key in keys if key not in found]:
+            found |= read(missing)
+            with self._lock:
+                if sum(map(len, self._values.values())) + len(missing) > NUMBERS:
+                    self._values.clear()
+                self._values[name] = self._values.get(name, {}) | {key: found[key] for key in missing if key in found}
         return found
 
 
