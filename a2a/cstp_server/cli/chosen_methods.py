@@ -1,17 +1,23 @@
 """A server or a data folder, as the options of a reading command choose, and the methods of the server."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from cognition_engines.models import SENSITIVITIES
 from cstp.call import Call
 from cstp.client.methods import Methods
-from cstp_server.cli.remote import Remote, base_of, connect, required_token
+from cstp_server.cli.conventions import ConfigOption, DataDirOption
+from cstp_server.cli.options import settings_for
+from cstp_server.cli.remote import Remote, TimeoutOption, TokenOption, base_of, connect, required_token
+from cstp_server.loaded_settings import LoadedSettings
 
 R = TypeVar("R")
 ServerOption = Annotated[
@@ -41,19 +47,62 @@ def server_of(url: str | None, data_dir: Path | None) -> str | None:
     return url or (None if data_dir is not None else os.environ.get("CSTP_URL") or None)
 
 
-def refuse_with_server(given: Mapping[str, object]) -> None:
-    """Raise BadParameter if one of these options has a value."""
-    for option, value in given.items():
-        if value:
+@dataclass(frozen=True, slots=True)
+class ReadPlace:
+    """The server to ask with a token, or, if `url` is None, the data folder to read within a clearance."""
+
+    ctx: typer.Context
+    url: str | None
+    token: str | None
+    timeout: float
+    clearance: str
+    data_dir: Path | None
+    config: Path | None
+
+    def load_settings(self) -> LoadedSettings:
+        """Return the settings of the data folder. Raise SettingsError if they cannot be read."""
+        return settings_for(self.ctx, self.data_dir, self.config)
+
+    def require_folder(self, option: str, value: object) -> None:
+        """Raise BadParameter if an option that restricts the reader of a folder is given for a server."""
+        if self.url is not None and value:
             raise typer.BadParameter("requires a data folder: with a server, the token decides", param_hint=option)
 
 
-def level_of(clearance: str | None) -> str:
-    """Return the clearance of the option. Raise BadParameter for an unknown one."""
+def read_place(
+    ctx: typer.Context,
+    clearance: ClearanceOption = None,
+    url: ServerOption = None,
+    token: TokenOption = None,
+    timeout: TimeoutOption = 30.0,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> ReadPlace:
+    """Return the place that these options of a command choose. Raise BadParameter if they contradict each other."""
     level = clearance or "normal"
     if level not in SENSITIVITIES:
         raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--clearance")
-    return level
+    place = ReadPlace(ctx, server_of(url, data_dir), token, timeout, level, data_dir, config)
+    place.require_folder("--clearance", clearance)
+    return place
+
+
+def reads_place(command: Callable[..., int]) -> Callable[..., int]:
+    """Return a command with the options of `read_place` where it has the parameter `place`."""
+    read_options = signature(read_place).parameters
+    options: list[Parameter] = []
+    for name, option in signature(command).parameters.items():
+        options.extend(read_options.values() if name == "place" else (option,))
+
+    @wraps(command)
+    def run(**given: Any) -> int:
+        place = read_place(**{name: given.pop(name) for name in read_options})
+        return command(place=place, **given)
+
+    # typer reads both
+    run.__annotations__ = {option.name: option.annotation for option in options}
+    run.__dict__["__signature__"] = Signature([option.replace(kind=Parameter.KEYWORD_ONLY) for option in options])
+    return run
 
 
 @contextmanager

@@ -1,15 +1,16 @@
 """The methods over a data folder, for commands that ask one; it loads the server, which others do without."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import typer
 
 from cognition_engines.errors import EngineError, FolderInUse
 from cstp.client.methods import Methods
+from cstp_server.cli.chosen_methods import ReadPlace, server_methods
 from cstp_server.cli.options import name_store
 from cstp_server.cli.store import require_records
-from cstp_server.folder_methods import folder_methods
+from cstp_server.folder_methods import folder_methods, reading_token
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.observe.log import configure_logging, write_rest
 from cstp_server.tokens import Token
@@ -28,3 +29,15 @@ def opened_methods(ctx: typer.Context, loaded: LoadedSettings, reader: Token) ->
             yield methods
     except FolderInUse as error:
         raise EngineError(f"{error}; ask that server instead, with --url and a token") from error
+
+
+@contextmanager
+def place_methods(place: ReadPlace, agent: str, projects: Sequence[str] | None = None) -> Iterator[Methods]:
+    """Yield the methods of the chosen place; a folder is read as `agent`, in the audit, within `projects` if given."""
+    if place.url is not None:
+        with server_methods(place.url, place.token, place.timeout) as methods:
+            yield methods
+    else:
+        reader = reading_token(agent, place.clearance, projects)
+        with opened_methods(place.ctx, place.load_settings(), reader) as methods:
+            yield methods

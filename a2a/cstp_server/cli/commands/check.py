@@ -1,7 +1,7 @@
 """`cstp check`: the decisions that govern changed files of a git work tree, of a server or of a data folder."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -17,19 +17,11 @@ from cstp_server.checking.git_files import GitFailed, changed_files, files_of, f
 from cstp_server.checking.reports import Format, report_lines, report_members, stale_line, stale_members
 from cstp_server.checking.sources import ServerSource, folder_source
 from cstp_server.checking.verdicts import DecisionSource, StatedPatterns, TooMany, check_files, stale_patterns
-from cstp_server.cli.chosen_methods import (
-    ClearanceOption,
-    ServerOption,
-    level_of,
-    refuse_with_server,
-    server_methods,
-    server_of,
-)
+from cstp_server.cli.chosen_methods import ReadPlace, reads_place, server_methods
 from cstp_server.cli.conventions import Unreachable
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
-from cstp_server.cli.remote import TimeoutOption, TokenOption, print_error
+from cstp_server.cli.options import JsonOption, command_family
+from cstp_server.cli.remote import print_error
 from cstp_server.cli.store import existing_records
-from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.terminal import say, say_lines
 
 app = command_family()
@@ -37,8 +29,8 @@ _UNUSABLE: Final = 2
 
 
 @app.command("check")
+@reads_place
 def check_command(
-    ctx: typer.Context,
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="PATH", help="Files or folders. [default: those changed since HEAD]")
     ] = None,
@@ -60,13 +52,9 @@ def check_command(
     ] = "text",
     folder: Annotated[Path, typer.Option("-C", metavar="FOLDER", help="Run as if started there.")] = Path(),
     project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Only decisions of it.")] = None,
-    clearance: ClearanceOption = None,
-    url: ServerOption = None,
-    token: TokenOption = None,
-    timeout: TimeoutOption = 30.0,
+    *,
+    place: ReadPlace,
     as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> int:
     """Print the decisions that govern changed files of a git work tree.
 
@@ -78,7 +66,6 @@ def check_command(
     form = "json" if as_json else form
     if stale and form not in ("text", "json"):
         raise typer.BadParameter("--stale prints text or json", param_hint="--format")
-    place = _Place(server_of(url, data_dir), token, timeout, clearance, lambda: settings_for(ctx, data_dir, config))
     asked = _Asked(tuple(paths or ()), staged, base, stale, required, form, project)
     try:
         return _check(folder.resolve(), place, asked)
@@ -87,17 +74,6 @@ def check_command(
     except CstpError as error:
         print_error(error, GET_DECISION_CONTEXT.name, {"files": [], "project": project}, as_json=form == "json")
     return _UNUSABLE
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A server, or the data folder of the settings if that is None, and the rights of the reader."""
-
-    server: str | None
-    token: str | None
-    timeout: float
-    clearance: str | None
-    settings: Callable[[], LoadedSettings]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +89,16 @@ class _Asked:
     project: str | None
 
 
-def _check(here: Path, place: _Place, asked: _Asked) -> int:
+def _check(here: Path, place: ReadPlace, asked: _Asked) -> int:
     """Check as asked; return the exit code."""
-    level = level_of(place.clearance)
-    if place.server is not None:
-        refuse_with_server({"--clearance": place.clearance})
     root = find_root(here)
     files = tracked_files(root) if asked.stale else _files(root, here, asked)
     whose = remote_of(root) or root.as_posix(), asked.project
-    if place.server is not None:
-        with server_methods(place.server, place.token, place.timeout) as methods:
+    if place.url is not None:
+        with server_methods(place.url, place.token, place.timeout) as methods:
             return _print_check(ServerSource(methods, *whose), root, files, asked)
-    with existing_records(place.settings(), reads_only=True) as records:
-        source = folder_source(records, Viewer(SENSITIVITIES[level]), *whose)
+    with existing_records(place.load_settings(), reads_only=True) as records:
+        source = folder_source(records, Viewer(SENSITIVITIES[place.clearance]), *whose)
         return _print_check(source, root, files, asked)
 
 

@@ -9,31 +9,22 @@ from cstp.call import typed_call
 from cstp.client.methods import Methods
 from cstp.errors import CstpError
 from cstp.methods.session_context import GET_SESSION_CONTEXT, SECTIONS
-from cstp_server.cli.chosen_methods import (
-    ClearanceOption,
-    ServerOption,
-    level_of,
-    refuse_with_server,
-    server_methods,
-    server_of,
-)
+from cstp_server.cli.chosen_methods import ReadPlace, reads_place
 from cstp_server.cli.commands.changes import parse_cursor
-from cstp_server.cli.opened_folder import opened_methods
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
-from cstp_server.cli.remote import TimeoutOption, TokenOption, print_error, show
-from cstp_server.folder_methods import reading_token
+from cstp_server.cli.opened_folder import place_methods
+from cstp_server.cli.options import JsonOption, command_family
+from cstp_server.cli.remote import print_error, show
 from cstp_server.terminal import say, say_lines
 
 app = command_family()
 SinceOption = Annotated[
     str | None, typer.Option("--since", metavar="CURSOR", help="The cursor of an earlier briefing: adds changes.")
 ]
-_AGENT = "context"  # who reads a folder, in the audit
 
 
 @app.command("context")
+@reads_place
 def context_command(
-    ctx: typer.Context,
     task: Annotated[list[str] | None, typer.Argument(metavar="TASK", help="The task, in plain words.")] = None,
     files: Annotated[
         list[str] | None,
@@ -46,13 +37,9 @@ def context_command(
         typer.Option("--include", metavar="SECTION", help=f"{', '.join(SECTIONS)}; repeatable. Default: all."),
     ] = None,
     max_tokens: Annotated[int, typer.Option("--max-tokens", metavar="N", help="Length, 256 to 32000.")] = 4000,
-    clearance: ClearanceOption = None,
-    url: ServerOption = None,
-    token: TokenOption = None,
-    timeout: TimeoutOption = 30.0,
+    *,
+    place: ReadPlace,
     as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> int:
     """Print a briefing for the start of a session: decisions for the task, reviews that are due, changes, lessons.
 
@@ -68,16 +55,9 @@ def context_command(
         "max_tokens": max_tokens,
         "format": "json" if as_json else "markdown",
     }
-    server = server_of(url, data_dir)
     try:
-        if server is not None:
-            refuse_with_server({"--clearance": clearance})
-            with server_methods(server, token, timeout) as methods:
-                _print(methods, given, as_json=as_json)
-        else:
-            settings = settings_for(ctx, data_dir, config)
-            with opened_methods(ctx, settings, reading_token(_AGENT, level_of(clearance), None)) as methods:
-                _print(methods, given, as_json=as_json)
+        with place_methods(place, "context") as methods:
+            _print(methods, given, as_json=as_json)
     except CstpError as error:
         return print_error(error, GET_SESSION_CONTEXT.name, given, as_json=as_json)
     return 0

@@ -4,26 +4,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from cognition_engines.kinds.fields import a_line, is_line
 from cstp.client.methods import Methods
 from cstp.errors import CstpError
-from cstp_server.cli.chosen_methods import (
-    ClearanceOption,
-    ServerOption,
-    level_of,
-    refuse_with_server,
-    server_methods,
-    server_of,
-)
-from cstp_server.cli.opened_folder import opened_methods
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
+from cstp_server.cli.chosen_methods import ReadPlace, reads_place
+from cstp_server.cli.opened_folder import place_methods
+from cstp_server.cli.options import JsonOption, command_family
 from cstp_server.cli.progress import record_bars
-from cstp_server.cli.remote import TimeoutOption, TokenOption, print_error
-from cstp_server.folder_methods import reading_token
+from cstp_server.cli.remote import print_error
 from cstp_server.terminal import say
 from cstp_server.ui.site_files import FolderRefused, check_replaceable
 from cstp_server.ui.site_records import SITE_KINDS, SiteKind, WrittenSite, write_site
@@ -33,28 +25,23 @@ KindOption = Annotated[
     list[str] | None,
     typer.Option("--kind", metavar="KIND", help=f"{', '.join(SITE_KINDS)}; repeatable. Default: all of these."),
 ]
-_AGENT: Final = "site"  # who reads a folder, in the audit
 
 
 @app.command("site")
+@reads_place
 def site_command(
-    ctx: typer.Context,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write; an earlier site there is replaced.")],
     title: Annotated[
         str | None, typer.Option(metavar="NAME", help="Title of the site. Default: the agent's name.")
     ] = None,
     kind: KindOption = None,
-    clearance: ClearanceOption = None,
     project: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="With a data folder: only this project; repeatable. Default: all."),
     ] = None,
-    url: ServerOption = None,
-    token: TokenOption = None,
-    timeout: TimeoutOption = 30.0,
+    *,
+    place: ReadPlace,
     as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> int:
     """Write records as a static site: a page to open from disk, or to put on any web host.
 
@@ -65,15 +52,9 @@ def site_command(
     kinds = _kinds(kind)
     try:
         check_replaceable(folder)
-        server = server_of(url, data_dir)
-        if server is not None:
-            refuse_with_server({"--clearance": clearance, "--project": project})
-            with server_methods(server, token, timeout) as methods:
-                written = _write_site(methods, folder, title, kinds, quiet=as_json)
-        else:
-            reader = reading_token(_AGENT, level_of(clearance), _projects(project))
-            with opened_methods(ctx, settings_for(ctx, data_dir, config), reader) as methods:
-                written = _write_site(methods, folder, title, kinds, quiet=as_json)
+        place.require_folder("--project", project)
+        with place_methods(place, "site", _projects(project)) as methods:
+            written = _write_site(methods, folder, title, kinds, quiet=as_json)
     except FolderRefused as refused:
         raise typer.BadParameter(str(refused), param_hint="DIR") from None
     except CstpError as error:
