@@ -31,7 +31,7 @@ _RATE: Final = f"hybrid, known text, {CONNECTIONS} connections, calls a second"
 _P99: Final = "the same, p99, ms"
 _INGEST: Final = "`cstp ingest` of the decisions, s"
 _READING: Final = """\
-How to read it:
+Reading the tables:
 
 - *CPU* is the time on processors that the server's process takes for one call over HTTP on loopback, all its threads
   together, in milliseconds; *×* is its ratio to `whoami` of the same round. Medians over the rounds.

@@ -32,7 +32,7 @@ _COUNTED: Final = (
     "format", "documents", "read", "skipped", "refused", "share", "passages", "with page, slide, cell", "with headings",
 )  # fmt: skip
 _READING: Final = f"""\
-How to read it:
+Reading the tables:
 
 - The documents are those of published packages, each of which is named below, in a random order. They are found as
   `cstp ingest FOLDER` finds them, and turned into passages; nothing is stored or embedded.

@@ -16,12 +16,12 @@ from benchmarks.serving import Caller, clean_environment, run_cstp, served
 from cstp_server.settings import Settings
 
 DECISIONS: Final = 10_000
-GOVERNING: Final = 20  # one decision in so many has a pattern
+GOVERNING: Final = 20  # one decision in twenty has a pattern
 ROUNDS: Final = 100
 BOUND: Final = 150  # ms
 WORDLESS: Final = {"CSTP_EMBEDDING__MODEL": "none"}  # no hook embeds anything
 _PROGRAM: Final = (sys.executable, "-c", "from cstp_server.cli.entry import main; main()")
-HOOKS_READING: Final = f"""How to read it:
+HOOKS_READING: Final = f"""Reading the tables:
 
 - A row is {ROUNDS} processes, one after another, in milliseconds from the start of the process to its end. *Python
   alone* is `python -c pass` in the same rounds: no hook can take less.

@@ -43,7 +43,7 @@ _MEMBERS: Final = ("memories", "episodes", "results", "decisions", "turns", "rel
 _GOVERNING: Final = ("governing", "proposals", "history")
 _ONES: Final = {"decision", "byDay", "reflection", "text"}  # of answers about one thing
 _READING: Final = f"""\
-How to read it:
+Reading the tables:
 
 - A time is `p50 / p95` in milliseconds: a whole call over HTTP on loopback, one connection, with limit {LIMIT}, the
   real server in a process of its own. One server for each size ran all the time, and all calls to all of them took

@@ -39,7 +39,7 @@ _SORTS: Final = ("Confidence", "Stakes", "Category", "Status")
 _VIEWS: Final = ("Current", "Superseded")
 _CATEGORIES: Final = ("architecture", "integration", "rare")
 _READING: Final = f"""\
-How to read it:
+Reading the tables:
 
 - `/ui/` of the real server, in its own process, in a real chromium without a window on the same machine; the visitor is
   signed in. A time is `p50 / p95` in milliseconds. Each round does everything once.

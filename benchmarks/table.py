@@ -23,7 +23,7 @@ _CALLS: Final = (
 )  # fmt: skip
 
 _READING: Final = """\
-How to read it:
+Reading the tables:
 
 - A time is `p50 / p95` in milliseconds. All variants of a table took turns in one run, in another order each round, so
   that whatever else the machine did met all of them alike; compare medians within a table, not across runs.

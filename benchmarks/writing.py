@@ -47,7 +47,7 @@ _UNLIMITED: Final = {
 
 
 _READING: Final = f"""\
-How to read it:
+Reading the tables:
 
 - A write is `cstp.recordDecision` over HTTP on loopback with a text of one window: embedded, durable and found by this
   server's searches when it is answered. A server in a separate process, the bare inserts and the model took turns.

@@ -23,7 +23,7 @@ TO_REACH: Final[Mapping[tuple[str, str, str], float]] = {
     ("decisions", ANY, HYBRID): 0.87,
 }
 READING: Final = """\
-How to read it:
+Reading the tables:
 
 - Every figure comes from the whole way: `cstp ingest` of files, `cstp serve`, and calls over HTTP, one for each query
   and mode.

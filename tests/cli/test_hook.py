@@ -1,4 +1,4 @@
-"""`cstp hook` with the JSON that Claude Code sends, as a program of its own."""
+"""`cstp hook` with the JSON that Claude Code sends, run as a separate program."""
 
 import json
 import os

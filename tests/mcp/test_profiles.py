@@ -107,7 +107,7 @@ def test_a_wrong_choice_names_the_nearest(choice: Any, hint: str) -> None:
 
 @pytest.mark.long("starts a program that speaks MCP")
 @pytest.mark.parametrize(
-    ("words", "environment", "told"),
+    ("words", "environment", "error"),
     [
         (("mcp", "--agent", "me", "--tools", "recrod"), {}, "--tools: must be ask, record or all, or names of tools"),
         (("mcp", "--agent", "me"), {"CSTP_MCP__TOOLS": "recrod"}, "mcp.tools: must be ask, record or all"),
@@ -116,11 +116,11 @@ def test_a_wrong_choice_names_the_nearest(choice: Any, hint: str) -> None:
     ids=["an option", "a variable", "a list for a server"],
 )
 def test_a_wrong_choice_ends_a_program_at_its_start(
-    tmp_path: Path, words: tuple[str, ...], environment: dict[str, str], told: str
+    tmp_path: Path, words: tuple[str, ...], environment: dict[str, str], error: str
 ) -> None:
     done = run_cstp(*words, "--data-dir", tmp_path, env=plain_environment(**environment))
     assert (done.returncode, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert error in done.stderr
     assert "Traceback" not in done.stderr
 
 

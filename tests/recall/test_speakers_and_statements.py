@@ -21,7 +21,7 @@ SAID = [
     turn("assistant", "A plan to camp at the lake.", "assistant"),
     turn("hidden", "Nothing of the lake.", "Mara", sensitivity="sensitive"),
     turn("wanted", "I prefer the harbour report in tables.", "user"),
-    turn("told", "Always name a berth in the harbour report.", "user"),
+    turn("lesson", "Always name a berth in the harbour report.", "user"),
     turn("advised", "I prefer the harbour report.", "assistant"),
     *[turn(f"report-{number}", f"The harbour report of week {number} is a report.", "Lea") for number in range(4)],
 ]
@@ -84,8 +84,8 @@ def test_a_question_that_asks_for_advice_finds_what_a_person_prefers_or_demands(
         for words in ("How should", "Should how")
     )
     assert advice.keys() == other.keys()
-    assert {id for id in advice if advice[id] > other[id]} == {"art_wanted", "art_told"}
-    assert {id for id in advice if advice[id] == other[id]} == advice.keys() - {"art_wanted", "art_told"}
+    assert {id for id in advice if advice[id] > other[id]} == {"art_wanted", "art_lesson"}
+    assert {id for id in advice if advice[id] == other[id]} == advice.keys() - {"art_wanted", "art_lesson"}
 
 
 def test_explain_names_the_turns_that_gain_by_their_speaker_or_as_a_statement(memory: Any) -> None:
@@ -95,5 +95,5 @@ def test_explain_names_the_turns_that_gain_by_their_speaker_or_as_a_statement(me
 
     assert gained("Where has Ben camped near the lake?", "speaker") == {"ben"}
     assert gained("Where has Ben camped near the lake?", "speaker", mode="keyword") == set()
-    assert gained("What should I consider for the harbour report?", "statement") == {"wanted", "told"}
+    assert gained("What should I consider for the harbour report?", "statement") == {"wanted", "lesson"}
     assert gained("What is in the harbour report?", "statement") == set()

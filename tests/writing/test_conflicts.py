@@ -1,4 +1,4 @@
-"""Records that may contradict a new one: told to its writer, within its rights, and never acted on."""
+"""Records that may contradict a new one: named to its writer, within its rights, and never acted on."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -42,7 +42,9 @@ def engine(tmp_path: Path, stores: Stores, model: Embedder) -> Iterator[Engine]:
     opened.close()
 
 
-async def told(engine: Engine, asked: RecordDecision | Remember, writer: WriteCaller = ANN) -> list[tuple[str, str]]:
+async def conflicts_of(
+    engine: Engine, asked: RecordDecision | Remember, writer: WriteCaller = ANN
+) -> list[tuple[str, str]]:
     """Write it; return the title and the reason of each conflict."""
     done = await engine.write(writer, asked)
     assert isinstance(done, RecordedDecision | Remembered)
@@ -65,14 +67,14 @@ async def told(engine: Engine, asked: RecordDecision | Remember, writer: WriteCa
 async def test_what_may_contradict_is_told_with_the_reason(
     engine: Engine, old: str, later: str, why: str | None, write: Callable[[str], RecordDecision | Remember]
 ) -> None:
-    assert await told(engine, write(old)) == []
-    assert await told(engine, write(later)) == ([] if why is None else [(old, why)])
+    assert await conflicts_of(engine, write(old)) == []
+    assert await conflicts_of(engine, write(later)) == ([] if why is None else [(old, why)])
 
 
 async def test_an_alternative_that_was_rejected_is_a_conflict(engine: Engine) -> None:
     rejected = (Alternative("MongoDB"),)
-    await told(engine, new("Orders are stored in PostgreSQL", alternatives=rejected))
-    found = await told(engine, new("MongoDB stores all orders of the shop"))
+    await conflicts_of(engine, new("Orders are stored in PostgreSQL", alternatives=rejected))
+    found = await conflicts_of(engine, new("MongoDB stores all orders of the shop"))
     assert found == [("Orders are stored in PostgreSQL", "alternative")]
 
 
@@ -87,16 +89,16 @@ async def test_an_alternative_that_was_rejected_is_a_conflict(engine: Engine) ->
 async def test_only_records_of_the_same_project_or_file_count(
     engine: Engine, earlier: dict[str, Any], later: dict[str, Any], expected: list[str]
 ) -> None:
-    await told(engine, new("Failed downloads are retried 3 times", **earlier))
-    found = await told(engine, new("Failed downloads are retried 5 times", **later))
+    await conflicts_of(engine, new("Failed downloads are retried 3 times", **earlier))
+    found = await conflicts_of(engine, new("Failed downloads are retried 5 times", **later))
     assert [why for _, why in found] == expected
 
 
 async def test_a_decision_out_of_force_or_superseded_by_the_new_one_is_no_conflict(engine: Engine) -> None:
     first = await engine.write(ANN, new("Failed downloads are retried 3 times"))
-    assert await told(engine, new("Failed downloads are retried 5 times", supersedes=(first.id,))) == []
+    assert await conflicts_of(engine, new("Failed downloads are retried 5 times", supersedes=(first.id,))) == []
     await engine.write(ANN, SetStatus(id=first.id, status="rejected", reason="too few"))
-    found = await told(engine, new("Failed downloads are retried 7 times"))
+    found = await conflicts_of(engine, new("Failed downloads are retried 7 times"))
     assert found == [("Failed downloads are retried 5 times", "number")]
 
 
@@ -104,7 +106,7 @@ async def test_a_hidden_record_is_told_to_no_one_and_a_repeated_call_forgets_wha
     hidden = Remember(content="The gate opens at 7:00", sensitivity=Sensitivity.SENSITIVE)
     old = await engine.write(ANN, hidden)
     later = Remember(content="The gate opens at 9:00")
-    assert await told(engine, later, PAT) == []
+    assert await conflicts_of(engine, later, PAT) == []
     first = await engine.write(ANN, Remember(content="The gate opens at 8:00"), "key")
     assert isinstance(first, Remembered)
     assert [one.id for one in first.conflicts if one.title == hidden.content] == [old.id]
@@ -117,8 +119,8 @@ async def test_a_hidden_record_is_told_to_no_one_and_a_repeated_call_forgets_wha
 
 async def test_a_changed_memory_does_not_contradict_what_it_was(engine: Engine) -> None:
     page = {"source": "wiki", "source_id": "gate"}
-    await told(engine, Remember(content="The gate opens at 7:00", **page))
-    assert await told(engine, Remember(content="The gate opens at 9:00", **page)) == []
+    await conflicts_of(engine, Remember(content="The gate opens at 7:00", **page))
+    assert await conflicts_of(engine, Remember(content="The gate opens at 9:00", **page)) == []
 
 
 @pytest.mark.long("embeds two hundred texts")

@@ -78,7 +78,7 @@ def test_the_passages_of_a_superseded_artifact_are_as_little_current_as_it_is(se
     assert [one["metadata"]["supersededBy"] for one in results if one["type"] == "chunk"] == [[new]]
     for method in ("search", "recall"):
         assert [one["id"] for one in serving.ask(method, query="berths tides", current=True)["results"]] == [new]
-    remember(serving, f"{LONG} And the moon.", source="wiki", sourceId="tides")  # cut anew, and still superseded
+    remember(serving, f"{LONG} And the moon.", source="wiki", sourceId="tides")  # cut again, and still superseded
     serving.caught_up()
     assert [one["id"] for one in serving.ask("search", query="moon tides", current=True)["results"]] == [new]
 

@@ -110,7 +110,7 @@ class BriefedExtraction(BriefedRecord):
 
 
 class BriefedEpisode(BriefedRecord):
-    """What was tried (`title`), how well it went (`reward`, -1 to 1) and what was learned (`text`)."""
+    """An episode: its attempt (`title`), its outcome (`reward`, -1 to 1) and its lesson (`text`)."""
 
     id: Annotated[int, Names("episode")]
     reward: float

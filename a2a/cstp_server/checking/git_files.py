@@ -1,4 +1,4 @@
-"""What git knows of a work tree: its root, changed and tracked files, and trailers of commits.
+"""A work tree as git sees it: its root, changed and tracked files, and trailers of commits.
 
 Git runs as a program without a shell, with bounds of time and output; names come with NUL after each.
 """

@@ -1,4 +1,4 @@
-"""Where decisions are asked for: a server, or the records of a data folder, which are read without its indexes."""
+"""The sources of decisions of a check: a server, or the records of a data folder without its indexes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -248,7 +248,7 @@ def _value(text: str, tokens: Iterator[_Token], token: _Token, depth: int) -> No
     if kind in ("text", "word"):
         try:
             return Node(start, end, value=json.loads(text[start:end]))
-        except ValueError:  # an escape that there is not
+        except ValueError:  # an unknown escape
             raise _refused(text, start) from None
     if kind not in ("{", "["):
         raise _refused(text, start)

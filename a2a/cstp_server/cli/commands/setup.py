@@ -52,7 +52,7 @@ def setup_command(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes and make none.")] = False,
     removing: Annotated[bool, typer.Option("--remove", help="Take the entries out again.")] = False,
-    listing: Annotated[bool, typer.Option("--list", help="Show what is set up where.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="List the clients that are set up.")] = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
