@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict
-from pydantic.alias_generators import to_camel
 
 from cstp.errors import ERRORS, CstpError, Forbidden, JsonValue, QueryFailed
 
@@ -26,13 +25,21 @@ class PublishedNames:
     without: Mapping[str, str] = field(default_factory=dict)
 
 
+@cache
+def _to_wire_name(name: str) -> str:
+    """Return a name in camel case; pydantic's `to_camel` takes a part of an import for it."""
+    first, *rest = name.split("_")
+    return first + "".join(map(str.title, rest))
+
+
 class Wire(BaseModel):
     """A value on the wire: camelCase names, no unknown members, no coercion, immutable."""
 
-    published: ClassVar[PublishedNames] = PublishedNames()
+    if TYPE_CHECKING:
+        published: ClassVar[PublishedNames]
 
     model_config = ConfigDict(
-        alias_generator=cache(to_camel),
+        alias_generator=_to_wire_name,
         extra="forbid",
         strict=True,
         frozen=True,
@@ -43,6 +50,9 @@ class Wire(BaseModel):
         protected_namespaces=(),  # no method of pydantic is a name on the wire; the check takes a part of an import
         defer_build=True,  # so that an import is quick; safe for threads from pydantic 2.14 on
     )
+
+
+Wire.published = PublishedNames()  # an annotation would be evaluated again for each model of an import
 
 
 class NullTakesAway:
