@@ -258,3 +258,14 @@ def cutting(port: int) -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         thread.join()
+
+
+@pytest.mark.long("starts a server with an embedding model")
+def test_a_record_that_may_contradict_another_names_it_and_why(asked: Callable[..., Any], cstp: Cstp) -> None:
+    asked({"embedding.model": "minilm"}, scopes=["read", "write"])
+    words = "Failed downloads are retried"
+    first = json.loads(cstp("record", f"{words} 3 times", "--confidence", "0.8", "--json").out)
+    cstp("call", "cstp.queryDecisions", f"query={words}", f"minSeq={first['seq']}")
+    done = cstp("record", f"{words} 5 times", "--confidence", "0.8")
+    assert done.code == 0
+    assert f"may contradict (number): {first['id']} {words} 3 times" in done.err
