@@ -16,6 +16,7 @@ LONGEST_GOVERNING: Final = 256  # characters of a pattern that a decision states
 MOST_STARS: Final = 3  # of such a pattern between two slashes
 LONGEST_START: Final = 48  # characters of an anchor
 LONGEST_END: Final = 16
+LONGEST_INNER: Final = 3
 _WILD: Final = re.compile(r"[*?\[\]]")
 _TAME: Final = re.compile(r"[^*?\[\]]*")
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
@@ -264,10 +265,13 @@ def anchor_of(pattern: str) -> str:
     tame = [name for name in names if name and not _WILD.search(name)]
     if tame:
         return f"={max(tame, key=len)}"
-    begin, *_, end = _WILD.split(names[-1])
-    if len(begin) >= len(end):
-        return f"<{begin[:LONGEST_END]}" if begin else ""
-    return f"${end[-LONGEST_END:]}"
+    begin, *inner, end = _WILD.split(names[-1])
+    if len(begin) < len(end):
+        return f"${end[-LONGEST_END:]}"
+    if begin:
+        return f"<{begin[:LONGEST_END]}"
+    longest = "" if "[" in names[-1] else max(inner, default="", key=len)
+    return f"*{longest[:LONGEST_INNER]}" if longest else ""
 
 
 def by_anchor(paths: Iterable[str]) -> dict[str, list[str]]:
@@ -288,3 +292,5 @@ def anchors_in(path: str) -> Iterator[str]:
         for size in range(1, min(LONGEST_END, len(name)) + 1):
             yield f"<{name[:size]}"
             yield f"${name[-size:]}"
+        for size in range(1, LONGEST_INNER + 1):
+            yield from (f"*{name[at : at + size]}" for at in range(len(name) - size + 1))
