@@ -26,6 +26,7 @@ import cstp_server.cli.main
 # what commands import when they come to it
 LATER = ("chromadb", "cognition_engines.indexes.vectors.chroma", "mcp.server", "psycopg")
 STANDARD = (0, 1, 2)
+SETTLED = 10  # seconds
 
 
 class Request(NamedTuple):
@@ -43,8 +44,13 @@ def import_all() -> None:
     package = cstp_server.cli.commands
     for name in (*LATER, *(f"{package.__name__}.{one.name}" for one in pkgutil.iter_modules(package.__path__))):
         import_module(name)
-    if active_count() > 1 or len(os.listdir("/proc/self/task")) > (os.cpu_count() or 1):
-        sys.exit("an import has started a thread besides those of NumPy's library, which ends them before a fork")
+    began = time.monotonic()
+    while active_count() > 1 or len(os.listdir("/proc/self/task")) > (os.cpu_count() or 1):
+        if time.monotonic() - began > SETTLED:
+            sys.exit(
+                "an import has started a thread other than those of NumPy's library, which ends them before a fork"
+            )
+        time.sleep(0.01)  # some imports start one that ends by itself
     gc.collect()
     gc.freeze()  # a collection would write into pages that are shared
 
