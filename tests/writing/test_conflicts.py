@@ -25,6 +25,7 @@ from tests.writing.written import new
 
 ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
 PAT = WriteCaller("pat", Viewer(), frozenset({"read", "write"}))
+BLIND: Final = WriteCaller("kim", EVERYTHING, frozenset({"write"}))
 PAIRS: Final = [
     json.loads(line) for line in Path(__file__).with_name("conflicts.jsonl").read_text("utf-8").splitlines()
 ]
@@ -141,3 +142,11 @@ async def test_most_of_what_is_told_on_a_hundred_pairs_is_a_conflict(engine: Eng
         right += pair["conflict"] and id in [one.id for one in done.conflicts]
     assert right >= 0.6 * all_told, f"{right} of {all_told}"
     assert right >= 25  # of 50
+
+
+async def test_a_writer_without_the_scope_read_is_shown_no_other_record(engine: Engine) -> None:
+    await conflicts_of(engine, new("Failed downloads are retried 3 times"))
+    done = await engine.write(BLIND, new("Failed downloads are retried 5 times"))
+    assert isinstance(done, RecordedDecision)
+    assert (done.conflicts, done.duplicates) == ((), ())
+    assert await conflicts_of(engine, new("Failed downloads are retried 7 times")) != []

@@ -144,8 +144,8 @@ class Writer:
         embed, pool = self._embedder.embed_text, self._pools.embedder
         found = await asyncio.gather(*(pool.run(caller, embed, text) for text in texts))
         made = Prepared(self._embedder.model, dict(zip(texts, found, strict=True)), revision)
-        if not isinstance(request, RecordDecision | Remember) or not found:
-            return made
+        if not isinstance(request, RecordDecision | Remember) or not found or "read" not in writer.scopes:
+            return made  # near records are shown to readers alone
         new = _HANDLERS[type(request)].stated(request, own)[0]
         if embedding_text(new) != texts[0]:  # a text that is cut into passages is not compared
             return made
