@@ -4,6 +4,7 @@ A path is read once, whatever the pattern.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -19,6 +20,7 @@ LONGEST_END: Final = 16
 LONGEST_INNER: Final = 3
 _WILD: Final = re.compile(r"[*?\[\]]")
 _TAME: Final = re.compile(r"[^*?\[\]]*")
+_LETTER_ESCAPED: Final = re.compile(r"\\[^\W_]")
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
 
 _Run: TypeAlias = tuple[re.Pattern[str], ...]  # names that follow each other
@@ -222,6 +224,12 @@ def check_governing(pattern: str) -> None:
     """Raise BadPattern, whose message completes the name of the pattern, if a decision must not state it."""
     if not 0 < len(pattern) <= LONGEST_GOVERNING:
         raise BadPattern(f"must have 1 to {LONGEST_GOVERNING} characters")
+    if any(unicodedata.category(character) == "Cc" for character in pattern):
+        raise BadPattern("must be one line without control characters")
+    if _LETTER_ESCAPED.search(pattern):
+        raise BadPattern("must have / between names; a backslash makes the next character literal")
+    if "//" in pattern:
+        raise BadPattern("must not have two slashes in a row, which no path has")
     names = _ESCAPED.sub("", pattern).split("/")
     if any(name.count("*") > MOST_STARS for name in names):
         raise BadPattern(f"must have at most {MOST_STARS} * between two slashes")

@@ -19,7 +19,7 @@ NEW = datetime(2026, 2, 1, tzinfo=UTC)
 
 def decision(id: str, *patterns: str, type: Any = "path", **members: Any) -> Entry:
     affects = tuple(AffectedPart(type, one) for one in patterns)
-    return entry(Kind.DECISION, id, title=f"About {id}", affects=affects, **{"status": "accepted"} | members)
+    return entry(Kind.DECISION, id, affects=affects, **{"status": "accepted", "title": f"About {id}"} | members)
 
 
 def governing(serving: Serving, *files: str, **params: Any) -> dict[str, Any]:
@@ -141,7 +141,9 @@ def test_a_hidden_decision_leaves_no_trace(serve: Serve) -> None:
     assert len(governing(serving, "src/a.py")["governing"]) == 3
 
 
-@pytest.mark.parametrize("pattern", ["a**b**c", "src/[a", "../up", "#note", "/", "x\\", "!"])
+@pytest.mark.parametrize(
+    "pattern", ["a**b**c", "src/[a", "../up", "#note", "/", "x\\", "!", "a\n**", "a//b", "src\\api"]
+)
 def test_a_bad_pattern_is_refused_by_its_place(serve: Serve, pattern: str) -> None:
     serving = serve()
     affects = [{"type": "package", "pattern": pattern}, {"type": "path", "pattern": pattern}]
@@ -199,7 +201,7 @@ def test_a_path_in_a_text_is_a_mention_and_governs_nothing(serve: Serve) -> None
             decision("end", text="See `api/routes.py`, and https://example.org/src/api/users.py"),
             decision("both", "src/**", text="Kept in src/api/routes.py."),
             decision("other", text="Kept in src/api/routes.python and lib/src/api/routes.py, not in routes.py"),
-            decision("root", text="Set in `setup.cfg`."),
+            decision("root", title="Set it in `setup.cfg`"),
             decision("hidden", text="Kept in src/api/routes.py.", sensitivity=Sensitivity.SENSITIVE),
         ]
     )

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from cognition_engines.kinds.fields import Line, Model, OrText
-from cognition_engines.models import AffectedPart, AffectedType
+from cognition_engines.models import AffectedPart, AffectedType, Decision
 from cognition_engines.path_patterns import (
     LONGEST_GOVERNING,
     BadPattern,
@@ -92,10 +92,10 @@ def governed_texts(parts: Iterable[AffectedPart]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(f"{PATHS}{lines}" for lines in lists), *others]))
 
 
-def named_paths(text: str) -> tuple[str, ...]:
-    """Return the first paths that a text names: names with slashes between them, and a file between backticks."""
+def named_paths(decision: Decision) -> tuple[str, ...]:
+    """Return the first paths in title and text: names with slashes between them, and a file between backticks."""
     found: dict[str, None] = {}
-    for token in _NAMED.finditer(text):
+    for token in _NAMED.finditer(f"{decision.title}\n{decision.text}"):
         found[(token[1] or token[0]).rstrip(".-")] = None
         if len(found) == MOST_NAMED:
             break

@@ -152,7 +152,7 @@ def _governing(
 
 def _mentioning(stored: StoredRecord, files: Sequence[str]) -> GoverningDecision:
     assert isinstance(stored.record, Decision)
-    named = {name: f"{PATHS}{name}" for name in named_paths(stored.record.text)}
+    named = {name: f"{PATHS}{name}" for name in named_paths(stored.record)}
     found = [(file, [named[each] for each in endings_of(file) if each in named]) for file in files]
     matched = dict.fromkeys(name for _, names in found for name in names)
     return GoverningDecision(stored, tuple(matched), tuple(dict.fromkeys(file for file, names in found if names)))

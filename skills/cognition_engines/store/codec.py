@@ -247,7 +247,7 @@ _DERIVE: Final[Mapping[str, Callable[[Any], Any]]] = {
     "own_outcome": lambda decision: decision.outcome,
     "review_by": lambda decision: decision.review_by,
     "governs": lambda decision: governed_texts(decision.affects) or None,
-    "mentions": lambda decision: named_paths(decision.text) or None,
+    "mentions": lambda decision: named_paths(decision) or None,
 }
 
 

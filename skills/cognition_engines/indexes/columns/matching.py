@@ -138,7 +138,7 @@ _SETS: Final[Mapping[str, Callable[[StoredRecord], tuple[str, ...] | None]]] = {
     "topics": lambda stored: stored.record.tags if isinstance(stored.record, Chunk) else _member("topics")(stored),
     "people": lambda stored: stored.facets.people,
     "governs": lambda stored: governed_texts(stored.record.affects) if isinstance(stored.record, Decision) else None,
-    "mentions": lambda stored: named_paths(stored.record.text) if isinstance(stored.record, Decision) else None,
+    "mentions": lambda stored: named_paths(stored.record) if isinstance(stored.record, Decision) else None,
     "actors": _reference_reader(Role.ACTOR),
     "subjects": _reference_reader(Role.SUBJECT),
 }
