@@ -79,7 +79,7 @@ def test_changed_files_are_listed_below_the_decisions_that_govern_them(
     assert "decisions that govern them: 0" in checked("README.md").err
 
 
-@pytest.mark.parametrize("name", ["ID", "1", "0001", "docs/adr/0001-orders.md"])
+@pytest.mark.parametrize("name", ["ID", "1", "0001", "#1", "ADR-0001", "docs/adr/0001-orders.md"])
 def test_a_commit_acknowledges_a_decision_by_its_id_number_or_path(
     git: Repository, checked: Callable[..., Done], tmp_path: Path, name: str
 ) -> None:
@@ -94,6 +94,21 @@ def test_a_commit_acknowledges_a_decision_by_its_id_number_or_path(
     git("commit", "-q", "--allow-empty", "-m", f"Explain it\n\nDecision: {id if name == 'ID' else name}")
     assert checked(*asked).code == 0
     assert checked("--base", "main").code == 0
+
+
+def test_a_number_that_two_decisions_have_acknowledges_neither(
+    git: Repository, cstp: Callable[..., Done], tmp_path: Path
+) -> None:
+    write(tmp_path / "docs" / "adr" / "0001-stores.md", record("Keep stores apart", "src/**"))
+    commit(git, "Add a record")
+    assert cstp("ingest", "docs/adr", CSTP_EMBEDDING__MODEL="none").code == 0
+    git("checkout", "-q", "-b", "change")
+    write(tmp_path / "src" / "orders" / "store.py", "two\n")
+    commit(git, "Change orders\n\nDecision: 0001, docs/adr/0001-stores.md")
+    asked = ("check", "--base", "main", "--require-acknowledgement", "--json")
+    (left,) = json.loads(cstp(*asked).out)["missing"]
+    found = {one["id"]: one["title"] for one in json.loads(cstp(*asked).out)["governing"]}
+    assert found[left] == ORDERS
 
 
 def test_a_change_of_its_own_file_acknowledges_a_decision(
@@ -184,24 +199,56 @@ def test_the_action_and_the_hooks_run_commands_that_there_are(cstp: Callable[...
     offered = set(re.findall(r"--[a-z-]+", cstp("check", "--help", COLUMNS="200").out))
     for command in (run, *(hook["entry"] for hook in hooks)):
         assert "cstp check" in command
-        assert set(re.findall(r"(?<= )--[a-z-]+", command)) <= offered
+        ours = "\n".join(line for line in command.splitlines() if "git " not in line)
+        assert set(re.findall(r"(?<= )--[a-z-]+", ours)) <= offered
 
 
-@pytest.mark.long("starts two programs")
-def test_what_the_action_runs_checks_a_pull_request(
-    git: Repository, checked: Callable[..., Done], tmp_path: Path
-) -> None:
+@pytest.fixture
+def run_action(git: Repository, tmp_path: Path) -> Callable[[], subprocess.CompletedProcess[str]]:
+    """`run_action()`: what the action runs to check the branch against `main`."""
     git("checkout", "-q", "-b", "change")
-    write(tmp_path / "src" / "orders" / "store.py", "two\n")
-    commit(git, "Change orders")
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     (step,) = [step for step in action["runs"]["steps"] if "cstp check" in step.get("run", "")]
     inputs = {"BASE": "main", "RECORDS": "docs/adr", "URL": "", "PROJECT": "", "REQUIRE": "true"}
     assert set(step["env"]) - {"CSTP_TOKEN"} == set(inputs)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     around = os.environ | inputs | {"PATH": path, "CSTP_EMBEDDING__MODEL": "none", "RUNNER_TEMP": str(tmp_path / "t")}
-    done = subprocess.run(["bash", "-c", step["run"]], env=around, capture_output=True, text=True, cwd=tmp_path)
+    bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]  # as in a workflow
+    return lambda: subprocess.run(bash, env=around, capture_output=True, text=True, cwd=tmp_path)
+
+
+@pytest.mark.long("starts programs")
+def test_what_the_action_runs_checks_a_pull_request(
+    git: Repository, run_action: Callable[[], subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    write(tmp_path / "src" / "orders" / "store.py", "two\n")
+    commit(git, "Change orders")
+    done = run_action()
     assert done.returncode == 1, done.stderr
     assert re.search(
         r"^::error file=src/orders/store.py,title=Decision dec_\w+::Keep orders", done.stdout, re.MULTILINE
     )
+
+
+@pytest.mark.long("starts programs")
+def test_the_action_checks_against_a_decision_that_the_pull_request_deletes(
+    git: Repository, run_action: Callable[[], subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    write(tmp_path / "src" / "orders" / "store.py", "two\n")
+    (tmp_path / "docs" / "adr" / "0001-orders.md").unlink()
+    commit(git, "Change orders and drop their record")
+    done = run_action()
+    assert done.returncode == 0, done.stderr  # its own file is among the changed ones
+    assert "title=Decision dec_" in done.stdout
+    assert git("status", "--porcelain", "docs") == ""
+
+
+@pytest.mark.long("starts programs")
+def test_the_action_says_that_a_record_was_refused(
+    git: Repository, run_action: Callable[[], subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    write(tmp_path / "docs" / "adr" / "0003-bad.md", record("Bad", '"a["'))
+    commit(git, "Add a bad record")
+    done = run_action()
+    assert done.returncode == 2
+    assert "::error title=CSTP check::a record was refused" in done.stdout

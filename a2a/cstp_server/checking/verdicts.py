@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,7 +13,8 @@ from cognition_engines.models import AffectedPart
 from cognition_engines.path_patterns import by_anchor
 
 _BATCH: Final = 256  # files of a question
-_NUMBER: Final = re.compile(r"(\d+)[-_. ]")
+_NUMBER: Final = re.compile(r"(\d{1,9})[-_. ]")
+_CALLED: Final = re.compile(r"(?:#|adr[-_ ]?)?(\d{1,9})", re.IGNORECASE)
 
 
 class TooMany(Exception):
@@ -84,7 +86,12 @@ def check_files(
         for one in _ask(source, files[start : start + _BATCH]):
             known = found.get(one.id)
             found[one.id] = one if known is None else _joined(known, one)
-    judged = [replace(one, acknowledged=_is_acknowledged(one, named, changed)) for one in found.values()]
+    called = {int(match[1]) for name in named if (match := _CALLED.fullmatch(name))}
+    numbers = Counter(_number_of(one) for one in found.values())
+    clear = {number for number in called if numbers[number] == 1}
+    judged = [
+        replace(one, acknowledged=_is_named(one, named, changed) or _number_of(one) in clear) for one in found.values()
+    ]
     return Verdict(len(files), [one for one in judged if not one.proposed], [one for one in judged if one.proposed])
 
 
@@ -104,18 +111,14 @@ def _joined(one: Governed, other: Governed) -> Governed:
     return replace(one, matched=matched, files=tuple(dict.fromkeys([*one.files, *other.files])))
 
 
-def _is_acknowledged(one: Governed, named: Collection[str], changed: Collection[str]) -> bool:
-    if one.id in named:
-        return True
-    return one.path is not None and (one.path in changed or any(name in named for name in _names_of(one.path)))
+def _is_named(one: Governed, named: Collection[str], changed: Collection[str]) -> bool:
+    return one.id in named or (one.path is not None and (one.path in changed or one.path in named))
 
 
-def _names_of(path: str) -> Iterator[str]:
-    """Yield the path of a record, and the number that its name begins with, as written and without zeros."""
-    yield path
-    name = posixpath.basename(path)
-    if found := _NUMBER.match(name):
-        yield from (found[1], found[1].lstrip("0"))
+def _number_of(one: Governed) -> int | None:
+    """Return the number that the name of the decision's file begins with; None without one."""
+    found = None if one.path is None else _NUMBER.match(posixpath.basename(one.path))
+    return None if found is None else int(found[1])
 
 
 def stale_patterns(source: DecisionSource, tracked: Sequence[str]) -> Iterator[StatedPatterns]:
