@@ -280,7 +280,7 @@ def test_the_list_shows_what_is_set_up_where(cstp: Cstp, home: Path) -> None:
     ("name", "file", "text", "reason"),
     [
         ("cursor", ".cursor/mcp.json", '{"mcpServers": {"a": 1,, }}', "line 1 is not JSON"),
-        ("cursor", ".cursor/mcp.json", "", "line 1 is not JSON"),
+        ("cursor", ".cursor/mcp.json", "\ufeff", "line 1 is not JSON"),
         ("cursor", ".cursor/mcp.json", '{"mcpServers": {}, "mcpServers": {}}', "'mcpServers' occurs twice"),
         ("cursor", ".cursor/mcp.json", '{"mcpServers": []}', "'cstp' is not in an object"),
         (
@@ -294,6 +294,7 @@ def test_the_list_shows_what_is_set_up_where(cstp: Cstp, home: Path) -> None:
         ("claude-code", ".claude/settings.json", '{"hooks": 1}', "'hooks' is not an object"),
         ("claude-code", ".claude/settings.json", "{\n nothing\n}", "line 2 is not JSON"),
         ("codex", ".codex/config.toml", "a = \n", "is not TOML"),
+        ("codex", ".codex/config.toml", "\ufeffa = 1\n", "begins with a byte order mark"),
         ("codex", ".codex/config.toml", 'mcp_servers = {b = {command = "b"}}\n', "no table can be added"),
         ("codex", ".codex/config.toml", 'mcp_servers.cstp.command = "cstp"\nmcp_servers.cstp.cwd = "/"\n', "has cwd"),
         ("codex", ".codex/config.toml", 'mcp_servers.cstp.command = "cstp"\n', "cannot be removed as text"),
@@ -310,6 +311,22 @@ def test_a_file_that_cannot_be_edited_is_left_alone_with_the_reason(
     assert reason in done.err
     assert "left alone" in done.err
     assert not Path("data").exists()
+
+
+@pytest.mark.parametrize("name", ["cursor", "codex"])
+def test_a_blank_file_is_filled(cstp: Cstp, home: Path, name: str) -> None:
+    (file,) = FOUND[name]
+    (home / file).write_text("\n \n")
+    assert cstp("setup", name).code == 0
+    assert "cstp" in (home / file).read_text()
+
+
+def test_nothing_is_written_if_one_of_the_files_is_read_only(cstp: Cstp, home: Path) -> None:
+    (home / ".claude/settings.json").chmod(0o444)
+    before = files(home)
+    done = cstp("setup", "claude-code")
+    assert (done.code, files(home)) == (2, before)
+    assert f"{home}/.claude/settings.json: is read-only; nothing was changed" in done.err
 
 
 def test_a_file_that_cannot_be_read_is_left_alone_with_the_reason(cstp: Cstp, home: Path) -> None:

@@ -52,7 +52,8 @@ def read_config(path: Path, within: Path | None) -> ConfigFile:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         raise ConfigurationError(f"{path}: is not UTF-8; nothing was changed") from None
-    return ConfigFile(path, target, text, stat.S_IMODE(status.st_mode), _stamp(status))
+    text_or_none = text if text.strip() else None  # as if it was not there
+    return ConfigFile(path, target, text_or_none, stat.S_IMODE(status.st_mode), _stamp(status))
 
 
 def write_config(file: ConfigFile, text: str | None, *, private: bool) -> None:

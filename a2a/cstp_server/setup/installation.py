@@ -57,9 +57,12 @@ def plan_removal(client: Client, scope: Scope, places: Places) -> Sequence[Chang
 
 def apply_changes(changes: Sequence[Change], scope: Scope) -> None:
     """Write the files that change. Raise ConfigurationError for one that was changed since it was read."""
-    for change in changes:
-        if change.differs:
-            write_config(change.file, change.after, private=scope == "user")
+    different = [change for change in changes if change.differs]
+    for change in different:
+        if change.file.mode is not None and not change.file.mode & 0o222:
+            raise ConfigurationError(f"{change.file.path}: is read-only; nothing was changed")
+    for change in different:
+        write_config(change.file, change.after, private=scope == "user")
 
 
 def count_entries(client: Client, scope: Scope, places: Places) -> tuple[int, int]:

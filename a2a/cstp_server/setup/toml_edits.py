@@ -111,6 +111,8 @@ def _keys(header: str) -> tuple[str, ...]:
 
 
 def _parse(text: str) -> dict[str, object]:
+    if text.startswith("\ufeff"):
+        raise NotToml("begins with a byte order mark, which TOML does not allow")
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
