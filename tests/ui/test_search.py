@@ -100,3 +100,6 @@ def test_a_file_in_the_query_finds_the_decisions_that_govern_it(library: Serving
     expect(page.locator(".result").first).to_be_visible()
     titles = page.locator(".result h2").all_inner_texts()
     assert sorted(titles) == sorted(one["title"] for one in governing) != []
+    go(page, f"search?q={file}")
+    page.get_by_role("link", name=f"Only decisions that govern {file}").click()
+    expect(page.locator(".result")).to_have_count(len(governing))

@@ -14,6 +14,7 @@
   const MODES = [["", "by meaning and words"], ["semantic", "by meaning"], ["keyword", "by words"]];
   const FILTERS = ["project", "source", "tag", "path", "from", "to", "sensitivity"];
   const PATH = /(?:^|\s)path:(\S+)/g; // a file in the query: decisions that govern it
+  const FILE = /^[\w.@+-]+(?:\/[\w.@+-]+)+$/; // a query that is a file
   const SENSITIVITIES = [["", "any"], "normal", "sensitive", "highly_sensitive"];
   const LIMIT = 50;
 
@@ -143,6 +144,15 @@
     </p>`;
   }
 
+  /** For a query that is a file, a link to the decisions that govern it. */
+  function Governing({ params }) {
+    const file = (params.q ?? "").trim();
+    if (!FILE.test(file) || list(params.path).length) return null;
+    return html`<p class="hint">
+      <a href=${cstp.address.to("search", { ...params, path: file })}>Only decisions that govern ${file}</a>
+    </p>`;
+  }
+
   function Search({ params }) {
     const visitor = cstp.useVisitor();
     const chosen = list(params.kind).filter((kind) => KINDS.includes(kind));
@@ -179,6 +189,7 @@
                 </label>
               </div>`
             : html`<p class="hint">Found by words, in titles, tags and ${visitor.cut ? `the first ${cstp.count(visitor.cut)} characters of each text` : "texts"}.</p>`}
+          ${visitor.live && html`<${Governing} params=${params} />`}
           <${Interpreted} times=${found.result?.interpreted} />
           <${cstp.Answer} of=${found} lines=${12} isEmpty=${() => !results.length && !narrow.loading}
             empty=${nothing(params, asked, chosen, found.result)}
