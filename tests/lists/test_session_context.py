@@ -92,6 +92,26 @@ def test_what_governs_the_files_comes_first_and_beyond_the_limit(serving: Servin
     assert serving.refused("getSessionContext", files=["../a", "/b", "c"]) == ["files[0]", "files[1]"]
 
 
+def test_a_proposal_for_the_files_comes_after_what_governs_them(serving: Serving) -> None:
+    part = (AffectedPart("path", "src/mail/**"),)
+    serving.put(
+        [
+            decision("dec-mail", title="Sign mail", affects=part, date=in_days(-20)),
+            decision("dec-open", title="Encrypt mail", status="pending", affects=part, date=in_days(-21)),
+        ]
+    )
+    serving.caught_up()
+    asked: dict[str, Any] = {"files": ["src/mail/send.py"], "include": ["decisions"], "decisionsLimit": 1}
+    found = serving.ask("getSessionContext", **asked)["decisions"]
+    assert [(one["id"], one["why"]) for one in found] == [
+        ("dec-mail", "governs"),
+        ("dec-open", "proposed"),
+        ("dec-mine", "newest"),
+    ]
+    text = serving.ask("getSessionContext", format="markdown", **asked)["markdown"]
+    assert "; pending; would govern src/mail/**] Encrypt mail" in text
+
+
 def test_without_a_task_the_newest_are_shown(serving: Serving) -> None:
     found = serving.ask("getSessionContext", decisionsLimit=2)
     assert {one["why"] for one in found["decisions"]} == {"newest"}
@@ -121,6 +141,21 @@ def test_a_cursor_brings_what_changed_after_it(serving: Serving) -> None:
     ]
     assert found["changes"][0]["recordedBy"] == "ann"
     assert (found["more"], found["cursor"] > first["cursor"]) == (False, True)
+
+
+@pytest.mark.parametrize("tokens", [256, 300, 500, 4000])
+def test_a_reader_that_follows_the_cursor_misses_no_change(serving: Serving, tokens: int) -> None:
+    serving.put([decision(f"dec-{number}", title=f"Move shelf {number} " + "far " * number) for number in range(30)])
+    serving.caught_up()
+    expected = ids(serving.ask("getSessionContext", include=["changes"], since=0, maxTokens=32_000)["changes"])
+    seen: list[object] = []
+    cursor, more = 0, True
+    while more:
+        found = serving.ask("getSessionContext", since=cursor, maxTokens=tokens)
+        assert found["cursor"] > cursor
+        cursor, more = found["cursor"], found["more"]
+        seen += ids(found["changes"])
+    assert seen == expected
 
 
 @pytest.mark.parametrize("form", ["json", "markdown"])
@@ -162,7 +197,7 @@ def test_stored_texts_stay_in_the_fence_and_on_their_line(serving: Serving) -> N
     assert all(LINE.fullmatch(line) for line in entries)
     assert {line for line in lines if line not in entries} == {
         "",
-        "Decisions in force",
+        "Decisions in force, and proposals",
         "Waiting",
         "Changed since the last briefing",
         "Warnings",

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, fiel
 from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, Names, ToolText, Wire, WireResult, by_type
-from cstp.errors import Conflict, QueryFailed
+from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.fields import (
     WHOLE,
     InstantOut,
@@ -273,7 +273,7 @@ REMEMBER = Method(
     summary="Remember what was said or written.",
     params=RememberParams,
     result=RememberResult,
-    errors=(QueryFailed, Conflict),
+    errors=(QueryFailed, NotFound, Conflict),
     scope="write",
     cost=3,
     tool=ToolText(

@@ -71,15 +71,15 @@ class BriefedRecord(WireResult):
 
 
 class BriefedDecision(BriefedRecord):
-    """A decision in force; `text` are the sentences of it that are nearest to the task, at most 300 characters.
+    """A decision in force, or a proposal; `text` are its sentences nearest to the task, at most 300 characters.
 
-    `why` it is here: it governs a file by the patterns in `matched`, it matches the task, or without a task it is one
-    of the newest.
+    `why` it is here: it governs a file by the patterns in `matched`, or will if it is accepted (`proposed`); it matches
+    the task, or without a task it is one of the newest.
     """
 
     id: DecisionId
     status: str | None
-    why: Literal["governs", "matches", "newest"]
+    why: Literal["governs", "proposed", "matches", "newest"]
     matched: Present[list[str]] = None
     text: str
 
@@ -129,8 +129,8 @@ class GetSessionContextResult(WireResult):
 
     Items are whole. `omitted` counts those of each section that did not fit in `maxTokens`, `expand` names the first of
     them, as far as there is room. `tokens` is the size of this answer, never more than `maxTokens`. `cursor` is the
-    `since` of the next briefing; `more` says that changes between the two are left. The `etag` is equal for equal items
-    and parameters.
+    `since` of the next briefing, which begins with the first change that did not fit; `more` says that there is one
+    already. The `etag` is equal for equal items and parameters.
     """
 
     not_modified: Present[Literal[True]] = None

@@ -18,7 +18,7 @@ from cstp_server.handlers.records import checked_cursor
 from cstp_server.handlers.searches import shown_path
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
-_Why: TypeAlias = Literal["governs", "matches", "newest"]
+_Why: TypeAlias = Literal["governs", "proposed", "matches", "newest"]
 _LONGEST = 200  # characters of a title that is the beginning of a text
 
 
@@ -51,15 +51,20 @@ def session_context_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
 
 def _items(found: SessionContext, params: wire.GetSessionContextParams) -> Iterator[Item]:
-    """Yield the items by value: for the files, for the task, overdue, changed. Without a task, lessons come last."""
+    """Yield the items by value: for the files, for the task, overdue, changed. Without a task, lessons come last.
+
+    The first change is the first item, so that no other one can keep a reader of changes where it is.
+    """
     why: _Why = "newest" if params.task_description is None else "matches"
+    yield from map(_change, found.changes[:1])
     yield from (_decision(one, "governs") for one in found.governing)
+    yield from (_decision(one, "proposed") for one in found.proposed)
     yield from (_decision(one, why) for one in found.decisions)
     if params.task_description is not None:
         yield from _lessons(found)
     yield from (_action(one, "review_outcome") for one in found.overdue)
     yield from (_action(one, "draft_unratified") for one in found.undecided)
-    yield from map(_change, found.changes)
+    yield from map(_change, found.changes[1:])
     if params.task_description is None:
         yield from _lessons(found)
 
@@ -77,7 +82,7 @@ def _decision(one: BriefRecord, why: _Why) -> Item:
     item = wire.BriefedDecision(
         **_members(one.stored), id=id, status=decision.status, why=why, matched=matched, text=one.text
     )
-    governs = None if matched is None else f"governs {', '.join(matched)}"
+    governs = None if matched is None else f"{'would govern' if why == 'proposed' else 'governs'} {', '.join(matched)}"
     return Item("decisions", "decision", id, item, _facts(decision.status, governs), one.text)
 
 
@@ -98,7 +103,8 @@ def _change(one: BriefChange) -> Item:
     members = {"title": None, "date": None, "recorded_by": None} if one.stored is None else _members(one.stored)
     item = wire.BriefedChange(**members, kind=change.kind.label, id=change.id, op=op, at=at)
     word = "gone" if change.gone else "changed"
-    return Item("changes", change.kind.label, change.id, item, _facts(f"{change.kind.label} {word} {at:%Y-%m-%d}"))
+    facts = _facts(f"{change.kind.label} {word} {at:%Y-%m-%d}")
+    return Item("changes", change.kind.label, change.id, item, facts, cursor=change.seq)
 
 
 def _extraction(section: wire.Section, one: BriefRecord) -> Item:

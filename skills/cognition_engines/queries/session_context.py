@@ -86,7 +86,8 @@ class BriefChange:
 class SessionContext:
     """The records of each section, the best first; a section that was not wanted is empty.
 
-    `governing` are the decisions in force that govern the files, and `unread` is the number of further ones.
+    `governing` are the decisions in force that govern the files, `proposed` are those that will if they are accepted,
+    and `unread` is the number of further ones.
     `overdue` are decisions to review, the one due first first; `undecided` those of the caller without a decision yet,
     the oldest first. `cursor` is where later changes begin; `more` says that further ones are known already.
     """
@@ -94,6 +95,7 @@ class SessionContext:
     cursor: int
     more: bool = False
     governing: Sequence[BriefRecord] = ()
+    proposed: Sequence[BriefRecord] = ()
     unread: int = 0
     decisions: Sequence[BriefRecord] = ()
     overdue: Sequence[StoredRecord] = ()
@@ -127,10 +129,10 @@ class Sessions:
         """Return the records of the wanted sections for `agent`."""
         caller, wanted = self._pools.caller(agent), request.sections
         followed = await self._follow(request, agent)  # first, so that later changes come after its cursor
-        governing, unread = await self._governing_records(caller, request, agent)
+        governing, proposed, unread = await self._governing_records(caller, request, agent)
         decisions: Sequence[BriefRecord] = ()
         if "decisions" in wanted:
-            known = {one.stored.key for one in governing}
+            known = {one.stored.key for one in (*governing, *proposed)}
             limit = request.decisions_limit
             decisions = await self._of_space(caller, request, DECISIONS, request.current, limit + len(known))
             decisions = [one for one in decisions if one.stored.key not in known][:limit]
@@ -139,6 +141,7 @@ class Sessions:
             followed.cursor,
             followed.more,
             governing,
+            proposed,
             unread,
             decisions,
             overdue,
@@ -149,16 +152,17 @@ class Sessions:
 
     async def _governing_records(
         self, caller: Caller, request: SessionRequest, agent: Agent
-    ) -> tuple[list[BriefRecord], int]:
-        """Return the first decisions that govern the files, and the number of the others."""
+    ) -> tuple[list[BriefRecord], list[BriefRecord], int]:
+        """Return the first decisions that govern the files, and proposals, and the number of the others."""
         if not request.files or "decisions" not in request.sections:
-            return [], 0
+            return [], [], 0
         asked = ContextRequest(request.files, request.viewer, project=request.project)
         context = await self._governing.context(asked, agent)
-        first = context.governing[:MOST_GOVERNING]
+        both = [*context.governing, *context.proposals]
+        first, count = both[:MOST_GOVERNING], len(context.governing)
         briefed = await self._brief(caller, request, [one.stored for one in first])
         found = [replace(one, matched=its.matched) for one, its in zip(briefed, first, strict=True)]
-        return found, len(context.governing) - len(first) + context.unread
+        return found[:count], found[count:], len(both) - len(first) + context.unread
 
     async def _follow(self, request: SessionRequest, agent: Agent) -> FollowedChanges:
         viewer = _within(request.viewer, request.project)
