@@ -38,7 +38,7 @@ Query = Annotated[str, Field(min_length=1, max_length=8192, description=QUERY_DE
 SearchMode = Annotated[
     RankingMode | None,
     WithJsonSchema({"type": "string", "enum": ["hybrid", "semantic", "keyword"]}),
-    Field(description="Absent: hybrid, or keyword where the server has no embedding model."),
+    Field(description="Absent: hybrid, or keyword without an embedding model."),
 ]
 MAX_TOKENS_DESCRIPTION: Final = (
     "Length in tokens of three bytes: longer texts are cut to the passages that are nearest to "
@@ -83,7 +83,7 @@ Author = Annotated[
 Participants = Annotated[
     People | None,
     Field(
-        description="All of them took part, as author, speaker or participant, in any case: in artifacts, turns and "
+        description="All of them took part, in any case: as author, speaker or participant in artifacts, turns and "
         "chunks; in events, in their artifact."
     ),
 ]

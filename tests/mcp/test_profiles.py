@@ -1,9 +1,10 @@
 """Which tools a client gets: by the scopes of its token and by the choice of a profile; and how long their list is."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from mcp.shared.exceptions import MCPError
@@ -22,11 +23,23 @@ ASK = {"search", "fetch", "query_decisions", "get_decision_context", "get_sessio
 RECORD = ASK | {"record_decision", "review_decision", "remember"}
 MOST_BYTES = {"ask": 8192, "record": 16_384, "all": 46_080}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+VERSION = "2026-07-28"  # whose answers are longer
+MODERN = {
+    "_meta": {
+        "io.modelcontextprotocol/protocolVersion": VERSION,
+        "io.modelcontextprotocol/clientInfo": {"name": "a", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+}
+MODERN_HEADERS = {"MCP-Protocol-Version": VERSION, "Mcp-Method": "tools/list"}
 
 
-def post(serving: Serving, query: str, body: object, scopes: Iterable[str] = SCOPES) -> Any:
+def post(
+    serving: Serving, query: str, body: object, scopes: Iterable[str] = SCOPES, headers: Mapping[str, str] | None = None
+) -> Any:
     """The answer to one message at `/mcp`, whatever its status."""
     fields = {"Authorization": f"Bearer {serving.token(scopes=tuple(scopes))}", "Content-Type": "application/json"}
+    fields |= headers or {}
     return serving.client.post(serving.url.replace("/cstp", f"/mcp{query}"), content=json.dumps(body), headers=fields)
 
 
@@ -148,7 +161,9 @@ async def test_a_server_elsewhere_says_which_scopes_its_token_has(knowing: Servi
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_list_of_a_profile_is_short(knowing: Serving, profile: str) -> None:
-    body = post(knowing, f"?tools={profile}", LIST).content
+    whole = LIST | {"id": str(UUID(int=1)), "params": MODERN}
+    body = post(knowing, f"?tools={profile}", whole, headers=MODERN_HEADERS).content
+    assert b"cacheScope" in body
     assert len(body) <= MOST_BYTES[profile]
     tools = json.loads(body)["result"]["tools"]
     assert {tool["name"] for tool in tools} == chosen_tools(profile)

@@ -21,7 +21,7 @@ class GetDecisionContextParams(ReadParams):
     )
     project: Label | None = None
     packages: Annotated[list[Label], Field(max_length=256)] | None = Field(
-        default=None, description="Names in `affects` of the types package, api and data, exactly."
+        default=None, description="Exact names in `affects` of types package, api and data."
     )
     max_tokens: Annotated[int, Field(ge=256, le=32_000), WHOLE] = Field(
         default=4000,

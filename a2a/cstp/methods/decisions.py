@@ -196,7 +196,7 @@ QUERY_DECISIONS = Method(
         title="Search decisions",
         description=(
             "Use for why something is as it is, or whether it was decided already: it searches decisions, with their "
-            "confidence, outcome and successors. Filters apply before the limit. fetch with an id gives the whole "
+            "confidence, outcome and successors. fetch with an id gives the whole "
             "decision."
         ),
         view="decision",

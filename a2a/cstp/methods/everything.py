@@ -74,7 +74,7 @@ class SearchParams(ReadParams):
     )
     source: Label | None = Field(
         default=None,
-        description="The system that a record came from, such as `slack`, in any case: of artifacts, turns, events and "
+        description="Such as `slack`, in any case: the system that a record came from, of artifacts, turns, events and "
         "chunks. Decisions, extractions and episodes have none.",
     )
     sensitivity: Level | None = Field(default=None, description="Records of this level alone, of any kind.")
@@ -181,7 +181,7 @@ SEARCH = Method(
         title="Search everything",
         description=(
             "Use first for any question about what was decided, read, learned, said or done: it searches records of "
-            "all kinds by meaning and by words. Scores of all kinds compare. Results hold snippets; "
+            "all kinds by meaning and by words. Results hold snippets; "
             "fetch with an id gives the whole record."
         ),
         defaults={"max_tokens": ANSWER_TOKENS},

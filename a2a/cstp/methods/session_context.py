@@ -163,7 +163,7 @@ GET_SESSION_CONTEXT = Method(
         description=(
             "Use first in a session, with the task and the files: it gives the decisions in force that match or govern "
             "them, due reviews, changes since the last cursor, and patterns, warnings and "
-            "episodes, within max_tokens. With a question use query_decisions."
+            "episodes. With a question use query_decisions."
         ),
         defaults={"format": "markdown"},
     ),

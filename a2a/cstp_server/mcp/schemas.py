@@ -73,7 +73,7 @@ def _in_short(schema: Schema) -> Schema:
 def _short(schema: Schema) -> Schema:
     """Return the members of a schema that say what a value is; not its text, nor schemas in it."""
     shown = {key: value for key, value in schema.items() if key in _TELLING and (value or key != "default")}
-    return {key: value for key, value in shown.items() if not (key in _BOUNDS and abs(value) > _LARGEST_BOUND)}
+    return {key: value for key, value in shown.items() if not (key in _BOUNDS and abs(value) >= _LARGEST_BOUND)}
 
 
 def _first_clause(text: str) -> str:
