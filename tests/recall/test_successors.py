@@ -48,7 +48,28 @@ def test_the_decision_in_force_comes_before_the_one_that_it_replaced(memory: Any
     assert first["explain"]["score"] > second["explain"]["score"]
 
 
-@pytest.mark.parametrize("query", [f"{QUESTION} before", f"originally, {QUESTION}", f"{QUESTION} in 2025"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("method", ["search", "recall"])
+def test_a_memory_comes_before_the_one_that_it_replaced(
+    remembering: Callable[..., Any], method: str, mode: str
+) -> None:
+    old = entry(Kind.ARTIFACT, "m-early", content="The wifi password of the boathouse is heron", context="note")
+    content = "The wifi password of the boathouse is otter since last winter"
+    new = entry(Kind.ARTIFACT, "m-later", content=content, context="note", supersedes=("m-early",))
+    others = [entry(Kind.ARTIFACT, f"m-{place}", content=f"Boat {place} is blue", context="note") for place in range(8)]
+    first, second, *_ = found(remembering([old, new, *others]), method, "the wifi password of the boathouse", mode=mode)
+    assert [first["id"], second["id"]] == ["art_m-later", "art_m-early"]
+    assert first["explain"]["boosts"]["current"] is True
+
+
+def test_before_within_a_question_speaks_of_no_past(memory: Any) -> None:
+    first, *_ = found(memory, "queryDecisions", f"{QUESTION} before a backup")
+    assert first["id"] == "b-new"
+
+
+@pytest.mark.parametrize(
+    "query", [f"{QUESTION} before", f"before, {QUESTION}", f"originally, {QUESTION}", f"{QUESTION} in 2025"]
+)
 def test_a_question_about_the_past_keeps_the_order(memory: Any, query: str) -> None:
     results = found(memory, "queryDecisions", query)
     assert {one["id"] for one in results[:2]} == {"a-old", "b-new"}

@@ -1,4 +1,4 @@
-"""Decisions and their successors: the links of found decisions, and successors before what they replaced."""
+"""Decisions, memories and their successors: the links of found decisions, and successors before what they replaced."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from cognition_engines.kinds.decisions import DecisionLink
 from cognition_engines.models import Viewer, microseconds
 from cognition_engines.retrieval.fusion import Hit, Part
 from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.reads.memories import ended_memories
 from cognition_engines.store.reads.supersession import Supersession
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
@@ -20,8 +21,8 @@ NEAR: Final = 0.3  # of the best score, within which two decisions match about e
 _STEP: Final = 1e-9
 # words of a question about the past, which wants what was decided then
 _PAST: Final = re.compile(
-    r"\b(?:before|earlier|previous(?:ly)?|formerly|original(?:ly)?|initial(?:ly)?|used to|no longer|history|replaced|"
-    r"superseded|abandoned)\b",
+    r"\b(?:before(?=\W*$)|earlier|previous(?:ly)?|formerly|original(?:ly)?|initially|used to|no longer|history of|"
+    r"replaced|superseded|abandoned)\b|^before,",
     re.IGNORECASE,
 )
 
@@ -61,10 +62,10 @@ def is_about_the_past(query: str) -> bool:
 def prefer_successors(
     records: Records, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit], as_of: datetime | None
 ) -> Sequence[Hit]:
-    """Return the hits, decisions before those that they replaced if their score is lower by a share of NEAR at most.
+    """Return the hits, records before those that they replaced if their score is lower by a share of NEAR at most.
 
-    Such a decision gets the score of the other one. Only the first LOOKED_AT hits count. The successors of a decision
-    out of force among them are read once for each state of the index.
+    Such a decision or memory gets the score of the other one. Only the first LOOKED_AT hits count. The successors of a
+    record out of force among them are read once for each state of the index.
     """
     seen = as_of or datetime.now(UTC)
     moment = microseconds(seen if seen.tzinfo is not None else seen.replace(tzinfo=UTC))
@@ -72,16 +73,23 @@ def prefer_successors(
     ended = [hit for hit in first if _has_ended(parts[hit.part], hit.row, moment)]
     if not ended:
         return hits
-    keys = list(dict.fromkeys(_key(parts, hit) for hit in ended))  # the best first
-    masks = parts[ended[0].part].snapshot.masks  # one space has all decisions
-    found = masks.values(("successors", viewer), keys, lambda missing: _read_successors(records, viewer, missing))
-    return _exchange(parts, hits, {key: found[key] for key in keys if key in found})
+    found: dict[int, Sequence[str]] = {}
+    for number in dict.fromkeys(hit.part for hit in ended):
+        keys = [_key(parts, hit) for hit in ended if hit.part == number]
+        masks = parts[number].snapshot.masks
+        found |= masks.values(("successors", viewer), keys, lambda missing: _read_successors(records, viewer, missing))
+    best_first = dict.fromkeys(_key(parts, hit) for hit in ended)
+    return _exchange(parts, hits, {key: found[key] for key in best_first if key in found})
 
 
 def _read_successors(records: Records, viewer: Viewer, keys: Sequence[int]) -> Mapping[int, Sequence[str]]:
-    """Return the ids of the successors of decisions by key, of those that the viewer sees."""
-    stored = records.reads.by_keys(keys, viewer, DECISIONS.kinds)
-    return {key: links.superseded_by for key, links in links_of(records, list(stored.values()), viewer).items()}
+    """Return the ids of the successors of decisions and memories by key, of those that the viewer sees."""
+    stored = list(records.reads.by_keys(keys, viewer).values())
+    decisions = [one for one in stored if one.kind in DECISIONS.kinds]
+    links = links_of(records, decisions, viewer) if decisions else {}
+    found: dict[int, Sequence[str]] = {key: its.superseded_by for key, its in links.items()}
+    ended = ended_memories(stored)
+    return found | records.conversations.successors(ended, viewer) if ended else found
 
 
 def _exchange(parts: Sequence[Part], hits: Sequence[Hit], successors: Mapping[int, Sequence[str]]) -> list[Hit]:
@@ -89,7 +97,7 @@ def _exchange(parts: Sequence[Part], hits: Sequence[Hit], successors: Mapping[in
     for key, ids in successors.items():
         place = next(number for number, hit in enumerate(ranked) if _key(parts, hit) == key)
         after = range(place + 1, min(len(ranked), LOOKED_AT))
-        newer = next((number for number in after if _is_decision(parts, ranked[number], ids)), None)
+        newer = next((number for number in after if _has_id(parts, ranked[number], ids)), None)
         if newer is None or ranked[place].score - ranked[newer].score > NEAR * hits[0].score:
             continue
         old, new = ranked[place], ranked.pop(newer)
@@ -107,6 +115,5 @@ def _key(parts: Sequence[Part], hit: Hit) -> int:
     return int(parts[hit.part].snapshot.keys[hit.row])
 
 
-def _is_decision(parts: Sequence[Part], hit: Hit, ids: Sequence[str]) -> bool:
-    snapshot = parts[hit.part].snapshot
-    return "until" in snapshot.numbers and snapshot.ids[hit.row] in ids
+def _has_id(parts: Sequence[Part], hit: Hit, ids: Sequence[str]) -> bool:
+    return parts[hit.part].snapshot.ids[hit.row] in ids
