@@ -150,3 +150,18 @@ async def test_a_writer_without_the_scope_read_is_shown_no_other_record(engine: 
     assert isinstance(done, RecordedDecision)
     assert (done.conflicts, done.duplicates) == ((), ())
     assert await conflicts_of(engine, new("Failed downloads are retried 7 times")) != []
+
+
+@pytest.mark.parametrize(
+    ("old", "later"),
+    [
+        ("The request timeout is 1,000 ms", "The request timeout is 1 second"),
+        ("The lease lasts 1.0 hours", "The lease lasts 60 minutes"),
+        ("Keep backups for 2 years", "Keep backups for 24 months"),
+        ("Uploads have at most 1024 MB", "Uploads have at most 1 GB"),
+        ("Uploads have at most 2,000 KB", "Uploads have at most 2 MB"),
+    ],
+)
+async def test_equal_amounts_in_other_units_are_no_conflict(engine: Engine, old: str, later: str) -> None:
+    await conflicts_of(engine, new(old))
+    assert await conflicts_of(engine, new(later)) == []

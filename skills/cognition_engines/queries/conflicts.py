@@ -38,6 +38,7 @@ _TITLE: Final = 200  # characters of a memory without a title
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?;:])\s+|\n+")
 _CLAUSE_END: Final = re.compile(r"(?<=[.!?;:,])\s+|\n+")
 _WORD: Final = re.compile(r"\d[\d.,:]*|[^\W\d_]+(?:['’]t\b)?|%")
+_THOUSANDS: Final = re.compile(r",(?=\d{3}(?!\d))")
 _CLOCK: Final = re.compile(r"\d+:\d+")
 _OFTEN: Final = "user always please everything use used also"  # words that say little about the subject
 _NEGATING: Final = """
@@ -56,6 +57,9 @@ _MEASURES: Final = {
     "share": "% percent",
     "money": "euro dollar pound",
 }
+_SECONDS: Final = {"ms": 0.001, "minute": 60, "min": 60, "h": 3600, "hour": 3600, "day": 86_400, "week": 604_800}
+_MONTHS: Final = {"month": 1, "quarter": 3, "year": 12}
+_SIZES: Final = ("byte", "kb", "mb", "gb", "tb")
 _STOP_WORDS: Final = frozenset(f"{ENGLISH_STOP_WORDS} {_OFTEN}".split())
 _NEGATIONS: Final = frozenset(_NEGATING.split())
 _DAYS: Final = frozenset(_NAMES_OF_DAYS.split())
@@ -179,7 +183,7 @@ def _read_sentence(text: str) -> Sentence:
         if number is not None:
             unit = _unit_of(words[place + 1]) if place + 1 < len(words) else ""
             measure = _UNITS.get(unit)
-            numbers.add((number, unit, measure or ("clock" if _CLOCK.match(word) else "count")))
+            numbers.add((*_amount(number, unit), measure or ("clock" if _CLOCK.match(word) else "count")))
         elif day in _DAYS:
             numbers.add((day, "", "day"))
         elif word in _NEGATIONS or word.endswith(("'t", "’t")):
@@ -187,6 +191,26 @@ def _read_sentence(text: str) -> Sentence:
         elif word not in _STOP_WORDS and not _unit_of(word):
             kept.append(stem)
     return Sentence(tuple(kept), frozenset(numbers), negates)
+
+
+def _amount(number: str, unit: str) -> tuple[str, str]:
+    """Return a number and its unit in one form for equal amounts: 1,000 ms is 1 second, 1024 MB are 1 GB."""
+    try:
+        value = float(_THOUSANDS.sub("", number))
+    except ValueError:  # a time of day, or a version
+        return number, unit
+    if unit in _SIZES:
+        place = _SIZES.index(unit)
+        while (
+            value >= 1000 and place + 1 < len(_SIZES) and (step := next((s for s in (1024, 1000) if not value % s), 0))
+        ):
+            value, place = value / step, place + 1
+        return f"{value:g}", _SIZES[place]
+    if unit in _MONTHS:
+        return f"{value * _MONTHS[unit]:g}", "month"
+    if _UNITS.get(unit) == "time" and unit != "night":
+        return f"{value * _SECONDS.get(unit, 1):g}", "second"
+    return f"{value:g}", unit
 
 
 def _unit_of(word: str) -> str:
