@@ -7,12 +7,15 @@ import pytest
 
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
+from cognition_engines.queries.known_items import MOST_FILTERED, MOST_HOLDERS, MOST_ITEMS, read_items
 from tests.kinds import entry
 
 MODES = ("hybrid", "semantic", "keyword")
 MEMBER = {"queryDecisions": "decisions", "search": "results", "recall": "results"}
 LONG = "/".join(f"part{number}" for number in range(40)) + ".py"  # longer than an item may be
 OTHERS = "the crane brake and the crane timeout of the harbour desk, which we decided about"
+HYPHENATED = "well-known long-standing hard-won half-built far-off low-lying short-lived re-used all-round"
+LOG = "2026-11-28T05:14:23Z host-3 app-12 pid:4711 read-only mail@x.org /var/log/gate.log v1.2 AL-5577"
 ITEMS = {
     "ticket": "Paint was ordered with QD-4711.",
     "longer-ticket": "Rope was ordered with QD-47110.",
@@ -46,6 +49,8 @@ def found(memory: Any, method: str, query: str, **params: Any) -> list[dict[str,
     ("item", "name"),
     [
         ("QD-4711", "ticket"),
+        ("AB-1 AB-2 AB-3 AB-4 QD-4711", "ticket"),
+        (f'{HYPHENATED} "berth by moonlight only on Sundays"', "phrase"),
         ("qd-4711", "ticket"),
         ("2.14.3", "version"),
         ("E1003", "code"),
@@ -78,6 +83,34 @@ def test_a_filter_decides_which_record_is_the_only_one(memory: Any, mode: str) -
     assert not any("exact" in one["explain"]["boosts"] for one in found(memory, "queryDecisions", query, mode=mode))
     (one,) = found(memory, "queryDecisions", query, mode=mode, filters={"tags": ["anchor"]})
     assert (one["id"], one["explain"]["boosts"]["exact"]) == ("tagged", True)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_item_that_a_filter_leaves_to_one_record_is_found_behind_many(memory: Any, mode: str) -> None:
+    many = [("alpha", f"gear-{number:02d}") for number in range(MOST_HOLDERS + 8)] + [("beta", "gear-x")]
+    memory.put(
+        [entry(Kind.DECISION, name, title="Note", text="Gearbox GB-70.1", project=project) for project, name in many]
+        + [entry(Kind.DECISION, "oiled", title="Note", text="Gearbox oiled on the pier", project="beta")]
+    )
+    query = "gearbox oiled on the pier GB-70.1"
+    first, second = found(memory, "queryDecisions", query, mode=mode, filters={"project": "beta"})
+    assert (first["id"], first["explain"]["boosts"]["exact"], second["id"]) == ("gear-x", True, "oiled")
+    everything = found(memory, "queryDecisions", query, mode=mode)
+    assert not any("exact" in one["explain"]["boosts"] for one in everything)
+
+
+def test_no_record_is_the_only_one_of_more_than_were_looked_at(memory: Any) -> None:
+    texts = [("alpha", f"mast-{number:04d}") for number in range(MOST_FILTERED)] + [("beta", "mast-x")]
+    memory.put([entry(Kind.DECISION, id, title="Note", text="MK-80.2", project=project) for project, id in texts])
+    (one,) = found(memory, "queryDecisions", "mast MK-80.2", mode="keyword", filters={"project": "beta"})
+    assert (one["id"], "exact" in one["explain"]["boosts"]) == ("mast-x", False)
+
+
+def test_quotations_and_exact_pieces_come_before_possible_ids_and_count_once() -> None:
+    assert "AL-5577" in read_items(LOG)
+    codes = [f"AB-{number}" for number in range(MOST_ITEMS)]
+    assert set(read_items(" ".join(codes))) == {*codes, *(f"={code.lower()}" for code in codes)}
+    assert read_items(f'{" ".join(codes)} "by moonlight"')[0] == "by moonlight"
 
 
 def test_a_record_that_the_caller_may_not_see_neither_comes_first_nor_hides_another(memory: Any) -> None:

@@ -7,7 +7,7 @@ themselves decide, since a turn is also found by the words of the turns around i
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Final
 
 from cognition_engines.indexes.keywords.words import compose_words, find_id_terms, find_tokens, is_exact
@@ -18,20 +18,27 @@ from cognition_engines.retrieval.fusion import Part, record_key
 from cognition_engines.retrieval.legs import KeywordSource, accepted_hits
 from cognition_engines.unicode_forms import fold_text
 
-MOST_ITEMS: Final = 8  # of a query
+MOST_ITEMS: Final = 8  # pieces of a query
 LONGEST: Final = 200  # characters of an item, which bounds the terms to look up
 MOST_HOLDERS: Final = 32  # texts with all words of an item, beyond which it is no known item
+MOST_FILTERED: Final = 1024  # of them, of which a filter may leave few
 _QUOTED: Final = re.compile(r'"([^"]{2,200})"|“([^“”]{2,200})”|«([^«»]{2,200})»|`([^`]{2,200})`')
 _LIKE_ID: Final = re.compile(r"[\d\-_.:/#@]")
 
 
 def read_items(query: str) -> tuple[str, ...]:
-    """Return the items that a query names, at most MOST_ITEMS; a possible id of a record begins with `=`."""
+    """Return the items of at most MOST_ITEMS pieces of a query, quotations and exact tokens before possible ids.
+
+    A possible id of a record begins with `=`.
+    """
     alone = len(query.split()) == 1
-    ids = (term for term in find_id_terms(query) if alone or _LIKE_ID.search(term[1:]))
     quoted = (" ".join(next(filter(None, each.groups())).split()) for each in _QUOTED.finditer(query))
     exact = (token for token in find_tokens(compose_words(query)) if len(token) <= LONGEST and is_exact(token))
-    return tuple(dict.fromkeys(chain(ids, quoted, exact)))[:MOST_ITEMS]
+    ids = (term for term in find_id_terms(query) if alone or _LIKE_ID.search(term[1:]))
+    pieces: dict[str, list[str]] = {}
+    for item in dict.fromkeys(chain(quoted, exact, ids)):
+        pieces.setdefault(fold_text(item.removeprefix("=")), []).append(item)
+    return tuple(chain.from_iterable(islice(pieces.values(), MOST_ITEMS)))
 
 
 def find_known(
@@ -44,18 +51,27 @@ def find_known(
 ) -> Work[list[Part]]:
     """Return the parts with their known items, a keyword index for each part; end in the pool of records."""
     yield pools.keywords
-    holders = [
-        [accepted_hits(part.snapshot, part.mask, words.holders(item, MOST_HOLDERS + 1))[0] for item in items]
-        for part, words in zip(parts, sources, strict=True)
-    ]
+    holders = [[_holders(item, part, words) for part, words in zip(parts, sources, strict=True)] for item in items]
     yield pools.records
     known: list[set[int]] = [set() for _ in parts]
-    for place, item in enumerate(items):
-        held = [(number, int(row)) for number, rows in enumerate(holders) for row in rows[place]]
-        having = _having(item, viewer, parts, held, phrases) if len(held) <= MOST_HOLDERS else []
+    for item, found in zip(items, holders, strict=True):
+        held = [(number, row) for number, rows in enumerate(found) for row in rows or ()]
+        having = _having(item, viewer, parts, held, phrases) if None not in found and len(held) <= MOST_HOLDERS else []
         if len({record_key(parts[number], row) for number, row in having}) == 1:
             known[having[0][0]].add(having[0][1])
     return [replace(part, known=tuple(sorted(rows))) for part, rows in zip(parts, known, strict=True)]
+
+
+def _holders(item: str, part: Part, words: KeywordSource) -> list[int] | None:
+    """Return the rows of the part whose texts have all words of the item; None if there are too many to tell."""
+    for most in (MOST_HOLDERS, MOST_FILTERED):
+        hits = words.holders(item, most + 1)
+        rows: list[int] = accepted_hits(part.snapshot, part.mask, hits)[0].tolist()
+        if len(rows) > MOST_HOLDERS:
+            return None
+        if len(hits[0]) <= most:
+            return rows
+    return None
 
 
 def _having(
