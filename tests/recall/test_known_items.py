@@ -16,6 +16,7 @@ LONG = "/".join(f"part{number}" for number in range(40)) + ".py"  # longer than 
 OTHERS = "the crane brake and the crane timeout of the harbour desk, which we decided about"
 HYPHENATED = "well-known long-standing hard-won half-built far-off low-lying short-lived re-used all-round"
 LOG = "2026-11-28T05:14:23Z host-3 app-12 pid:4711 read-only mail@x.org /var/log/gate.log v1.2 AL-5577"
+QUOTES = ["“”", "„“", "””", "‹›", "»«", "«»", "「」", "『』", "‘’", "‚‘"]
 ITEMS = {
     "ticket": "Paint was ordered with QD-4711.",
     "longer-ticket": "Rope was ordered with QD-47110.",
@@ -25,6 +26,7 @@ ITEMS = {
     "path": "Maps lie under tides/reader.py these days.",
     "long-path": f"Tides lie under {LONG} as well.",
     "phrase": "They berth by moonlight only on Sundays.",
+    "broken": "A **slow** boat\n    can’t be late “in fog” – by NB\u20114711.",
     "words-of-the-phrase": "By moonlight only, on Sundays, they berth.",
 }
 
@@ -57,7 +59,10 @@ def found(memory: Any, method: str, query: str, **params: Any) -> list[dict[str,
         ("fetchTideTable", "symbol"),
         ("tides/reader.py", "path"),
         ('"berth by moonlight only on Sundays"', "phrase"),
-        ("“berth by moonlight only on Sundays”", "phrase"),
+        *((f"{one}berth by moonlight only on Sundays{other}", "phrase") for one, other in QUOTES),
+        ('"a slow boat can\'t be late"', "broken"),
+        ("‘slow boat can’t be late’", "broken"),
+        ("NB-4711", "broken"),
         ("other-07", "other-07"),
         ("longer-ticket", "longer-ticket"),
     ],

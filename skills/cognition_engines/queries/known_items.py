@@ -12,7 +12,7 @@ from typing import Final
 
 from cognition_engines.indexes.keywords.words import compose_words, find_id_terms, find_tokens, is_exact
 from cognition_engines.models import Viewer
-from cognition_engines.queries.phrase_lift import Phrases
+from cognition_engines.queries.phrase_lift import Phrases, fold_phrase
 from cognition_engines.queries.pools import Pools, Work
 from cognition_engines.retrieval.fusion import Part, record_key
 from cognition_engines.retrieval.legs import KeywordSource, accepted_hits
@@ -22,7 +22,11 @@ MOST_ITEMS: Final = 8  # pieces of a query
 LONGEST: Final = 200  # characters of an item, which bounds the terms to look up
 MOST_HOLDERS: Final = 32  # texts with all words of an item, beyond which it is no known item
 MOST_FILTERED: Final = 1024  # of them, of which a filter may leave few
-_QUOTED: Final = re.compile(r'"([^"]{2,200})"|“([^“”]{2,200})”|«([^«»]{2,200})»|`([^`]{2,200})`')
+# any two marks of a family, as languages differ in their order; an apostrophe within a word is no mark
+_QUOTED: Final = re.compile(
+    "|".join(f"[{marks}]([^{marks}]{{2,{LONGEST}}})[{marks}]" for marks in ('"“”„‟', "«»", "‹›", "「」", "『』", "`"))
+    + rf"|[‘‚]((?:[^‘’‚]|\b’\b){{2,{LONGEST}}})[’‘](?!\w)"
+)
 _LIKE_ID: Final = re.compile(r"[\d\-_.:/#@]")
 
 
@@ -81,5 +85,5 @@ def _having(
     if item.startswith("="):
         return [(number, row) for number, row in held if fold_text(parts[number].snapshot.ids[row]) == item[1:]]
     records = [(int(parts[number].snapshot.keys[row]), int(parts[number].snapshot.seqs[row])) for number, row in held]
-    texts = phrases.texts_of((fold_text(item),), viewer, records)
+    texts = phrases.texts_of((fold_phrase(item),), viewer, records)
     return [each for each, text in zip(held, texts, strict=True) if text.share]
