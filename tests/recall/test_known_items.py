@@ -29,6 +29,18 @@ ITEMS = {
     "broken": "A **slow** boat\n    can’t be late “in fog” – by NB\u20114711.",
     "words-of-the-phrase": "By moonlight only, on Sundays, they berth.",
 }
+ARTIFACTS = {
+    "drum": "The winch drum got another rope WN-40-Q.",
+    "winch": "winch drum rope new winch",
+    "buoy": "Minutes of Monday.",
+    "crew": "buoy crew replaced the anchor",
+}
+EVENTS = {
+    "drum": ["Rope WN-40-Q was wound up.", "WN-40-Q was oiled."],
+    "winch": ["winch drum rope new winch WN-40"],
+    "buoy": ["The anchor EV-991-Z was replaced."],
+    "crew": ["buoy crew replaced the anchor EV-991"],
+}
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +48,12 @@ def memory(remembering: Callable[..., Any]) -> Any:
     entries = [entry(Kind.DECISION, f"other-{number:02d}", title=OTHERS, text=OTHERS) for number in range(30)]
     entries += [entry(Kind.DECISION, name, title="Note", text=text) for name, text in ITEMS.items()]
     twice = ("first of two", "second of two")
+    entries += [entry(Kind.ARTIFACT, name, content=text) for name, text in ARTIFACTS.items()]
+    entries += [
+        entry(Kind.EVENT, f"of-{owner}-{number}", category="work", narrative=text, artifact_id=f"art_{owner}")
+        for owner, texts in EVENTS.items()
+        for number, text in enumerate(texts)
+    ]
     entries += [entry(Kind.DECISION, name.replace(" ", "-"), title="Note", text=f"{name}: E2002") for name in twice]
     return remembering(entries, search={"least_cosine": 0.99})
 
@@ -72,6 +90,22 @@ def test_the_only_record_with_an_item_comes_first(memory: Any, method: str, mode
     assert (first["id"], first["explain"]["boosts"]["exact"]) == (name, True)
     assert first["explain"]["score"] > second["explain"]["score"]
     assert "exact" not in second["explain"]["boosts"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("method", "query", "name"),
+    [
+        ("search", "winch drum rope new winch WN-40-Q", "art_drum"),
+        ("recall", "winch drum rope new winch WN-40-Q", "art_drum"),
+        ("search", "buoy crew replaced the anchor EV-991-Z", "evt_of-buoy-0"),
+        ("recall", "buoy crew replaced the anchor EV-991-Z", "art_buoy"),
+    ],
+)
+def test_an_artifact_and_its_events_are_one_record(memory: Any, method: str, query: str, name: str, mode: str) -> None:
+    first, second, *_ = found(memory, method, query, mode=mode)
+    assert (first["id"], first["explain"]["boosts"]["exact"]) == (name, True)
+    assert first["explain"]["score"] > second["explain"]["score"]
 
 
 @pytest.mark.parametrize("mode", MODES)

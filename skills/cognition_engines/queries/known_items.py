@@ -5,17 +5,20 @@ themselves decide, since a turn is also found by the words of the turns around i
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Final
 
+import numpy as np
+
+from cognition_engines.indexes.columns.snapshot import Floats
 from cognition_engines.indexes.keywords.words import compose_words, find_id_terms, find_tokens, is_exact
 from cognition_engines.models import Viewer
 from cognition_engines.queries.phrase_lift import Phrases, fold_phrase
 from cognition_engines.queries.pools import Pools, Work
-from cognition_engines.retrieval.fusion import Part, record_key
-from cognition_engines.retrieval.legs import KeywordSource, accepted_hits
+from cognition_engines.retrieval.fusion import Hit, Part, record_key
+from cognition_engines.retrieval.legs import KeywordSource, accepted_hits, cosines, distances
 from cognition_engines.unicode_forms import fold_text
 
 MOST_ITEMS: Final = 8  # pieces of a query
@@ -61,9 +64,36 @@ def find_known(
     for item, found in zip(items, holders, strict=True):
         held = [(number, row) for number, rows in enumerate(found) for row in rows or ()]
         having = _having(item, viewer, parts, held, phrases) if None not in found and len(held) <= MOST_HOLDERS else []
-        if len({record_key(parts[number], row) for number, row in having}) == 1:
-            known[having[0][0]].add(having[0][1])
+        if len(owners := {_owner(parts[number], row) for number, row in having}) == 1:
+            for number, row in _shown(parts, having, *owners):
+                known[number].add(row)
     return [replace(part, known=tuple(sorted(rows))) for part, rows in zip(parts, known, strict=True)]
+
+
+def put_known_first(
+    parts: Sequence[Part], hits: Sequence[Hit], vector: Floats | None, numbers: Sequence[int]
+) -> Sequence[Hit]:
+    """Return the hits with the known rows of these parts, which come first."""
+    known = {record_key(parts[number], row): (number, row) for number in numbers for row in parts[number].known}
+    if not known:
+        return hits
+    found = {key: hit for hit in hits if (key := record_key(parts[hit.part], hit.row)) in known}
+    first = []
+    for key, (number, row) in known.items():
+        away = None
+        if vector is not None:
+            (away,) = distances(cosines(parts[number].snapshot, np.array([row]), vector))
+        first.append(replace(found.get(key) or Hit(number, row, 0.0 if hits else 1.0, away), exact=True))
+    return order_hits(parts, [*first, *(hit for hit in hits if hit not in found.values())])
+
+
+def order_hits(parts: Sequence[Part], hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits by score, ties by id, known ones first: with the best score, which no other hit then has."""
+    if any(hit.exact for hit in hits):
+        best = max(hit.score for hit in hits)
+        lower = round(best - 1e-9, 9)
+        hits = [replace(hit, score=best if hit.exact else min(hit.score, lower)) for hit in hits]
+    return sorted(hits, key=lambda hit: (-hit.score, parts[hit.part].snapshot.ids[hit.row]))
 
 
 def _holders(item: str, part: Part, words: KeywordSource) -> list[int] | None:
@@ -76,6 +106,25 @@ def _holders(item: str, part: Part, words: KeywordSource) -> list[int] | None:
         if len(hits[0]) <= most:
             return rows
     return None
+
+
+def _owner(part: Part, row: int) -> int:
+    """Return the key of the artifact of an event or a passage, else the record's own."""
+    parent = int(part.snapshot.numbers["parent"][row])
+    return parent if parent >= 0 else int(part.snapshot.keys[row])
+
+
+def _shown(parts: Sequence[Part], having: Sequence[tuple[int, int]], owner: int) -> Iterator[tuple[int, int]]:
+    """Yield the row to put first of those with an item: the artifact or a passage of it, before its events.
+
+    The artifact of an event also comes first in other parts, as events are shown with it if they are searched apart.
+    """
+    first = next((each for each in having if record_key(parts[each[0]], each[1]) == owner), having[0])
+    yield first
+    for number, part in enumerate(parts):
+        for row in part.snapshot.rows_of(np.array([owner], np.int64)).tolist() if number != first[0] else ():
+            if part.mask[row]:
+                yield number, row
 
 
 def _having(
