@@ -97,7 +97,7 @@ def order_hits(parts: Sequence[Part], hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _holders(item: str, part: Part, words: KeywordSource) -> list[int] | None:
-    """Return the rows of the part whose texts have all words of the item; None if there are too many to tell."""
+    """Return the rows of the part whose texts have all words of the item; None if there are too many."""
     for most in (MOST_HOLDERS, MOST_FILTERED):
         hits = words.holders(item, most + 1)
         rows: list[int] = accepted_hits(part.snapshot, part.mask, hits)[0].tolist()
