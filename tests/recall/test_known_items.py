@@ -27,6 +27,12 @@ ITEMS = {
     "long-path": f"Tides lie under {LONG} as well.",
     "phrase": "They berth by moonlight only on Sundays.",
     "broken": "A **slow** boat\n    can’t be late “in fog” – by NB\u20114711.",
+    "reset": "Clients get an ECONNRESET at low water.",
+    "numbered": "Databases are explained by 0007-use-postgres alone.",
+    "dock": "Docks need libdock 5.14.3 by now.",
+    "moorings": "Buoys are drawn in docs/moorings.md in red.",
+    "gauge": "Tides are asked from 10.9.8.7 hourly.",
+    "rig": "Masts are held by RG-12-A since May.",
     "words-of-the-phrase": "By moonlight only, on Sundays, they berth.",
 }
 ARTIFACTS = {
@@ -78,9 +84,19 @@ def found(memory: Any, method: str, query: str, **params: Any) -> list[dict[str,
         ("tides/reader.py", "path"),
         ('"berth by moonlight only on Sundays"', "phrase"),
         *((f"{one}berth by moonlight only on Sundays{other}", "phrase") for one, other in QUOTES),
+        ('"= berth by moonlight only"', "phrase"),
         ('"a slow boat can\'t be late"', "broken"),
         ("‘slow boat can’t be late’", "broken"),
         ("NB-4711", "broken"),
+        ("connection lost ECONNRESET", "reset"),
+        ("0007-use-postgres", "numbered"),
+        ("libdock@5.14.3", "dock"),
+        ("libdock-v5.14.3", "dock"),
+        ("v5.14.3", "dock"),
+        ("./docs/moorings.md:12", "moorings"),
+        ("10.9.8.7:80", "gauge"),
+        ("RG-12-A's", "rig"),
+        ("RG\u201112\u2011A’s", "rig"),
         ("other-07", "other-07"),
         ("longer-ticket", "longer-ticket"),
     ],
@@ -109,7 +125,10 @@ def test_an_artifact_and_its_events_are_one_record(memory: Any, method: str, que
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("item", ["E2002", "E9999", LONG, "24/7", "10:30pm", "20th", "2024-02-13", '"a crane"', "e.g."])
+@pytest.mark.parametrize(
+    "item",
+    ["E2002", "E9999", LONG, "24/7", "10:30pm", "20th", '"sails\'s"', "20-year-old", "2024-02-13", '"a crane"', "e.g."],
+)
 def test_no_record_is_put_first_if_several_or_none_have_the_item(memory: Any, mode: str, item: str) -> None:
     results = found(memory, "queryDecisions", f"{item} of {OTHERS}", mode=mode)
     assert not any("exact" in one["explain"]["boosts"] for one in results)
@@ -150,6 +169,11 @@ def test_quotations_and_exact_pieces_come_before_possible_ids_and_count_once() -
     codes = [f"AB-{number}" for number in range(MOST_ITEMS)]
     assert set(read_items(" ".join(codes))) == {*codes, *(f"={code.lower()}" for code in codes)}
     assert read_items(f'{" ".join(codes)} "by moonlight"')[0] == "by moonlight"
+
+
+def test_a_query_in_capitals_names_no_codes() -> None:
+    assert read_items("LOST CONNECTION WITH QD-4711") == ("QD-4711", "=qd-4711")
+    assert read_items("ECONNRESET")[0] == "ECONNRESET"
 
 
 def test_a_record_that_the_caller_may_not_see_neither_comes_first_nor_hides_another(memory: Any) -> None:

@@ -30,6 +30,12 @@ _QUOTED: Final = re.compile(
     "|".join(f"[{marks}]([^{marks}]{{2,{LONGEST}}})[{marks}]" for marks in ('"“”„‟', "«»", "‹›", "「」", "『』", "`"))
     + rf"|[‘‚]((?:[^‘’‚]|\b’\b){{2,{LONGEST}}})[’‘](?!\w)"
 )
+# a possessive, the line of a file or the port of a host, and the `@`, `-` or `v` before a version
+_SHORTER: Final = (
+    (re.compile("['’]s$"), ""),
+    (re.compile(r"(\.[a-z]\w{0,7}|^\d+(?:\.\d+){3})(?::\d+){1,2}$", re.IGNORECASE), r"\1"),
+    (re.compile(r"(?:^v|(?<=\w)[@-]v?)(?=\d+\.\d+\.\d)"), " "),
+)
 _LIKE_ID: Final = re.compile(r"[\d\-_.:/#@]")
 
 
@@ -39,13 +45,25 @@ def read_items(query: str) -> tuple[str, ...]:
     A possible id of a record begins with `=`.
     """
     alone = len(query.split()) == 1
-    quoted = (" ".join(next(filter(None, each.groups())).split()) for each in _QUOTED.finditer(query))
-    exact = (token for token in find_tokens(compose_words(query)) if len(token) <= LONGEST and is_exact(token))
+    quoted = (" ".join(next(filter(None, each.groups())).split()).lstrip("= ") for each in _QUOTED.finditer(query))
+    shouted = query.isupper() and not alone
+    exact = (
+        (token, _shorten(token))
+        for token in find_tokens(compose_words(query))
+        if len(token) <= LONGEST and is_exact(token) and not (shouted and token.isalpha())
+    )
     ids = (term for term in find_id_terms(query) if alone or _LIKE_ID.search(term[1:]))
     pieces: dict[str, list[str]] = {}
-    for item in dict.fromkeys(chain(quoted, exact, ids)):
-        pieces.setdefault(fold_text(item.removeprefix("=")), []).append(item)
-    return tuple(chain.from_iterable(islice(pieces.values(), MOST_ITEMS)))
+    for items in chain(zip(quoted), exact, zip(ids)):
+        pieces.setdefault(fold_text(items[0].removeprefix("=")), []).extend(items)
+    return tuple(dict.fromkeys(chain.from_iterable(islice(pieces.values(), MOST_ITEMS))))
+
+
+def _shorten(token: str) -> str:
+    """Return a form in which an exact token may stand in a text."""
+    for longer, shorter in _SHORTER:
+        token = longer.sub(shorter, token)
+    return token.strip()
 
 
 def find_known(
