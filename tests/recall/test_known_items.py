@@ -42,6 +42,7 @@ ARTIFACTS = {
     "crew": "buoy crew replaced the anchor",
 }
 EVENTS = {
+    "sails": ["SL-12-K was torn."],
     "drum": ["Rope WN-40-Q was wound up.", "WN-40-Q was oiled."],
     "winch": ["winch drum rope new winch WN-40"],
     "buoy": ["The anchor EV-991-Z was replaced."],
@@ -55,6 +56,10 @@ def memory(remembering: Callable[..., Any]) -> Any:
     entries += [entry(Kind.DECISION, name, title="Note", text=text) for name, text in ITEMS.items()]
     twice = ("first of two", "second of two")
     entries += [entry(Kind.ARTIFACT, name, content=text) for name, text in ARTIFACTS.items()]
+    entries += [
+        entry(Kind.ARTIFACT, "sails", content="Sails.", chunked=True),
+        entry(Kind.ARTIFACT_CHUNK, "sails-0", artifact_id="art_sails", content="The jib is SL-12-K."),
+    ]
     entries += [
         entry(Kind.EVENT, f"of-{owner}-{number}", category="work", narrative=text, artifact_id=f"art_{owner}")
         for owner, texts in EVENTS.items()
@@ -114,6 +119,8 @@ def test_the_only_record_with_an_item_comes_first(memory: Any, method: str, mode
     [
         ("search", "winch drum rope new winch WN-40-Q", "art_drum"),
         ("recall", "winch drum rope new winch WN-40-Q", "art_drum"),
+        ("search", f"SL-12-K of {OTHERS}", "art_sails"),
+        ("recall", f"SL-12-K of {OTHERS}", "sails-0"),
         ("search", "buoy crew replaced the anchor EV-991-Z", "evt_of-buoy-0"),
         ("recall", "buoy crew replaced the anchor EV-991-Z", "art_buoy"),
     ],
