@@ -22,7 +22,13 @@ from cognition_engines.unicode_forms import fold_text
 BEST: Final = 20  # results that are examined
 LONGEST: Final = 1 << 16  # characters of a text that are examined
 MOST_PAIRS: Final = 64
-_AROUND: Final = ".,;:!?()[]{}<>\"'“”‘’«»¿¡"  # around a word of a query
+_AROUND: Final = ".,;:!?()[]{}<>*\"'“”‘’«»¿¡"  # around a word of a query
+# quotes, hyphens and dashes, and characters that are not shown
+_TYPOGRAPHIC: Final = tuple(
+    (each, read)
+    for written, read in (("‘’‚‛", "'"), ("“”„‟", '"'), ("‐‑‒–—−", "-"), ("\u00ad\u200b\u2060\ufeff", ""))
+    for each in written
+)
 K = TypeVar("K")
 V = TypeVar("V")
 QUERIES: Final = 512  # whose pairs are cached
@@ -80,7 +86,7 @@ def pairs_of(query: str, is_content: Callable[[str], bool]) -> tuple[str, ...]:
     A word that is a phrase by itself, such as `QD-4711`, comes after them.
     """
     written = [word for each in query.split() if (word := each.strip(_AROUND))]
-    words = [fold_text(word) for word in written]
+    words = [fold_phrase(word) for word in written]
     content = [is_content(word) for word in words]
     sides = zip(words, words[1:], content, content[1:], strict=False)
     pairs = [f"{one} {other}" for one, other, first, second in sides if first or second]
@@ -88,9 +94,18 @@ def pairs_of(query: str, is_content: Callable[[str], bool]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*pairs, *alone]))[:MOST_PAIRS]
 
 
+def fold_phrase(text: str) -> str:
+    """Return the form in which phrases are compared: with plain quotes and hyphens, single blanks and no emphasis."""
+    folded = fold_text(text)
+    if not folded.isascii():
+        for written, read in _TYPOGRAPHIC:
+            folded = folded.replace(written, read)
+    return " ".join(folded.replace("*", "").split())
+
+
 def share_of(pairs: Sequence[str], text: str) -> float:
     """Return the share of the pairs that are in a text word for word, 0 to 1."""
-    flat = fold_text(text[:LONGEST]).replace("\n", " ")
+    flat = fold_phrase(text[:LONGEST])
     return sum(pair in flat for pair in pairs) / len(pairs)
 
 

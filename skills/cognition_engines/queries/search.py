@@ -20,7 +20,7 @@ from cognition_engines.indexes.keywords.index import ViewerKeywords
 from cognition_engines.indexes.keywords.text_documents import textual
 from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Conditions, Mode, Viewer
-from cognition_engines.queries.known_items import find_known, read_items
+from cognition_engines.queries.known_items import find_known, put_known_first, read_items
 from cognition_engines.queries.phrase_lift import BEST, Phrases
 from cognition_engines.queries.pools import Pools, Work, run_through
 from cognition_engines.queries.speakers import Speakers, near_turns
@@ -39,7 +39,6 @@ from cognition_engines.retrieval.fusion import (
     has_grown,
     more_meaning,
     more_words,
-    put_known_first,
     rank_by_score,
     wide,
     with_bm25,

@@ -275,24 +275,6 @@ def record_key(part: Part, row: int) -> int:
     return parent if folded else int(snapshot.keys[row])
 
 
-def put_known_first(
-    parts: Sequence[Part], hits: Sequence[Hit], vector: Floats | None, numbers: Sequence[int]
-) -> Sequence[Hit]:
-    """Return the hits, the known rows of these parts first: with the best score, which no other hit then has."""
-    known = {record_key(parts[number], row): (number, row) for number in numbers for row in parts[number].known}
-    if not known:
-        return hits
-    found = {record_key(parts[hit.part], hit.row): hit for hit in hits if record_key(parts[hit.part], hit.row) in known}
-    best = max((hit.score for hit in hits), default=1.0)
-    first = []
-    for key, (number, row) in known.items():
-        (away,) = distances(_cosines_of([parts[number]], [np.array([row])], vector))
-        first.append(replace(found.get(key) or Hit(number, row, best, away), score=best, exact=True))
-    others = [hit for hit in hits if hit not in found.values()]
-    lower = [replace(hit, score=round(best - 1e-9, 9)) if hit.score == best else hit for hit in others]
-    return sorted([*first, *lower], key=lambda hit: (-hit.score, parts[hit.part].snapshot.ids[hit.row]))
-
-
 def _union(parts: Sequence[Part], vector: Floats | None) -> _Union:
     rows = [np.union1d(part.semantic.rows, part.keyword.rows) for part in parts]
     return _Union(

@@ -52,10 +52,11 @@ _AROUND: Final = ".,;:!?()[]{}<>\"'*`|=~%$&^-/_"
 _IDENTIFYING: Final = re.compile(r"[\d_./:@\\+#]")
 # `20th`, `10:30pm`, `24/7`, `20-year-old`, a year, a short number, and a day, which is read as a time
 _EVERYDAY: Final = re.compile(
-    r"\d+[a-z]{0,3}(?<!\d{5})|\d+(?:[:/]\d+)+[a-z]{0,2}|\d+(?:-[a-z]+)+|\d{4}-\d\d(?:-\d\d)?", re.ASCII | re.IGNORECASE
+    r"\d+[a-z]{0,3}(?<!\d{5})|\d+(?:[:/]\d+)+[a-z]{0,2}|(?!0)\d+(?:-[a-z]+)+|\d{4}-\d\d(?:-\d\d)?",
+    re.ASCII | re.IGNORECASE,
 )
-# a digit, a symbol's sign, a hump, two slashes, or the ending of a file's or a host's name
-_EXACT: Final = re.compile(r"[\d_@\\+#]|::|[a-z][A-Z]|/.*[/.]|\w{2}\.\w{1,8}$")
+# a digit, a symbol's sign, a hump, two slashes, the ending of a file's or a host's name, or a code in capitals
+_EXACT: Final = re.compile(r"^[A-Z]{4,}$|[\d_@\\+#]|::|[a-z][A-Z]|/.*[/.]|\w{2}\.\w{1,8}$")
 _HANGUL_RUN: Final = re.compile(f"[{_HANGUL}]+")
 _BETWEEN_LETTERS: Final = re.compile(rf"(?<!\d)[{_JOINERS}_]|[{_JOINERS}_](?!\d)")
 _SECTION: Final = re.compile(r"[/:@\\]+")

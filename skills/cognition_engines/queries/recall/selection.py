@@ -10,6 +10,7 @@ from cognition_engines.indexes.columns.snapshot import Bools, Ints, Snapshot
 from cognition_engines.kinds.registry import SPECS
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, MemoryFilters, OneOf
+from cognition_engines.queries.known_items import order_hits
 from cognition_engines.retrieval.fusion import Hit, Part, record_key
 from cognition_engines.spaces import DECISIONS, KNOWLEDGE, MEMORY, Space
 from cognition_engines.store.values import StoredRecord
@@ -143,7 +144,7 @@ def select(parts: Sequence[Part], documents: Sequence[Hit], events: Sequence[Hit
     for owner, event in owned:
         best.setdefault(owner, event.score)
     lifted = [replace(hit, score=max(hit.score, best.get(key, hit.score))) for key, hit in own.items()]
-    ranked = sorted([*lifted, *alone], key=lambda hit: (-hit.score, parts[hit.part].snapshot.ids[hit.row]))
+    ranked = order_hits(parts, [*lifted, *alone])
     shown = ranked[: limit - min(len(owned), limit // EVENT_SHARE)]
     keys = {record_key(parts[hit.part], hit.row) for hit in shown}
     attached: dict[int, list[Hit]] = {}
