@@ -164,7 +164,7 @@ class RecordDecisionResult(WriteResult):
     """The decision as it was stored; `created` is false if an earlier call with the same key did that.
 
     `path` is always null: a decision written by an agent is in no file. `possibleConflicts` are decisions in force that
-    may contradict it, at most three.
+    may contradict it, at most three. Both lists of other records are empty without the scope `read`.
     """
 
     path: None = None

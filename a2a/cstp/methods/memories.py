@@ -254,7 +254,8 @@ class RememberResult(WireResult):
     """The outcome; `status` is unchanged if the text was stored before with equal members.
 
     `isChunked` says that it was cut into `numChunks` passages, which are searched in its place; `tokenCount` is an
-    estimate of its tokens. `possibleConflicts` are memories in force that may say otherwise, at most three.
+    estimate of its tokens. `possibleConflicts` are memories in force that may say otherwise, at most three,
+    none without the scope `read`.
     """
 
     id: str
