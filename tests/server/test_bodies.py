@@ -45,13 +45,22 @@ def test_a_server_without_a_place_answers_before_a_body_comes(
         assert reply.header("connection") == ("close" if state == "draining" else None)
 
 
-@pytest.mark.parametrize(("status", "field"), [(401, ("Authorization", "Bearer cstp_wrong")), (415, ("Accept", "*/*"))])
+@pytest.mark.parametrize(
+    ("status", "field", "path"),
+    [
+        (401, ("Authorization", "Bearer cstp_wrong"), "/cstp"),
+        (415, ("Accept", "*/*"), "/cstp"),
+        (403, ("Origin", "https://evil.example"), "/mcp"),
+        (403, ("Origin", "https://evil.example"), "/ui/session"),
+        (421, ("Host", "evil.example"), "/mcp"),
+    ],
+)
 def test_a_refusal_does_not_overtake_a_small_body(
-    live_server: Any, request_bytes: Any, status: int, field: tuple[str, str]
+    live_server: Any, request_bytes: Any, status: int, field: tuple[str, str], path: str
 ) -> None:
     server = live_server()
     fields = [field] if status == 401 else [field, ("Authorization", f"Bearer {server.token()}")]
-    whole = request_bytes(CALL, fields)
+    whole = request_bytes(CALL, fields, path=path)
     with server.connect() as connection, server.connect() as other:
         connection.send(whole[: -len(CALL)])
         other.send(whole)

@@ -37,7 +37,7 @@ from cstp_server.http.endpoint import (
     request_id_of,
     send_reply,
 )
-from cstp_server.limits.places import LARGE, Bodies, BodyTooLarge, ClientGone
+from cstp_server.limits.places import LARGE, Bodies, BodyTooLarge, ClientGone, discard_small_body
 from cstp_server.rpc.envelope import parse_body
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token, TokenRefused, create_token
@@ -200,6 +200,8 @@ async def session(scope: Scope, receive: Receive, send: Send) -> None:
         except ClientGone:
             return
         reply.headers.append(NO_STORE)
+    else:
+        await discard_small_body(scope["headers"], receive)
     parts.metrics.count_answer(reply.status)
     await send_reply(send, reply, request_id)
 

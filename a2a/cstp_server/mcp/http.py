@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cstp.errors import CstpError, InvalidParams, Overloaded, Violation
 from cstp_server.http.auth import Header, allowed_hosts, allowed_origins, host_allowed, origin_allowed
 from cstp_server.http.endpoint import JSON, WRONG_HOST, WRONG_ORIGIN, Face, Reply, answer_post, refuse, send_reply
+from cstp_server.limits.places import discard_small_body
 from cstp_server.mcp.connectors import page_of
 from cstp_server.mcp.errors import error_body
 from cstp_server.mcp.incoming import RefusedMessage, read_message
@@ -78,12 +79,12 @@ async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIter
         answer = _for_browsers(origins)
 
         async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-            if not host_allowed(scope, hosts):
-                await send_reply(send, WRONG_HOST)
-            elif not origin_allowed(scope, origins):
-                await send_reply(send, WRONG_ORIGIN)
-            else:
+            named = host_allowed(scope, hosts)
+            if named and origin_allowed(scope, origins):
                 await answer({**scope, _PARTS: parts}, receive, send)
+            else:
+                await discard_small_body(scope["headers"], receive)
+                await send_reply(send, WRONG_ORIGIN if named else WRONG_HOST)
 
         yield endpoint
 
