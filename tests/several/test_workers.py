@@ -208,7 +208,7 @@ def test_sigterm_lets_every_worker_finish_and_ends_with_0(through: Through) -> N
 
 
 def test_one_stop_for_all_processes(through: Through, lines: Lines, wait_until: Callable[..., None]) -> None:
-    connections = through(server__drain_seconds=0.5)
+    connections = through(server__drain_seconds=0.5, server__grace_seconds=60)  # no call is cut off on a busy machine
     served, workers = connections[0].served, workers_of(connections[0].served)
     for line in connections:
         follow(line)
@@ -218,9 +218,9 @@ def test_one_stop_for_all_processes(through: Through, lines: Lines, wait_until: 
         process.send_signal(signal.SIGTERM)  # as systemd does; the parent passes its own on
     for line in connections:
         status, reply = line.read()
-        assert (status, "result" in reply) == (200, True)
+        assert (status, "result" in reply) == (200, True), served.last_log()
     assert served.process is not None
-    assert served.process.wait(30) == 0
+    assert served.process.wait(60) == 0
     assert not psutil.wait_procs(workers, 0)[1]
     assert "worker_ended" not in served.last_log()
 
