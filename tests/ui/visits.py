@@ -31,7 +31,7 @@ def browser() -> Iterator[Browser]:
     with ThreadPoolExecutor(1, "browser") as executor, sync_playwright() as playwright:
         executor.submit(int).result()  # its thread is this fixture's, and not of the test that needs it first
         playwright._loop.set_default_executor(executor)
-        opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         yield opened
         opened.close()
 

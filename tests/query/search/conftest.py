@@ -162,9 +162,8 @@ def mixed(kit: ModuleType, lasting_stores: Stores, tmp_path_factory: pytest.Temp
     random = Random(11)
     opened.put(*(kit.Known(kit.random_decision(random, n), kit.random_vectors(random)) for n in range(1500)))
     opened.follow()
-    for one in random.sample(sorted(opened.known), 300):
-        changed = replace(kit.random_decision(random, 0), id=one)
-        opened.put(kit.Known(changed, kit.random_vectors(random)))
+    changed = [replace(kit.random_decision(random, 0), id=one) for one in random.sample(sorted(opened.known), 300)]
+    opened.put(*(kit.Known(one, kit.random_vectors(random)) for one in changed))
     opened.delete(*random.sample(sorted(opened.known), 300))
     opened.follow()
     yield opened
