@@ -26,6 +26,18 @@ def test_a_long_table_holds_only_rows_in_view(library: Serving, visits: Visits, 
     assert page.locator(".row").count() < 80
 
 
+def test_a_page_of_a_list_is_asked_for_once(library: Serving, visits: Visits) -> None:
+    page = visits.signed_in(library, "knowledge")
+    page.clock.install()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.post_data or ""))
+    for _ in range(3):  # the size of the table is known only then
+        go(page, "decisions")
+        page.clock.run_for(1000)  # more than the pause after a jump
+        go(page, "server")
+    assert sum("listDecisions" in one for one in asked) == 3
+
+
 FIRST_IN_VIEW = """name => {
     const table = document.querySelector(".table");
     const top = table.querySelector(".head").getBoundingClientRect().bottom - 2;
