@@ -150,11 +150,11 @@ class Kills:
 
 @pytest.mark.timeout(7200)
 def test_killed_at_random_moments_nothing_is_lost_and_everything_is_found(chaos: Chaos) -> None:
-    kills, base, files = chaos.scale.pick((4, 1_000, 30), (200, 20_000, 60))
+    kills, base = chaos.scale.pick((4, 2_000), (200, 20_000))
     store_of(chaos.folder / "data", base)
     server = chaos.served(MODEL, data_dir=chaos.folder / "data")
     records = open_records(f"sqlite:///{chaos.folder}/data/records.sqlite3")
-    run = Kills(server, Docs(chaos.folder / "docs", files), Known(records), Random(20), chaos.wait_until)
+    run = Kills(server, Docs(chaos.folder / "docs", 60), Known(records), Random(20), chaos.wait_until)
     for number in range(kills):
         run.one(VICTIMS[number % len(VICTIMS)])
         if number % 25 == 24 or number == kills - 1:

@@ -25,7 +25,7 @@ from tests.chaos.writers import Deed, Ledger, Written, writing
 from tests.stores import PostgreSQL
 
 FAMILY = "9 writes"
-CLIENTS = (4, 16)  # in the short and the long form
+CLIENTS = 16
 LONGEST_SECONDS = 1_500.0
 FOUND_WITHIN = 20.0  # seconds, on a busy machine
 LONGEST_CONNECTION = 6_000  # bytes: a few calls
@@ -118,17 +118,17 @@ def test_a_killed_server_keeps_each_acknowledged_write_once(chaos: Chaos, provin
     data = chaos.folder / "data"
     server = chaos.served(MODEL, data_dir=data)
     proof = proving(f"sqlite:///{data}/records.sqlite3")
-    clients, kills = chaos.scale.pick(*CLIENTS), chaos.scale.pick(2, 200)
-    with writing(clients, lambda _: server.port, server.token, proof.written):
+    kills = chaos.scale.pick(2, 200)
+    with writing(CLIENTS, lambda _: server.port, server.token, proof.written):
         for _ in within(LONGEST_SECONDS, kills):
             count = len(proof.written.deeds)
-            chaos.wait_until(lambda count=count: len(proof.written.deeds) > count + clients)
+            chaos.wait_until(lambda count=count: len(proof.written.deeds) > count + CLIENTS)
             time.sleep(proof.random.uniform(0, 0.3))
             kill(server)
             server.start()
             proof.check([server])
     seen = proof.finish([server], 10 * proof.breaks)
-    chaos.report(FAMILY, f"SIGKILL of a server under {clients} writing clients", proof.breaks, seen)
+    chaos.report(FAMILY, f"SIGKILL of a server under {CLIENTS} writing clients", proof.breaks, seen)
 
 
 @pytest.mark.timeout(7200)
@@ -136,14 +136,14 @@ def test_connections_cut_at_random_bytes_lose_and_double_nothing(chaos: Chaos, p
     data = chaos.folder / "data"
     server = chaos.served(MODEL, data_dir=data)
     proof = proving(f"sqlite:///{data}/records.sqlite3")
-    clients, cuts = chaos.scale.pick(*CLIENTS), chaos.scale.pick(40, 3_000)
+    cuts = chaos.scale.pick(40, 3_000)
     with cutting(lambda: server.port, LONGEST_CONNECTION) as proxy:
-        with writing(clients, lambda _: proxy.port, server.token, proof.written):
+        with writing(CLIENTS, lambda _: proxy.port, server.token, proof.written):
             until = time.monotonic() + LONGEST_SECONDS
             chaos.wait_until(lambda: proxy.cuts >= cuts or time.monotonic() > until, LONGEST_SECONDS + 5)
-        seen = proof.finish([server], clients)
+        seen = proof.finish([server], CLIENTS)
         done = proxy.cuts
-    chaos.report(FAMILY, f"connections of {clients} writing clients cut at a random byte", done, seen)
+    chaos.report(FAMILY, f"connections of {CLIENTS} writing clients cut at a random byte", done, seen)
 
 
 @pytest.mark.timeout(7200)
@@ -157,11 +157,11 @@ def test_writes_survive_kills_of_servers(
         server.token = servers[0].token  # of the one file that all read
         server.start()
     proof = proving(url)
-    clients, kills = chaos.scale.pick(*CLIENTS), chaos.scale.pick(2, 60)
-    with writing(clients, lambda _: proof.random.choice(servers).port, servers[0].token, proof.written):
+    kills = chaos.scale.pick(2, 60)
+    with writing(CLIENTS, lambda _: proof.random.choice(servers).port, servers[0].token, proof.written):
         for number in within(LONGEST_SECONDS, kills):
             count = len(proof.written.deeds)
-            chaos.wait_until(lambda count=count: len(proof.written.deeds) > count + clients)
+            chaos.wait_until(lambda count=count: len(proof.written.deeds) > count + CLIENTS)
             if number % 2:
                 own_postgresql.stop()
                 own_postgresql.start()
@@ -171,7 +171,7 @@ def test_writes_survive_kills_of_servers(
                 victim.start()
             proof.check(servers)
     seen = proof.finish(servers, proof.breaks)
-    what = f"SIGKILL of one of three servers over one PostgreSQL, and restarts of that, under {clients} writing clients"
+    what = f"SIGKILL of one of three servers over one PostgreSQL, and restarts of that, under {CLIENTS} writing clients"
     for server in servers:
         server.kill()
     chaos.report(FAMILY, what, proof.breaks, seen)
@@ -179,20 +179,20 @@ def test_writes_survive_kills_of_servers(
 
 @pytest.mark.timeout(7200)
 def test_writes_are_refused_while_the_disk_is_full(chaos: Chaos, proving: Callable[[str], Proof]) -> None:
-    clients, rounds = chaos.scale.pick(*CLIENTS), chaos.scale.pick(1, 20)
+    rounds = chaos.scale.pick(1, 20)
     with small_disk(chaos.folder / "data", 64) as data:
         server = chaos.served(MODEL, data_dir=data)
         proof = proving(f"sqlite:///{data}/records.sqlite3")
-        with writing(clients, lambda _: server.port, server.token, proof.written):
+        with writing(CLIENTS, lambda _: server.port, server.token, proof.written):
             for _ in within(LONGEST_SECONDS, rounds):
                 count = len(proof.written.acknowledged())
-                chaos.wait_until(lambda count=count: len(proof.written.acknowledged()) > count + clients)
+                chaos.wait_until(lambda count=count: len(proof.written.acknowledged()) > count + CLIENTS)
                 with no_space(data, 50_000 * proof.random.randrange(4)):
                     chaos.wait_until(partial(stands_still, proof.written))
                 proof.check([server])
-        seen = proof.finish([server], clients * proof.breaks)
+        seen = proof.finish([server], CLIENTS * proof.breaks)
         server.kill()
-    chaos.report(FAMILY, f"the disk full under {clients} writing clients", proof.breaks, seen)
+    chaos.report(FAMILY, f"the disk full under {CLIENTS} writing clients", proof.breaks, seen)
 
 
 def stands_still(written: Written) -> bool:

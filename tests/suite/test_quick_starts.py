@@ -112,7 +112,7 @@ from pathlib import Path
 for name in (  # packages of others, and what comes before every command
     "chromadb httpx markdown_it mcp.server numpy onnxruntime orjson prometheus_client pydantic_settings"
     " rich.console sqlalchemy.dialects.postgresql.psycopg sqlalchemy.dialects.sqlite starlette.applications structlog"
-    " tantivy tokenizers typer uvicorn yaml cstp.methods.registry cstp_server.cli.main"
+    " tantivy tokenizers typer uvicorn yaml cstp_server.cli.main"
 ).split():
     import_module(name)
 import cstp_server
