@@ -66,21 +66,21 @@
     const [round, setRound] = useState(0);
     const key = JSON.stringify(cstp.dense(asked));
     const current = pages.of === key ? pages : { of: key, held: new Map(), total: null, error: null };
-    const held = useRef(null); // also for a timer that was set before an answer came
-    held.current = current.held;
+    const latest = useRef(null); // also for a timer that was set before an answer came
+    latest.current = current;
     const waiting = useRef(new Map());
     useEffect(() => () => waiting.current.forEach((stop) => stop.abort()), []);
     const load = (number) => {
       const name = `${key} ${number}`;
-      if (waiting.current.has(name) || held.current.has(number)) return;
+      if (waiting.current.has(name) || latest.current.held.has(number)) return;
       const stop = new AbortController();
       waiting.current.set(name, stop);
       call("cstp.listDecisions", { ...asked, limit: PAGE, offset: number * PAGE }, stop.signal)
         .then((found) =>
           setPages((known) => {
-            const pages = new Map(known.of === key ? known.held : []);
-            pages.set(number, found.decisions);
-            return { of: key, held: pages, total: found.total, error: null };
+            const held = new Map(known.of === key ? known.held : []);
+            held.set(number, found.decisions);
+            return { of: key, held, total: found.total, error: null };
           }),
         )
         .catch((error) => {
