@@ -2,18 +2,21 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from time import process_time
 from unicodedata import normalize
 
 import pytest
+from hypothesis import example, given, strategies as st
 
 from cognition_engines.engine import Engine
 from cognition_engines.indexes.keywords import text_documents
 from cognition_engines.indexes.keywords.index import KeywordIndex
-from cognition_engines.indexes.keywords.language import Analyzer, make_analyzer
+from cognition_engines.indexes.keywords.language import Analyzer, QueryAnalyzer, make_analyzer
 from cognition_engines.ingest.options import Options
 from cognition_engines.queries.decisions import Question
+from cognition_engines.relevance import RELEVANCE, Language
 from cognition_engines.retrieval.snippets import Room, passage
 from cognition_engines.store.values import Text
 
@@ -245,3 +248,31 @@ async def test_an_index_with_words_of_an_older_format_is_rebuilt(
     )
     assert [match.decision.id for match in await engine.query_decisions(Question("检修"))] == ["pumps"]
     engine.close()
+
+
+# Marks of Markdown, joiners of names, accents without a letter, invisible and unassigned characters: what words are
+# made of besides letters.
+ODD_TEXTS = st.text(
+    st.sampled_from("_\\*`'’.-/:@,+#∑\u0301\u034f\u200d\u2028\u0e31\u3099\ud800\ue000\U000e0001\x1c\xad aZß1ﷺ구한кй"),
+    max_size=30,
+) | st.text(max_size=30)
+
+
+@given(texts=st.lists(ODD_TEXTS, min_size=1, max_size=5))
+@example(texts=[r"v1/\_\_init\_\_.py"])
+@example(texts=["∑_"])
+def test_no_text_stops_the_index(texts: list[str], folders: Callable[[], Path]) -> None:
+    with KeywordIndex.open(folders(), "store-1") as index:
+        index.apply([Text(key, text) for key, text in enumerate(texts, 1)], [], 1)
+        index.apply([Text(9, "The moorings of the loader.")], [], 2)
+        assert found(index, "moorings loader") == [9]
+        for text in texts:
+            index.search(text, 5)
+
+
+@given(text=ODD_TEXTS, language=st.sampled_from(["en", "de", "fr"]))
+@example(text=r"\_\_init\_\_.py", language="en")
+def test_no_word_is_empty_or_has_blanks(text: str, language: Language) -> None:
+    words = make_analyzer(language).analyze(text)
+    words += QueryAnalyzer(replace(RELEVANCE, language=language)).analyze(text)
+    assert all(word and word.split() == [word] for word in words)

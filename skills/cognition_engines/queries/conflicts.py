@@ -173,11 +173,11 @@ def _english() -> Analyzer:
 
 def _read_sentence(text: str) -> Sentence:
     words = [word.lower().strip(".,:") for word in _WORD.findall(compose_words(text))]
-    stems = _english().stems_of(words) if words else []
+    stem_of = _english().stem_of
     kept: list[str] = []
     numbers = set[tuple[str, str, str]]()
     negates = False
-    for place, (word, stem) in enumerate(zip(words, stems, strict=True)):
+    for place, word in enumerate(words):
         number = word if word[:1].isdigit() else _NUMBER_WORDS.get(word)
         day = word.removesuffix("s")
         if number is not None:
@@ -188,7 +188,7 @@ def _read_sentence(text: str) -> Sentence:
             numbers.add((day, "", "day"))
         elif word in _NEGATIONS or word.endswith(("'t", "’t")):
             negates = True
-        elif word not in _STOP_WORDS and not _unit_of(word):
+        elif word not in _STOP_WORDS and not _unit_of(word) and (stem := stem_of(word)):
             kept.append(stem)
     return Sentence(tuple(kept), frozenset(numbers), negates)
 

@@ -103,18 +103,18 @@ class Analyzer:
             for word in words.parts:
                 others[word] = others.get(word, 0.0) + counted * PART
 
-    def stems_of(self, words: Sequence[str]) -> list[str]:
-        """Return the stem of each of the words, which are in lower case."""
-        joined = " ".join(words)
-        if not joined.isascii():
-            joined = " ".join([remove_accents(word) or word for word in words])
-        stems = self._stemmer.analyze(joined)
-        return [cut_plural(stem) if stem[-1] == "n" else stem for stem in stems] if self._german else stems
+    def stems_of(self, words: Iterable[str]) -> list[str]:
+        """Return the stem of each of the words, which are in lower case, without empty stems."""
+        return [*filter(None, map(self.stem_of, words))]
+
+    def stem_of(self, word: str) -> str:
+        """Return the stem of a word in lower case; an empty text if no letter or digit is left of it."""
+        stem = "".join(self._stemmer.analyze(word if word.isascii() else remove_accents(word) or word))
+        return cut_plural(stem) if self._german and stem.endswith("n") else stem
 
     def names_of(self, words: Words) -> list[str]:
         """Return the stems of the names among the words, and of German words without their endings."""
-        names = [*words.names, *(cut_endings(words.plain) if self._german else ())]
-        return self.stems_of(names) if names else []
+        return self.stems_of([*words.names, *(cut_endings(words.plain) if self._german else ())])
 
     def _learn(self, chunks: Collection[str]) -> Mapping[str, str | Words]:
         """Return the words of each chunk, and perhaps of others."""
@@ -139,19 +139,20 @@ class Analyzer:
             if self._german and not chunk.isascii():
                 split[chunk] = words = with_german(words)
             flat.update(dict.fromkeys(chain(*words)))
-        stem = dict(zip(flat, self.stems_of([*flat]), strict=True)).__getitem__
+        stem = {word: self.stem_of(word) for word in flat}.__getitem__
         return {
-            chunk: stem(words) if isinstance(words, str) else _stem_words(words, stem) for chunk, words in split.items()
+            chunk: stem(words) or Words(()) if isinstance(words, str) else _stem_words(words, stem)
+            for chunk, words in split.items()
         }
 
 
 def _stem_words(words: Words, stem: Callable[[str], str]) -> Words:
-    """Return the stems of words; a name or a part that is a plain word, too, is left out."""
-    plain = tuple(map(stem, words.plain))
-    there = frozenset(plain)
+    """Return the stems of words without empty ones; a name or a part that is a plain word, too, is left out."""
+    plain = tuple(filter(None, map(stem, words.plain)))
+    known = frozenset((*plain, ""))
     names = dict.fromkeys(map(stem, words.names))
-    parts = filterfalse(there.__contains__, map(stem, words.parts))
-    return Words(plain, tuple(filterfalse(there.__contains__, names)), tuple(parts))
+    parts = filterfalse(known.__contains__, map(stem, words.parts))
+    return Words(plain, tuple(filterfalse(known.__contains__, names)), tuple(parts))
 
 
 def make_analyzer(language: Language = "en") -> Analyzer:
@@ -203,7 +204,7 @@ class QueryAnalyzer:
         split = [split_token(token) for token in find_tokens(compose_words(item))]
         plain = [word for words in split for word in words.plain]
         names = [name for words in split for name in self._all.names_of(words)]
-        return [*dict.fromkeys([*(self._all.stems_of(plain) if plain else ()), *names])]
+        return [*dict.fromkeys([*self._all.stems_of(plain), *names])]
 
     def is_content(self, word: str) -> bool:
         """Return whether a word is no stop word."""

@@ -211,7 +211,7 @@ def _names_in(token: str) -> list[str]:
     low = token.lower().removesuffix("'s").removesuffix("’s")  # the name in `O'Brien's` is `obrien`
     sections = [section for section in _SECTION.split(low) if not section.isalnum()] if _SECTION.search(low) else []
     if not _DIGIT.search(low):
-        return [name.translate(_NO_JOINERS) for name in (low, *sections)]
+        return [name for each in (low, *sections) if (name := each.translate(_NO_JOINERS))]
     names = [_BETWEEN_LETTERS.sub("", name) for name in (low, *sections)] + _NUMBER.findall(low)
     names += [number.replace(",", "").replace(".", "") for number in _GROUPED.findall(low)]
     return [name for name in dict.fromkeys(names) if name]
