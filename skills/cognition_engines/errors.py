@@ -36,6 +36,10 @@ class ComponentBusy(ComponentFailed):
     """A part works, but did not begin this call in time, because others were first."""
 
 
+class PartRaised(ComponentFailed):
+    """A library or a function of a part raised an exception that nothing foresees; one record may be the cause."""
+
+
 class UnknownChange(ComponentFailed):
     """A caller asks for a change that has not been made: the part works."""
 
@@ -95,5 +99,7 @@ class ForeignCalls:
         # a Rust panic is no Exception, and its class cannot be imported: it is known by its name
         foreign = isinstance(error, Exception) and not isinstance(error, EngineError)
         if kind is not None and (foreign or kind.__name__ == "PanicException"):
-            known = (reason for pattern, reason in _REASONS.items() if pattern.search(str(error)))
-            raise ComponentFailed(self._component, next(known, f"raised {kind.__name__}")) from error
+            for pattern, reason in _REASONS.items():
+                if pattern.search(str(error)):
+                    raise ComponentFailed(self._component, reason) from error
+            raise PartRaised(self._component, f"raised {kind.__name__}") from error

@@ -29,6 +29,7 @@ from cognition_engines.indexes.vectors.registry import BACKENDS
 from cognition_engines.indexes.watcher import Outage, Watcher
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.relevance import RELEVANCE, Relevance
+from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.change_feed import ChangeWatch
 from cognition_engines.store.records import Records
@@ -58,7 +59,9 @@ class Indexes:
         lock: FolderLock,
         folder: Path,
         worker: WorkerNumber = ALONE,
+        set_aside: SetAside | None = None,
     ) -> None:
+        self.set_aside: Final = set_aside or SetAside()
         self._records = records
         self._embedder = embedder
         self._spaces = spaces
@@ -306,10 +309,12 @@ def open_indexes(
         lock = lock or FolderLock(place)
         undo.callback(lock.close)
         prepare_folder(folder, worker)
+        set_aside = SetAside(place)
         opened: dict[str, SpaceIndex] = {}
         for space in SEARCHED:
-            index = open_space(space, place / space.name, folder / space.name, records, embedder, chosen, relevance)
+            folders = place / space.name, folder / space.name
+            index = open_space(space, *folders, records, embedder, chosen, relevance, set_aside)
             undo.callback(index.close, 0.0)
             opened[space.name] = index
         undo.pop_all()
-    return Indexes(records, embedder, opened, lock, folder, worker)
+    return Indexes(records, embedder, opened, lock, folder, worker, set_aside)

@@ -22,6 +22,7 @@ from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.indexes.watcher import Outage
 from cognition_engines.models import Viewer
 from cognition_engines.relevance import Relevance
+from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import Space
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Page, Text
@@ -107,6 +108,7 @@ class SpaceIndex:
         words: LiveKeywords,
         vectors: LiveVectors | None,
         saved: ColumnsFile,
+        set_aside: SetAside,
     ) -> None:
         self.space: Final = space
         self.vectors: Final = vectors
@@ -116,6 +118,7 @@ class SpaceIndex:
         self._columns = Columns(space, self._dim)
         self._words = words
         self._saved = saved
+        self._set_aside = set_aside
         self._failure: str | None = None  # the component that kept it from following
         self._stop = Event()
         self._wake = Event()  # set when there is something to follow, or to stop
@@ -355,6 +358,7 @@ def open_space(
     embedder: Embedder | None,
     choice: VectorChoice,
     relevance: Relevance,
+    set_aside: SetAside,
 ) -> SpaceIndex:
     """Open the index of `space` in `folder`, whose lock is held, not yet started; `saved_in` has its saved columns.
 
@@ -367,7 +371,7 @@ def open_space(
     model, dim = (None, 1) if embedder is None else (embedder.model, embedder.dim)
     numbers = ",".join(number.name for number in space.numbers)
     saved = ColumnsFile(saved_in, Identity(records.store_id, f"{columns_of(space)} {numbers}", model, dim))
-    return SpaceIndex(space, records, embedder, words, side, saved)
+    return SpaceIndex(space, records, embedder, words, side, saved, set_aside)
 
 
 def worst(states: Sequence[str]) -> str:
