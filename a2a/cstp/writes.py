@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError, to_json
 
 from cstp.contract import Wire, WireResult
 from cstp.fields import Label, each_once, not_blank
+from cstp.reads import Present
 
 LONGEST_TEXT: Final = 32_768  # characters
 MOST: Final = 100  # items of a list
@@ -107,15 +108,28 @@ class PossibleConflict(WireResult):
     why: Literal["alternative", "negation", "number"]
 
 
+class NotIndexed(WireResult):
+    """A part of the server that cannot process a written record, and the cause.
+
+    The record is readable by its id and in lists. The part tries again when the record changes, when the server starts,
+    and when the operator runs `cstp reindex --record`.
+    """
+
+    id: str
+    part: Literal["keywords", "columns", "lists", "vectors", "patterns"]
+    cause: str
+
+
 class WriteResult(WireResult):
     """The members of every write's answer.
 
     The change is visible from `seq` on, a time: with it as `minSeq`, any server of the same store reads the written
     record, and `cstp.changes` returns later changes; 0 for a `dryRun`. `indexed` says that this server's searches find
-    it already.
+    it already; `notIndexed` is present if a part of the server cannot process the record.
     """
 
     success: Literal[True] = True
     id: str
     indexed: bool
     seq: int
+    not_indexed: Present[list[NotIndexed]] = None

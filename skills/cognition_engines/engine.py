@@ -130,7 +130,7 @@ class Engine:
         """Take records and indexes that are open; the engine closes them."""
         self.records: Final = records
         self.indexes: Final = indexes
-        self.listings: Final = Listings(records)
+        self.listings: Final = Listings(records, indexes.set_aside)
         cache = QueryCache(embedder, options.cache_size, options.embedding.seconds) if embedder else None
         self.embeddings: Final = cache
         self.pools: Final = _pools(options)

@@ -4,7 +4,7 @@ A part that raises an unexpected exception for a record tries this record once m
 notes it here. The record stays readable by id and in lists. A later version of the record, `cstp reindex --record` and
 each start of the software are new attempts.
 
-The notes are lines of a file in the folder of the indexes, for programs that look into the folder beside a server.
+The notes are lines of a file in the folder of the indexes, where other programs read them while a server runs.
 """
 
 import json
@@ -40,6 +40,13 @@ class Part(StrEnum):
     PAGE = "page"
 
 
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An unexpected exception of a part."""
+
+    error: BaseException
+
+
 class RecordVersion(NamedTuple):
     """The version of a record: its key, the `seq` of its last change, its kind's label, and its id."""
 
@@ -47,6 +54,11 @@ class RecordVersion(NamedTuple):
     seq: int
     kind: str
     id: str
+
+
+# Parts without which a search or a list lacks a record.
+SEARCHED: Final = frozenset({Part.KEYWORDS, Part.COLUMNS, Part.LISTS, Part.VECTORS, Part.PATTERNS})
+STORED: Final = frozenset({Part.KEYWORDS, Part.COLUMNS, Part.VECTORS})  # parts whose work survives a stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +122,21 @@ class SetAside:
             self._append([new])
         _log.warning("%s: %s %s is set aside (%s)", part.value, version.kind, version.id, cause)
 
-    def clear(self, part: Part, keys: Iterable[int]) -> None:
-        """Forget the notes of a part about records that it has processed since, or that are deleted."""
+    def clear(self, part: Part | None, changes: Iterable[tuple[int, int]]) -> None:
+        """Forget notes about records of which a part, or with None any, has processed a later change: key and `seq`."""
         if not self._notes:
             return
+        gone = []
         with self._lock:
-            gone = [note for key in keys if (note := self._notes.pop((part, key), None)) is not None]
+            for key, seq in changes:
+                for each in Part if part is None else (part,):
+                    note = self._notes.get((each, key))
+                    if note is not None and note.seq < seq:
+                        gone.append(self._notes.pop((each, key)))
             if gone:
                 self._write()
         for note in gone:
-            _log.warning("%s: %s %s is no longer set aside", part.value, note.kind, note.id)
+            _log.warning("%s: %s %s is no longer set aside", note.part.value, note.kind, note.id)
 
     def attempt(self, part: Part, version: RecordVersion, work: Callable[[], T], otherwise: T) -> T:
         """Return the result of `work`, which reads one record; `otherwise` if it raises twice, which is noted.
@@ -128,24 +145,26 @@ class SetAside:
         """
         if self.holds(part, version):
             return otherwise
-        for last in (False, True):
-            try:
-                return work()
-            except BaseException as error:
-                if not is_unexpected(error):
-                    raise
-                if last:
-                    self.note(part, version, error)
-        return otherwise
+        made = try_call(work)
+        if isinstance(made, Raised):
+            made = try_call(work)
+        if isinstance(made, Raised):
+            self.note(part, version, made.error)
+            return otherwise
+        return made
 
-    def take_former(self) -> list[SetAsideRecord]:
-        """Return the notes of former processes, and begin with an empty file."""
+    def load(self) -> frozenset[int]:
+        """Take over the notes of the former process about indexes in files; return the keys of their records.
+
+        All other parts process each record again at a start.
+        """
         if self._file is None:
-            return []
-        former = read_set_aside(self._file.parent)
+            return frozenset()
         with self._lock:
+            kept = [each for each in read_set_aside(self._file.parent) if each.part in STORED]
+            self._notes = {(each.part, each.key): each for each in kept}
             self._write()
-        return former
+        return frozenset(each.key for each in kept)
 
     def _append(self, notes: Iterable[SetAsideRecord]) -> None:
         if self._file is not None:
@@ -179,6 +198,16 @@ def read_set_aside(folder: Path) -> list[SetAsideRecord]:
     return [*found.values()]
 
 
+def try_call(work: Callable[[], T]) -> T | Raised:
+    """Return the result of `work`, or the unexpected exception that it raises."""
+    try:
+        return work()
+    except BaseException as error:
+        if not is_unexpected(error):
+            raise
+        return Raised(error)
+
+
 def is_unexpected(error: BaseException) -> bool:
     """Return whether an exception may be due to the processed record, and not to a part that is down or a full disk.
 
@@ -190,9 +219,13 @@ def is_unexpected(error: BaseException) -> bool:
 
 
 def cause_of(error: BaseException) -> str:
-    """Return the class of the exception of a part, without its message, which may quote the record."""
-    cause = error.__cause__ if isinstance(error, PartRaised) and error.__cause__ is not None else error
-    return type(cause).__name__
+    """Return the class of an unexpected exception, without its message, which may quote the record.
+
+    The message of an EngineError is made for callers.
+    """
+    if isinstance(error, PartRaised) and error.__cause__ is not None:
+        error = error.__cause__
+    return str(error) if isinstance(error, EngineError) else type(error).__name__
 
 
 def _lines(notes: Iterable[SetAsideRecord]) -> Iterator[str]:

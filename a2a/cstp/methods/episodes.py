@@ -23,7 +23,7 @@ from cstp.reads import (
     RecordOrigin,
     SearchMode,
 )
-from cstp.writes import DRY_RUN_DESCRIPTION, PROJECT_DESCRIPTION, Line200, LongText, Tags, WriteParams
+from cstp.writes import DRY_RUN_DESCRIPTION, PROJECT_DESCRIPTION, Line200, LongText, NotIndexed, Tags, WriteParams
 
 GivenTags = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=64)]  # may be blank
 
@@ -112,17 +112,18 @@ class StoreEpisodeParams(WriteParams):
 class StoreEpisodeResult(WireResult):
     """The episode as it was stored; `created` is false if an earlier call with the same key did that.
 
-    `embeddingStatus` is always success: an episode is stored with its vectors, or not at all.
+    `embeddingStatus` is failed if the model refuses the text, so that the episode is found by its words alone.
     """
 
     id: int
-    embedding_status: Literal["success"] = "success"
+    embedding_status: Literal["success", "failed"] = "success"
     query: str
     reward: float
     created_at: InstantOut
     created: bool
     indexed: bool
     seq: int
+    not_indexed: Present[list[NotIndexed]] = None
 
 
 class GetEpisodeParams(ReadParams):

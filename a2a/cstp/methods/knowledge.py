@@ -27,7 +27,7 @@ from cstp.reads import (
     RecordOrigin,
     SearchMode,
 )
-from cstp.writes import DRY_RUN_DESCRIPTION, MOST, PROJECT_DESCRIPTION, Line200, WriteParams
+from cstp.writes import DRY_RUN_DESCRIPTION, MOST, PROJECT_DESCRIPTION, Line200, NotIndexed, WriteParams
 
 ExtractionType: TypeAlias = Literal["decision", "pattern", "warning", "methodology", "checklist", "persona", "workflow"]
 KnowledgeType: TypeAlias = Literal["chunk", "extraction", ExtractionType]
@@ -280,6 +280,7 @@ class StoreKnowledgeResult(WireResult):
     records: list[StoredRecordState]
     indexed: bool
     seq: int
+    not_indexed: Present[list[NotIndexed]] = None
 
 
 STORE_KNOWLEDGE = Method(

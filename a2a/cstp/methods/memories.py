@@ -22,7 +22,7 @@ from cstp.fields import (
     in_order,
     not_blank,
 )
-from cstp.reads import ReadParams, RecordOrigin, Successors
+from cstp.reads import Present, ReadParams, RecordOrigin, Successors
 from cstp.writes import (
     DRY_RUN_DESCRIPTION,
     MOST,
@@ -32,6 +32,7 @@ from cstp.writes import (
     Line500,
     Line2000,
     LongText,
+    NotIndexed,
     PossibleConflict,
     RecordId,
     WriteParams,
@@ -267,6 +268,7 @@ class RememberResult(WireResult):
     possible_conflicts: list[PossibleConflict]
     indexed: bool
     seq: int
+    not_indexed: Present[list[NotIndexed]] = None
 
 
 REMEMBER = Method(

@@ -8,7 +8,8 @@ from pydantic_core import PydanticCustomError
 from cstp.contract import Method, Names, ToolText, Wire, WireResult
 from cstp.errors import Conflict, NotFound, Overloaded, QueryFailed
 from cstp.fields import WHOLE, InstantOut, each_once, not_blank, whole_number
-from cstp.writes import DRY_RUN_DESCRIPTION, Name, RecordId, WriteParams, WriteResult
+from cstp.reads import Present
+from cstp.writes import DRY_RUN_DESCRIPTION, Name, NotIndexed, RecordId, WriteParams, WriteResult
 
 NOW: Final = "now"
 HIGHEST_SEQ: Final = 2**53 - 1
@@ -193,6 +194,7 @@ class PutRecordsResult(WireResult):
     guarded: list[GuardedPlace]
     indexed: bool
     seq: int
+    not_indexed: Present[list[NotIndexed]] = None
 
 
 PUT_RECORDS = Method(

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Final
 
@@ -11,6 +12,7 @@ from cognition_engines.indexes.keywords.text_documents import KeywordState, colu
 from cognition_engines.indexes.vectors.backend import BackendServer, BackendSpec
 from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.indexes.vectors.registry import backend_of
+from cognition_engines.set_aside import Part, read_set_aside
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.codec import moment
 from cognition_engines.store.inspection import Position, StoreContents, position, windows_up_to
@@ -21,6 +23,8 @@ from cstp_server.open_engine import relevance, vector_choice
 from cstp_server.settings import Settings
 
 REINDEX: Final = "cstp reindex rebuilds the indexes"
+RETRY: Final = "read it with cstp call, report the cause; cstp reindex --record ID tries again, as each start does"
+_NAMED: Final = 20
 FOLLOW_SECONDS: Final = 3.0  # a server that is well follows within one
 _POLL_SECONDS: Final = 0.25
 
@@ -46,8 +50,11 @@ def _check_keywords_of(settings: Settings, held: StoreContents, space: Space, gi
     what = f"{state.texts:,} texts"
     if at.behind and is_held(settings.indexes_path) and state.seq >= held.last_seq:
         return Finding("keywords", Level.OK, f"{what}, and it follows the records")
-    if state.seq <= at.last_seq and not at.behind and state.texts != at.texts:
-        seen = f"the index holds {state.texts:,} texts, the records are {at.texts:,}"
+    left_out = count_set_aside(settings.indexes_path, space)
+    if state.seq <= at.last_seq and not at.behind and state.texts + left_out != at.texts:
+        seen = (
+            f"the index holds {state.texts:,} texts, the records are {at.texts:,}, of which {left_out:,} are set aside"
+        )
         return Finding("keywords", Level.PROBLEM, seen, REINDEX)
     return _check_follower("keywords", state.seq, at, what, served=is_held(settings.indexes_path))
 
@@ -61,6 +68,26 @@ def _keywords(settings: Settings, held: StoreContents, space: Space) -> tuple[Ke
 def _waits(settings: Settings, state: KeywordState, at: Position, held: StoreContents) -> bool:
     """Return whether a server is about to update the index."""
     return at.behind > 0 and state.seq < held.last_seq and is_held(settings.indexes_path)
+
+
+def check_set_aside(settings: Settings) -> CheckResult[None]:
+    """Name the records that a part cannot process."""
+    notes = read_set_aside(settings.indexes_path)
+    findings = [
+        Finding("set aside", Level.PROBLEM, f"{note.kind} {note.id} by {note.part.value} ({note.cause})", RETRY)
+        for note in notes[:_NAMED]
+    ]
+    if len(notes) > _NAMED:
+        seen = f"{len(notes) - _NAMED:,} more records; cstp status --json names all"
+        findings.append(Finding("set aside", Level.PROBLEM, seen, RETRY))
+    return CheckResult(findings or [Finding("set aside", Level.OK, "no record")])
+
+
+def count_set_aside(folder: Path, space: Space) -> int:
+    """Return the number of records of a space that the keyword index leaves out."""
+    labels = {kind.label for kind in space.kinds}
+    parts = (Part.KEYWORDS, Part.COLUMNS)
+    return len({note.key for note in read_set_aside(folder) if note.part in parts and note.kind in labels})
 
 
 def check_vectors(settings: Settings, held: StoreContents | None, model: Model | None) -> CheckResult[None]:

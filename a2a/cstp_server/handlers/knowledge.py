@@ -97,7 +97,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
             wire.StoredRecordState(kind=one.kind, id=one.id, status=one.status, num_chunks=one.chunks)  # type: ignore[arg-type]
             for one in done.records
         ]
-        return wire.StoreKnowledgeResult(records=states, indexed=done.indexed, seq=done.seq)
+        return to_wire(wire.StoreKnowledgeResult, done, records=states)
 
     return (
         BoundMethod(wire.GET_CHUNK, get_chunk),

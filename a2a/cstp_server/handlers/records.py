@@ -34,12 +34,14 @@ def record_methods(engine: Engine, followers: FollowerPlaces) -> tuple[AnyBound,
             entries = await engine.pools.writes.run(caller, _entries, params)
             request = PutRecords(records=entries, replaces=_replaces(params))
             before = await engine.look_up(_look_up(params.look_up or wire.LookUp()), call.agent)
-            seq, indexed = before.seq, True
+            seq, indexed, not_indexed = before.seq, True, None
             outcomes: tuple[Outcome, ...] = ()
             if request.records or request.replaces:
                 done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-                seq, indexed, outcomes = done.seq, done.indexed, done.outcomes
-        return wire.PutRecordsResult(
+                seq, indexed, not_indexed = done.seq, done.indexed, done.not_indexed
+                outcomes = done.outcomes
+        return to_wire(
+            wire.PutRecordsResult,
             outcomes=[one.value for one in outcomes],
             known=[_known_state(one) for one in before.known],
             guarded=[
@@ -48,6 +50,7 @@ def record_methods(engine: Engine, followers: FollowerPlaces) -> tuple[AnyBound,
             ],
             indexed=indexed,
             seq=seq,
+            not_indexed=not_indexed,
         )
 
     async def forget(params: wire.ForgetParams, call: Call) -> wire.ForgetResult:

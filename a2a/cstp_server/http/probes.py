@@ -46,12 +46,18 @@ async def healthz(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def readyz(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer 200 if searches can be answered, else 503, with the state of each part by name."""
+    """Answer 200 if searches can be answered, else 503, with the state of each part by name.
+
+    With a token of the scope `admin`, also name the records that a part cannot process.
+    """
     probes: Probes = scope["state"]["probes"]
     reply = refuse_method(scope, "GET", "HEAD") or _refused_host(scope, probes)
     if reply is None:
         seen = await (probes.readiness.look() if probes.siblings is None else probes.siblings.readiness())
-        body = orjson.dumps({"status": seen.status, "parts": dict(seen.parts)})
+        answer: dict[str, object] = {"status": seen.status, "parts": dict(seen.parts)}
+        if seen.set_aside and _is_admin(scope):
+            answer["setAside"] = list(seen.set_aside)
+        body = orjson.dumps(answer)
         reply = Reply(seen.http_status, body, [(b"retry-after", b"1")] if seen.http_status != 200 else [])
     await send_reply(send, reply)
 
@@ -83,6 +89,12 @@ async def _metrics(scope: Scope, probes: Probes) -> Reply:
     readiness = await probes.readiness.look()
     probes.gauges.readiness, probes.gauges.counts_records = readiness, admin  # the next lines are one step
     return Reply(200, generate_latest(probes.registry), headers)
+
+
+def _is_admin(scope: Scope) -> bool:
+    parts: Parts = scope["state"]["parts"]
+    token = authenticate(scope["headers"], parts.tokens)
+    return not isinstance(token, Refusal) and _SCOPE in token.scopes
 
 
 def _refused_host(scope: Scope, probes: Probes) -> Reply | None:

@@ -100,6 +100,7 @@ class StateGauges(Collector):
         yield from self._parts()
         if self.counts_records:
             yield from self._indexes()
+        yield from self._set_aside()
         yield from self._pools()
         yield _gauge("cstp_requests_running", "Running requests.", self.gate.running)
         yield _gauge("cstp_requests_waiting", "Requests that wait to run.", self.gate.waiting_calls)
@@ -141,6 +142,20 @@ class StateGauges(Collector):
             records.add_metric((index.space.name,), index.snapshot.alive_count)
             windows.add_metric((index.space.name,), len(index.snapshot.vectors))
         yield from (records, windows) if last_seq is None else (lag, records, windows)
+
+    def _set_aside(self) -> Iterator[Metric]:
+        counts = GaugeMetricFamily("cstp_set_aside", "Records that a part cannot process.", labels=("part",))
+        for part, number in Counter(note.part.value for note in self.engine.indexes.set_aside.records).items():
+            counts.add_metric((part,), number)
+        yield counts
+        if self.counts_records and self.readiness is not None:
+            labels = ("part", "id", "cause")
+            records = GaugeMetricFamily(
+                "cstp_set_aside_record", "1 for a record that a part cannot process.", labels=labels
+            )
+            for note in self.readiness.set_aside:
+                records.add_metric([note[label] for label in labels], 1)
+            yield records
 
     def _pools(self) -> Iterator[Metric]:
         threads = GaugeMetricFamily("cstp_pool_threads", "Threads of a pool.", labels=("pool",))

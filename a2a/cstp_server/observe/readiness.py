@@ -1,13 +1,14 @@
 """The readiness of this server, part by part, for `GET /readyz` and `GET /metrics`."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final, Literal
 
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.space import worst
 from cognition_engines.queries.pools import Pool
 from cognition_engines.queries.turns import Caller
 from cognition_engines.store.audit.trail import AuditTrail
@@ -16,6 +17,7 @@ from cstp_server.limits.places import Gate
 from cstp_server.tokens import TokenBook
 
 KEEP_SECONDS: Final = 0.5  # a flood of probes costs one check of the parts in this time
+NAMED_RECORDS: Final = 100
 PROBE_SECONDS: Final = 2.0  # a part that does not answer by then is down
 
 Status = Literal["ready", "degraded", "draining", "unavailable"]
@@ -25,14 +27,17 @@ Status = Literal["ready", "degraded", "draining", "unavailable"]
 class Readiness:
     """`parts` gives each part's state; `last_seq` is the records' own, None when they do not answer.
 
+    `set_aside` names part, id and cause of records that a part cannot process, the latest NAMED_RECORDS.
+
     `unavailable`: a part that a call needs is `down`. `degraded`: all calls are answered, but limits are not shared, a
-    Chroma server is unreachable and vectors are compared in memory, audit rows wait for the store, or the tokens file
-    is damaged and the tokens read before are used.
+    Chroma server is unreachable and vectors are compared in memory, audit rows wait for the store, the tokens file is
+    damaged and the tokens read before are used, or a part has set records aside.
     """
 
     status: Status
     parts: Mapping[str, str]
     last_seq: int | None
+    set_aside: Sequence[Mapping[str, str]] = ()
 
     @property
     def http_status(self) -> int:
@@ -57,7 +62,7 @@ class ReadinessCheck:
             if self._seen is None or monotonic() - self._seen_at > KEEP_SECONDS:
                 self._seen, self._seen_at = await self._look(), monotonic()
             seen = self._seen
-        return Readiness("draining", seen.parts, seen.last_seq) if self._gate.draining else seen
+        return replace(seen, status="draining") if self._gate.draining else seen
 
     async def _look(self) -> Readiness:
         pools, indexes = self._engine.pools, self._engine.indexes
@@ -74,9 +79,12 @@ class ReadinessCheck:
             "audit": _audit(self._engine.audit),
             "tokens": _tokens(self._tokens),
         }
+        left_out = indexes.set_aside.records
+        parts |= {note.part.value: worst([parts.get(note.part.value, "ready"), "degraded"]) for note in left_out}
+        named = [{"part": note.part.value, "id": note.id, "cause": note.cause} for note in left_out[-NAMED_RECORDS:]]
         states = parts.values()
         status: Status = "unavailable" if "down" in states else "degraded" if "degraded" in states else "ready"
-        return Readiness(status, parts, last_seq)
+        return Readiness(status, parts, last_seq, named)
 
     async def _last_seq(self) -> int | None:
         try:

@@ -18,14 +18,21 @@ from prometheus_client import CollectorRegistry, Metric, generate_latest
 from prometheus_client.registry import Collector
 
 from cstp_server.observe.metrics import StateGauges
-from cstp_server.observe.readiness import PROBE_SECONDS, Readiness, ReadinessCheck, Status
+from cstp_server.observe.readiness import NAMED_RECORDS, PROBE_SECONDS, Readiness, ReadinessCheck, Status
 from cstp_server.workers.membership import Membership
 
 # Gauges that do not add up: all workers report the same, or the worst value counts.
 _HIGHEST: Final = frozenset(
     {
         *("cstp_limiter_state", "cstp_index_lag", "cstp_index_records", "cstp_index_windows"),
-        *("cstp_audit_failing", "cstp_draining", "cstp_source_age_seconds", "python_info"),
+        *(
+            "cstp_set_aside",
+            "cstp_set_aside_record",
+            "cstp_audit_failing",
+            "cstp_draining",
+            "cstp_source_age_seconds",
+            "python_info",
+        ),
     }
 )
 _LOWEST: Final = frozenset({"cstp_part_up", "cstp_source_up", "process_start_time_seconds"})
@@ -113,7 +120,9 @@ def all_ready(workers: Sequence[Readiness | None]) -> Readiness:
         statuses.add("unavailable")
     parts[WORKERS] = "ready" if len(seen) == len(workers) else "down"
     last = [one.last_seq for one in seen if one.last_seq is not None]
-    return Readiness(next(one for one in _WORST_FIRST if one in statuses), parts, max(last, default=None))
+    notes = {tuple(sorted(note.items())): note for one in seen for note in one.set_aside}
+    status = next(one for one in _WORST_FIRST if one in statuses)
+    return Readiness(status, parts, max(last, default=None), [*notes.values()][-NAMED_RECORDS:])
 
 
 def _worst(states: Sequence[str]) -> str:

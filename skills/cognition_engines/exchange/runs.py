@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
 from cognition_engines.embedding.base import Embedder
+from cognition_engines.embedding.refused import RefusedText, embed_or_refuse
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.exchange.lines import UnreadableLine, line_of, read_line
 from cognition_engines.kinds.graph import Edge
@@ -288,12 +289,14 @@ def _with_vectors(
     ]
     kept = records.reads.vectors_of([key for key in keys if key is not None], embedder.model)
     asked = [
-        None if text is None or key in kept else pool.apply_async(embedder.embed_text, (text,))
+        None if text is None or key in kept else pool.apply_async(embed_or_refuse, (text, embedder))
         for text, key in zip(texts, keys, strict=True)
     ]
     made = [None if one is None else one.get() for one in asked]
     return [
-        replace(entry, vectors=vectors if key is None else kept.get(key, vectors))
+        replace(entry, vectors=None, refused=True)
+        if isinstance(vectors, RefusedText)
+        else replace(entry, vectors=vectors if key is None else kept.get(key, vectors))
         for entry, vectors, key in zip(fresh, made, keys, strict=True)
     ]
 

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from sys import maxsize
 from threading import Event, Thread
 from time import monotonic
 from typing import Final
 
 from cognition_engines.embedding.base import Embedder
+from cognition_engines.embedding.refused import RefusedText, embed_alone
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.indexes.columns.saved import remove_columns
 from cognition_engines.indexes.index_folder import (
@@ -29,7 +31,7 @@ from cognition_engines.indexes.vectors.registry import BACKENDS
 from cognition_engines.indexes.watcher import Outage, Watcher
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.relevance import RELEVANCE, Relevance
-from cognition_engines.set_aside import SetAside
+from cognition_engines.set_aside import Part, RecordVersion, SetAside
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.change_feed import ChangeWatch
 from cognition_engines.store.records import Records
@@ -40,7 +42,6 @@ FILL_PAGE: Final = 16
 SAVE_SECONDS: Final = 15.0  # columns that did not change between two looks are saved
 SAVED_ROWS: Final = 1000  # that are not saved yet, at least
 SAVED_SECONDS: Final = 300.0  # between two times: if records expire all the time, each removes the file
-PROBE: Final = "Does the model work?"
 _log = logging.getLogger(__name__)
 DEFAULT: Final = VectorChoice()
 
@@ -96,6 +97,8 @@ class Indexes:
 
     def start(self) -> None:
         """Catch up with the store, then continue in the background. Raise ComponentFailed if that fails."""
+        if self._worker.writes:
+            self._retry_set_aside()
         for index in self.all_spaces:
             index.start()
         self._watcher.start()
@@ -103,6 +106,18 @@ class Indexes:
             self._filler.start()
         if self._worker.writes:
             self._saver.start()
+
+    def _retry_set_aside(self) -> None:
+        """Let all indexes read the records again that the former process has set aside."""
+        keys = self.set_aside.load()
+        if not keys:
+            return
+        try:
+            there = self._records.touch(keys)
+        except ComponentFailed as error:  # the next start tries again
+            _log.warning("records that were set aside cannot be tried again: %s", error)
+            return
+        self.set_aside.clear(None, ((key, maxsize) for key in keys - there))
 
     def watch(self, published: Callable[[], object]) -> None:
         """Call `published` from now on whenever an index shows more."""
@@ -207,13 +222,12 @@ class Indexes:
         """Embed the records without vectors of this model: of another configuration, or from before a change of it."""
         outage = Outage("records without vectors cannot be embedded")
         filled = -1
-        refused: set[tuple[int, int]] = set()
         while not self._stop.is_set():
             try:
                 # looking for them reads every record, so only after something was written
                 if filled != (last := self._records.last_seq()):
                     for index in self.all_spaces:
-                        fill_vectors(self._records, index.space, self._embedder, self._stop, refused=refused)
+                        fill_vectors(self._records, index.space, self._embedder, self._stop, set_aside=self.set_aside)
                     filled = last
                 outage.over()
             except ComponentFailed as error:
@@ -227,13 +241,12 @@ def fill_vectors(
     embedder: Embedder | None,
     stop: Event,
     on_page: Callable[[int], object] = id,
-    refused: set[tuple[int, int]] | None = None,
+    set_aside: SetAside | None = None,
 ) -> int:
     """Embed every record of `space` that has no vectors of `embedder`'s model; return their number.
 
     End early on `stop`. Call `on_page` with the number of records of each step. If the model works but refuses a text,
-    raise ComponentFailed, which names the record; with `refused`, a set of `key` and `seq` of such records, add the
-    record to it, log it and skip it from then on.
+    raise ComponentFailed, which names the record; with `set_aside`, note the record there and skip it from then on.
     """
     if embedder is None:
         return 0
@@ -247,8 +260,7 @@ def fill_vectors(
         for stored in lacking:
             if stop.is_set():
                 return done  # a model takes its time for each text, and the process waits for this
-            if refused is None or (stored.key, stored.seq) not in refused:
-                vectors += [(stored.key, made) for made in _embed_record(stored, embedder, refused)]
+            vectors += [(stored.key, made) for made in _embed_record(stored, embedder, set_aside)]
         records.put_vectors(vectors, embedder.model, seq)
         done += len(lacking)
         on_page(len(lacking))
@@ -256,21 +268,24 @@ def fill_vectors(
     return done
 
 
-def _embed_record(stored: StoredRecord, embedder: Embedder, refused: set[tuple[int, int]] | None) -> list[FloatArray]:
+def _embed_record(stored: StoredRecord, embedder: Embedder, set_aside: SetAside | None) -> list[FloatArray]:
     """Return the vectors of a record; none if it has no text, or if the model refuses it."""
     text = embedding_text(stored.record)
-    if text is None:
+    version = RecordVersion(stored.key, stored.seq, stored.kind.label, str(stored.record.id))
+    if text is None or (set_aside is not None and set_aside.holds(Part.VECTORS, version)):
         return []
     try:
-        return [embedder.embed_text(text)]
-    except ComponentFailed as error:
-        embedder.embed_text(PROBE)  # raises if the model fails, and not only at this text
-        said = f"{error} for the text of {stored.kind.label} {stored.record.id}"
-        if refused is None:
-            raise ComponentFailed(error.component, said.removeprefix(f"{error.component}: ")) from error
-        refused.add((stored.key, stored.seq))
-        _log.warning("%s; it is found by its words alone", said)
+        made = embed_alone(text, embedder)
+    except RefusedText as error:
+        if set_aside is None:
+            raise ComponentFailed(
+                error.component, f"{error.reason} for the text of {version.kind} {version.id}"
+            ) from error
+        set_aside.note(Part.VECTORS, version, error)
         return []
+    if set_aside is not None:
+        set_aside.clear(Part.VECTORS, [(version.key, version.seq + 1)])
+    return [made]
 
 
 def remove_indexes(folder: Path) -> None:

@@ -15,6 +15,7 @@ from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.saved import ColumnsFile, Identity
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
+from cognition_engines.indexes.isolation import Isolation
 from cognition_engines.indexes.keywords.index import KeywordIndex, ViewerKeywords
 from cognition_engines.indexes.keywords.text_documents import add_label_terms, columns_of
 from cognition_engines.indexes.vectors.collection import VectorChoice
@@ -22,7 +23,7 @@ from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.indexes.watcher import Outage
 from cognition_engines.models import Viewer
 from cognition_engines.relevance import Relevance
-from cognition_engines.set_aside import SetAside
+from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import Space
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Page, Text
@@ -119,6 +120,8 @@ class SpaceIndex:
         self._words = words
         self._saved = saved
         self._set_aside = set_aside
+        self._column_rows = Isolation(Part.COLUMNS, records, space, set_aside)
+        self._texts = Isolation(Part.KEYWORDS, records, space, set_aside)
         self._failure: str | None = None  # the component that kept it from following
         self._stop = Event()
         self._wake = Event()  # set when there is something to follow, or to stop
@@ -304,7 +307,7 @@ class SpaceIndex:
         """Apply one page to a keyword index that is behind the columns; return whether it still is."""
         if self.keywords.seq >= self._columns.seq:
             return False
-        self._apply_words(self._records.changes.page(self.space, self.keywords.seq, PAGE, None))
+        self._texts.apply(self._texts.read(self.keywords.seq, PAGE).page, self._apply_words)
         return self.keywords.seq < self._columns.seq
 
     def _write_words_again(self) -> None:
@@ -317,24 +320,28 @@ class SpaceIndex:
         self._compact = False
 
     def _all_texts(self) -> Iterator[list[Text]]:
-        after = 0
-        while not self._stop.is_set():
-            page = self._records.changes.page(self.space, after, PAGE, None)
-            yield add_label_terms(self._records.reads.texts(page.keys.tolist()), page, self.snapshot.read)
-            if len(page) < PAGE:
-                return
+        after, more = 0, True
+        while more:
+            if self._stop.is_set():
+                raise ComponentFailed("keywords", "the index is being closed")
+            page, more = self._texts.read(after, PAGE)
+            left_out = self._set_aside.keys(Part.KEYWORDS)
+            yield self._texts_of(page, [key for key in page.keys.tolist() if key not in left_out])
             after = page.seq
-        raise ComponentFailed("keywords", "the index is being closed")
+
+    def _texts_of(self, page: Page, keys: Sequence[int]) -> list[Text]:
+        """Return the texts of some of a page's records, with their marks."""
+        return add_label_terms(self._records.reads.texts(keys), page, self.snapshot.read)
 
     def _step(self, *, skip_words: bool) -> bool:
         """Apply one page of changes, to words and columns or to columns alone; return whether there may be more."""
-        page = self._records.changes.page(self.space, self._columns.seq, PAGE, self.model)
+        page, more = self._column_rows.read(self._columns.seq, PAGE, self.model)
         if len(page.removed):
             self._saved.discard(page.seq)
         if not skip_words:
-            self._apply_words(page)
-        self._columns.apply(page)
-        return len(page) == PAGE
+            self._texts.apply(page, self._apply_words)
+        self._column_rows.apply(page, self._columns.apply)
+        return more
 
     def _apply_words(self, page: Page) -> None:
         """Add the page's texts, or newer ones, to the keyword index; skip texts that it has already."""
@@ -344,10 +351,10 @@ class SpaceIndex:
         if not newer and not len(page.removed):
             self.keywords.skip(page.seq)
             return
-        texts = self._records.reads.texts(newer)
+        texts = self._texts_of(page, newer)
         # a record may have lost its text
         gone = set(newer) - {text.key for text in texts}
-        self.keywords.apply(add_label_terms(texts, page, self.snapshot.read), [*gone, *page.removed.tolist()], page.seq)
+        self.keywords.apply(texts, [*gone, *page.removed.tolist()], page.seq)
 
 
 def open_space(
@@ -366,7 +373,7 @@ def open_space(
     """
     side = None
     if embedder is not None and not choice.keeps_none:
-        side = LiveVectors(records, space, embedder.model, embedder.dim, folder, choice)
+        side = LiveVectors(records, space, embedder.model, embedder.dim, folder, choice, set_aside)
     words = LiveKeywords(folder / "keywords", records.store_id, columns_of(space), records.last_seq(), relevance)
     model, dim = (None, 1) if embedder is None else (embedder.model, embedder.dim)
     numbers = ",".join(number.name for number in space.numbers)
@@ -375,5 +382,5 @@ def open_space(
 
 
 def worst(states: Sequence[str]) -> str:
-    """Return the worst of several states: `down` before `rebuilding` before `ready`."""
-    return next((state for state in ("down", "rebuilding") if state in states), "ready")
+    """Return the worst of several states: `down` before `rebuilding` before `degraded` before `ready`."""
+    return next((state for state in ("down", "rebuilding", "degraded") if state in states), "ready")

@@ -12,9 +12,10 @@ from functools import partial
 from itertools import islice
 from multiprocessing.pool import AsyncResult, ThreadPool
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from cognition_engines.embedding.base import Embedder, FloatArray
+from cognition_engines.embedding.refused import RefusedText, embed_or_refuse
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.detect import MARKDOWN, read
 from cognition_engines.ingest.discover import files_of
@@ -33,7 +34,7 @@ from cognition_engines.ingest.moved_files import (
     relocate,
 )
 from cognition_engines.ingest.options import Amount, HeldBack, MovedFolder, Options, Progress, Pruned, Summary
-from cognition_engines.ingest.plan import Batch, RecordSink, compare, count_unwritten
+from cognition_engines.ingest.plan import Batch, Fresh, RecordSink, compare, count_unwritten
 from cognition_engines.ingest.report import Tally, content_of
 from cognition_engines.ingest.repository import FilePlace, Places, of_collection
 from cognition_engines.ingest.rights import Ambiguous, Guards, RunOptions
@@ -58,12 +59,16 @@ class _Run:
     tally: Tally
 
 
+# of a record: as they come, or those that it has; None for one without a text or a model
+_Vectors: TypeAlias = AsyncResult[FloatArray | RefusedText] | FloatArray | RefusedText | None
+
+
 @dataclass(frozen=True, slots=True)
 class _Ready:
     """A batch whose texts are being embedded, and the amount read for it."""
 
     batch: Batch
-    vectors: Sequence[AsyncResult[FloatArray] | FloatArray | None]
+    vectors: Sequence[_Vectors]
     read: Amount
 
 
@@ -336,17 +341,17 @@ class _Embedding:
         self._pool = pool
         self.model = embedder.model if embedder else None
 
-    def begin(self, batch: Batch) -> list[AsyncResult[FloatArray] | FloatArray | None]:
+    def begin(self, batch: Batch) -> list[_Vectors]:
         """Return the vectors of each fresh record, as they come; None for one without a text or a model."""
         return [self._vectors(each.candidate) for each in batch.fresh]
 
-    def _vectors(self, candidate: Candidate) -> AsyncResult[FloatArray] | FloatArray | None:
+    def _vectors(self, candidate: Candidate) -> _Vectors:
         text = embedding_text(candidate.record)
         if self._embedder is None or text is None:
             return None
         if candidate.vectors is not None:
             return candidate.vectors
-        return self._pool.apply_async(self._embedder.embed_text, (text,))
+        return self._pool.apply_async(embed_or_refuse, (text, self._embedder))
 
 
 def _write(ready: _Ready, run: _Run, embed: _Embedding) -> None:
@@ -359,20 +364,25 @@ def _write(ready: _Ready, run: _Run, embed: _Embedding) -> None:
         run.tally.count(each.candidate, outcome)
 
 
+def _entry(each: Fresh, found: _Vectors, tally: Tally) -> Entry:
+    """Return a record with its vectors, once they are made; without them and with a warning if the model refuses it."""
+    candidate = each.candidate
+    vectors = found.get() if isinstance(found, AsyncResult) else found
+    refused = isinstance(vectors, RefusedText)
+    if isinstance(vectors, RefusedText):
+        said = f"{candidate.record.id} is found by its words alone: the model refuses its text ({vectors.reason})"
+        tally.warnings.append(Problem(candidate.origin.source, None, said))
+        vectors = None
+    return Entry(
+        candidate.record, candidate.origin, vectors, over=each.over, handover=candidate.handover, refused=refused
+    )
+
+
 def _put(ready: _Ready, run: _Run, embed: _Embedding) -> tuple[Batch, Sequence[Outcome]]:
     """Write the fresh records; compare them again if another run wrote their ids meanwhile."""
     batch, vectors = ready.batch, ready.vectors
     for _ in range(_ATTEMPTS):
-        entries = [
-            Entry(
-                each.candidate.record,
-                each.candidate.origin,
-                found.get() if isinstance(found, AsyncResult) else found,
-                over=each.over,
-                handover=each.candidate.handover,
-            )
-            for each, found in zip(batch.fresh, vectors, strict=True)
-        ]
+        entries = [_entry(each, found, run.tally) for each, found in zip(batch.fresh, vectors, strict=True)]
         try:
             return batch, run.records.put(entries, embed.model, batch.replaces) if entries else ()
         except IdTaken:

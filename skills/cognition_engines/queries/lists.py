@@ -32,6 +32,7 @@ from cognition_engines.models import (
 )
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
+from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, NO_NUMBER, TIMELINE
 from cognition_engines.store.reads.knowledge import SourceName
 from cognition_engines.store.reads.memories import ended_memories
@@ -49,11 +50,11 @@ _EPOCH: Final = date(1970, 1, 1)
 class Listings:
     """The listings behind lists. A call reads the records that a listing lacks; `start` reads most of them first."""
 
-    def __init__(self, records: Records) -> None:
-        self.decisions: Final = Listing(records, DECISIONS)
-        self.episodes: Final = Listing(records, EPISODES)
-        self.extractions: Final = Listing(records, EXTRACTIONS)
-        self.timeline: Final = Listing(records, TIMELINE)
+    def __init__(self, records: Records, set_aside: SetAside) -> None:
+        self.decisions: Final = Listing(records, DECISIONS, set_aside)
+        self.episodes: Final = Listing(records, EPISODES, set_aside)
+        self.extractions: Final = Listing(records, EXTRACTIONS, set_aside)
+        self.timeline: Final = Listing(records, TIMELINE, set_aside)
         self._reader = Thread(target=self._read, name="listings", daemon=True)
 
     def start(self) -> None:

@@ -11,6 +11,7 @@ import orjson
 import sqlalchemy as sa
 
 from cognition_engines.kinds.spec import Kind, Role
+from cognition_engines.set_aside import RecordVersion
 from cognition_engines.spaces import NO_NUMBER, Space
 from cognition_engines.store.codec import Row, matrix
 from cognition_engines.store.database import Store, begin_scan, failures
@@ -77,6 +78,16 @@ class ChangeFeed:
             counts=counts,
             vectors=windows,
         )
+
+    def next_version(self, space: Space, after: int) -> RecordVersion | None:
+        """Return the next new or changed record of a space, without reading its content; None if there is none."""
+        seq = records.c.seq
+        statement = sa.select(records.c.key, seq, records.c.kind, records.c.id).where(
+            records.c.kind.in_(space.kinds), seq > after
+        )
+        with begin_scan(self._store) as connection:
+            row = connection.execute(statement.order_by(seq).limit(1)).one_or_none()
+        return None if row is None else RecordVersion(row.key, row.seq, Kind(row.kind).label, row.id)
 
     def fingerprint(self, space: Space, up_to: int) -> tuple[int, int]:
         """Return the number of records of a space without changes after the `seq` `up_to`, and the sum of their `seq`s.

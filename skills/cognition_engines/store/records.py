@@ -1,6 +1,6 @@
 """`Records`: the store of truth as its users see it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import sqlalchemy as sa
@@ -102,6 +102,15 @@ class Records:
             # in the order of code points, which is the same in every database
             return sorted(connection.execute(statement).scalars())
 
+    def keys_of(self, ids: Sequence[str]) -> dict[str, list[int]]:
+        """Return the keys of all records with one of the ids, of any kind; an unknown id is absent."""
+        found: dict[str, list[int]] = {}
+        with begin_read(self.store) as connection:
+            for page in pages(list(ids)):
+                for id, key in connection.execute(sa.select(records.c.id, records.c.key).where(records.c.id.in_(page))):
+                    found.setdefault(id, []).append(key)
+        return found
+
     def dimension(self, model: str) -> int | None:
         """Return the dimension of the vectors stored of `model`; None when there never were any."""
         with begin_read(self.store) as connection:
@@ -152,6 +161,17 @@ class Records:
                 connection.execute(sa.delete(vectors).where(vectors.c.key.in_(page), vectors.c.model == model))
             renumber(connection, present)
             insert_vectors(connection, [(key, by_key[key]) for key in present], model)
+
+    def touch(self, keys: Iterable[int]) -> frozenset[int]:
+        """Give existing records a new `seq`, so that all followers read them again; return their keys."""
+        with begin_write(self.store) as connection:
+            chosen = [
+                key
+                for page in pages(sorted(keys))
+                for key in connection.execute(sa.select(records.c.key).where(records.c.key.in_(page))).scalars()
+            ]
+            renumber(connection, chosen)
+        return frozenset(chosen)
 
     def delete(self, kind: Kind, ids: Sequence[str], *, with_parts: bool = False) -> tuple[str, ...]:
         """Delete records with their vectors, leaving a tombstone for each; return the ids that existed, in order.

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from cognition_engines.kinds.registry import Record
 from cognition_engines.kinds.spec import Facets, Kind, Origin, Role
 from cognition_engines.models import Sensitivity
+from cognition_engines.set_aside import RecordVersion
+from cognition_engines.spaces import Space
 
 FloatArray: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -26,7 +28,8 @@ class Entry:
 
     `updated_at` is the time of its last change; None is now. `over` is the place of a stored record that it may
     replace, in addition to its own place. From `expires_at` on, an aware time, it is hidden, and servers forget it.
-    With `handover` it may replace a decision that an agent recorded and whose content has that hash.
+    With `handover` it may replace a decision that an agent recorded and whose content has that hash. `refused` says
+    that the model refuses its text, so that it has no vectors.
     """
 
     record: Record
@@ -36,6 +39,7 @@ class Entry:
     over: tuple[str, str] | None = None
     expires_at: datetime | None = None
     handover: str | None = None
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,64 @@ class Page:
 
     def __len__(self) -> int:
         return len(self.removed) + len(self.keys)
+
+    def version(self, place: int, space: Space) -> RecordVersion:
+        """Return the version of the new or changed record at a place."""
+        kind = self.labels["kind"][place] if "kind" in self.labels else None
+        label = space.kinds[0].label if kind is None else kind
+        return RecordVersion(int(self.keys[place]), int(self.seqs[place]), label, self.ids[place])
+
+    def halves(self) -> "tuple[Page, Page]":
+        """Return two pages that follow each other, the deletions in the first one; for at least two records."""
+        middle = len(self.keys) // 2
+        last = int(self.seqs[middle - 1])
+        first = self._cut(slice(0, middle), self.after, last, self.removed)
+        return first, self._cut(slice(middle, None), last, self.seq, self.removed[:0])
+
+    def as_removed(self) -> "Page":
+        """Return the page with all its records deleted."""
+        return self._cut(slice(0, 0), self.after, self.seq, np.concatenate((self.removed, self.keys)))
+
+    def _cut(self, part: slice, after: int, seq: int, removed: IntArray) -> "Page":
+        numbers: dict[str, npt.NDArray[np.float64] | IntArray] = {
+            name: values[part] for name, values in self.numbers.items()
+        }
+        windows = slice(int(self.counts[: part.start].sum()), int(self.counts[: part.stop].sum()))
+        return Page(
+            after,
+            seq,
+            removed,
+            self.keys[part],
+            self.seqs[part],
+            self.first_seqs[part],
+            self.ids[part],
+            self.sensitivity[part],
+            {name: values[part] for name, values in self.labels.items()},
+            numbers,
+            {name: values[part] for name, values in self.sets.items()},
+            self.counts[part],
+            self.vectors[windows],
+        )
+
+
+def removed_page(space: Space, after: int, seq: int, keys: Sequence[int]) -> Page:
+    """Return a page of deletions."""
+    none = np.empty(0, np.int64)
+    return Page(
+        after,
+        seq,
+        removed=np.array(keys, np.int64),
+        keys=none,
+        seqs=none,
+        first_seqs=none,
+        ids=(),
+        sensitivity=np.empty(0, np.int8),
+        labels={label.name: () for label in space.labels},
+        numbers={number.name: np.empty(0, np.int64 if number.whole else np.float64) for number in space.numbers},
+        sets={label.name: () for label in space.sets},
+        counts=none,
+        vectors=np.empty((0, 0), np.float32),
+    )
 
 
 @dataclass(frozen=True, slots=True)

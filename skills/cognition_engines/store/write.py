@@ -51,7 +51,7 @@ def check_batch(batch: Sequence[Entry], model: str | None) -> list[tuple[Kind, s
             raise ValueError(f"id: {id!r} is twice in the batch")
         seen.add((space, id))
         names.append((kind, id))
-        wanted = model is not None and embedding_text(entry.record) is not None
+        wanted = model is not None and embedding_text(entry.record) is not None and not entry.refused
         if (entry.vectors is not None) is not wanted:
             raise ValueError(f"vectors: {id!r} must have vectors exactly when a model is named and it says something")
     if model is not None:

@@ -102,6 +102,7 @@ class Prepared:
     """Results computed before the transaction of a request: vectors by text, similar decisions, and conflicts.
 
     `model` None is a server without one; `revision` is that of the decision whose texts these are, None for others.
+    `refused` is the reason for which the model refuses a text.
     """
 
     model: str | None = None
@@ -109,6 +110,7 @@ class Prepared:
     revision: int | None = None
     duplicates: tuple[PossibleDuplicate, ...] = ()
     conflicts: tuple[PossibleConflict, ...] = ()
+    refused: str | None = None
 
     def vectors_of(self, record: Record) -> FloatArray | None:
         """Return the vectors of a record; None if it has nothing to embed, or there is no model."""

@@ -148,16 +148,27 @@ class Warning:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class NotIndexed:
+    """A part that cannot process a written record, and the cause."""
+
+    id: str
+    part: str
+    cause: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
     """The result of every write: the record's id, and the `seq` from which reads see the write.
 
-    `seq` is 0 if nothing had to be written. `indexed` says that every search of this server sees it already.
+    `seq` is 0 if nothing had to be written. `indexed` says that every search of this server sees it already, which it
+    never does if `not_indexed` names parts.
     """
 
     id: str
     seq: int
     indexed: bool = False
+    not_indexed: tuple[NotIndexed, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 from pydantic import TypeAdapter
 
 from cognition_engines.embedding.base import Embedder
+from cognition_engines.embedding.refused import RefusedText, embed_alone
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
@@ -19,6 +20,7 @@ from cognition_engines.models import Decision
 from cognition_engines.queries.conflicts import MOST, SIMILAR, find_conflicts, find_nearest, title_of
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Caller
+from cognition_engines.set_aside import SEARCHED, Part
 from cognition_engines.spaces import DECISIONS, MEMORY
 from cognition_engines.store.audit.audit_rows import AuditEntry
 from cognition_engines.store.audit.trail import AuditTrail
@@ -37,6 +39,7 @@ from cognition_engines.writing.entries import Prepared, check_owner, decision_of
 from cognition_engines.writing.erasing import ErasureCheck, Forget, Forgotten, LedgerFile
 from cognition_engines.writing.requests import (
     A,
+    NotIndexed,
     PossibleConflict,
     PossibleDuplicate,
     PutRecords,
@@ -91,7 +94,7 @@ class Writer:
             known = await self._pools.writes.run(caller, self._find_answer, writer, request, key, digest)
             if known is not None:
                 await self._trail.add(_audit_entry(writer, request, known, utc_now(), stored=True))
-                return cast("A", await self._finish(caller, known))
+                return cast("A", await self._finish(caller, request, known))
         for _ in range(_ATTEMPTS):
             made = await self._prepare(caller, writer, request)
             try:
@@ -103,13 +106,21 @@ class Writer:
             if dry_run:
                 await self._trail.add(_audit_entry(writer, request, answer, utc_now(), stored=False))
                 return answer
-            return cast("A", await self._finish(caller, answer))
+            return cast("A", await self._finish(caller, request, answer, made.refused))
         raise ComponentFailed("records", "the record changes faster than it can be updated")
 
-    async def _finish(self, caller: Caller, answer: Written) -> Written:
+    async def _finish(
+        self, caller: Caller, request: Request[Any], answer: Written, refused: str | None = None
+    ) -> Written:
         if isinstance(answer, Forgotten):
             return await self._erasures.verify(caller, answer)
-        return replace(answer, indexed=await self._published.reached_everywhere(answer.seq, INDEX_SECONDS))
+        indexed = await self._published.reached_everywhere(answer.seq, INDEX_SECONDS)
+        ids = [answer.id, *(one.id for one in _HANDLERS[type(request)].named(request, answer, True))]
+        notes = [note for note in self._indexes.set_aside.of(ids) if note.part in SEARCHED]
+        lacking = [NotIndexed(note.id, note.part.value, note.cause) for note in notes]
+        if refused is not None and not any(note.part is Part.VECTORS for note in notes):
+            lacking.append(NotIndexed(answer.id, Part.VECTORS.value, refused))
+        return replace(answer, indexed=indexed and not lacking, not_indexed=tuple(lacking) or None)
 
     def _find_answer(self, writer: WriteCaller, request: Request[A], key: str, digest: str) -> A | None:
         with read_transaction(self._records.store, Author(writer.agent, writer.via, utc_now())) as transaction:
@@ -141,8 +152,11 @@ class Writer:
         texts = texts_of(_HANDLERS[type(request)].stated(request, own))
         if self._embedder is None:
             return Prepared(revision=revision)
-        embed, pool = self._embedder.embed_text, self._pools.embedder
-        found = await asyncio.gather(*(pool.run(caller, embed, text) for text in texts))
+        model, pool = self._embedder, self._pools.embedder
+        try:
+            found = await asyncio.gather(*(pool.run(caller, embed_alone, text, model) for text in texts))
+        except RefusedText as error:  # the record is kept, and embedded later if that succeeds
+            return Prepared(revision=revision, refused=str(error))
         made = Prepared(self._embedder.model, dict(zip(texts, found, strict=True)), revision)
         if not isinstance(request, RecordDecision | Remember) or not found or "read" not in writer.scopes:
             return made  # near records are shown to readers alone

@@ -1,5 +1,6 @@
 """`cstp reindex` and `cstp compact`: rebuild the indexes, and remove deleted content from files."""
 
+from collections.abc import Sequence
 from contextlib import closing
 from threading import Event
 from typing import Annotated, Final
@@ -13,9 +14,11 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.index_folder import CompactionMarks, FolderLock, remove_set_aside, write_marks
 from cognition_engines.indexes.indexes import fill_vectors, open_indexes, remove_indexes
 from cognition_engines.indexes.vectors.registry import backend_of
+from cognition_engines.set_aside import SetAsideRecord
 from cognition_engines.spaces import SEARCHED
 from cognition_engines.store.records import Records
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
+from cstp_server.cli.record_retries import retry_records
 from cstp_server.cli.store import existing_records
 from cstp_server.holder.taking import take_folder
 from cstp_server.open_engine import relevance, vector_choice
@@ -32,12 +35,21 @@ _SEARCHED_KINDS: Final = {kind for space in SEARCHED for kind in space.kinds}
 def reindex_command(
     ctx: typer.Context,
     keep: Annotated[bool, typer.Option("--keep-vectors", help="Keep the vectors of other models.")] = False,
+    record: Annotated[
+        list[str] | None, typer.Option("--record", metavar="ID", help="Only try again to index this record.")
+    ] = None,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
-) -> None:
-    """Rebuild the indexes. Records that have no vectors of the configured model are embedded first."""
+) -> int:
+    """Rebuild the indexes. Records that have no vectors of the configured model are embedded first.
+
+    With --record, a running server tries to index the record again. Exit code 1 if a part still sets the record aside.
+    """
     loaded = settings_for(ctx, data_dir, config)
     settings = loaded.settings
+    if record:
+        with existing_records(loaded) as records:
+            return _print_attempts(record, retry_records(settings, records, record))
     embedder, choice = open_model(settings), vector_choice(settings.vectors)
     console = Console(stderr=True)
     with (
@@ -61,6 +73,14 @@ def reindex_command(
             _build_indexes(settings, records, embedder, lock, "see the log above")
     counted = ", ".join(f"{count} {kind.label.replace('_', ' ')}s" for kind, count in sorted(counts.items()))
     say(f"{counted or 'no records'} indexed, {embedded} re-embedded, {dropped} vectors of other models removed")
+    return 0
+
+
+def _print_attempts(ids: Sequence[str], notes: Sequence[SetAsideRecord]) -> int:
+    for id in ids:
+        parts = [f"{note.part.value} ({note.cause})" for note in notes if note.id == id]
+        say(f"{id}: still set aside by {', '.join(parts)}" if parts else f"{id}: indexed")
+    return 1 if notes else 0
 
 
 @app.command("compact")

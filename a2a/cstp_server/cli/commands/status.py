@@ -11,10 +11,12 @@ import typer
 
 from cognition_engines.indexes.index_folder import holder, is_address
 from cognition_engines.kinds.spec import Kind
+from cognition_engines.set_aside import read_set_aside
 from cognition_engines.store.inspection import Glance, glance, other_schema
 from cognition_engines.store.schema import HEAD
 from cstp.client.messages import HttpAnswer
 from cstp.errors import CstpError, TransportError
+from cstp.fields import format_instant
 from cstp_server.cli.conventions import Unreachable
 from cstp_server.cli.options import (
     ConfigOption,
@@ -75,6 +77,16 @@ def status(
     found = {
         "dataDir": str(settings.data_dir.absolute()),
         **_record_facts(stored),
+        "setAside": [
+            {
+                "part": note.part.value,
+                "kind": note.kind,
+                "id": note.id,
+                "cause": note.cause,
+                "since": format_instant(note.since),
+            }
+            for note in read_set_aside(settings.indexes_path)
+        ],
         "liveTokens": sum(token.live(now) for token in read_tokens(settings.tokens_path)),
         "indexes": "free" if held is None else f"held by {_holder(held)}",
         "server": "none uses this folder" if held is None else _health(held),
@@ -83,9 +95,17 @@ def status(
         say(json.dumps(found))
         return 0
     for name, value in found.items():
-        shown = ", ".join(f"{count} of {what}" for what, count in value.items()) if isinstance(value, dict) else value
+        shown = _in_words(value)
         say(f"{name}: {'unknown' if shown is None else 'none' if shown == '' else shown}")
     return 0
+
+
+def _in_words(value: object) -> object:
+    if isinstance(value, dict):
+        return ", ".join(f"{count} of {what}" for what, count in value.items())
+    if isinstance(value, list):
+        return ", ".join(f"{each['kind']} {each['id']} by {each['part']} ({each['cause']})" for each in value)
+    return value
 
 
 def _record_facts(found: Glance | None) -> dict[str, object]:

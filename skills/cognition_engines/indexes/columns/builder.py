@@ -7,6 +7,7 @@ marked dead. Costs at 100,000 rows: a mask 0.2 ms, exact ranking 0.2 ms for 3,00
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, Final, Generic, TypeVar
 
@@ -101,6 +102,12 @@ class _PostingLists:
                     rows = self.rows[text] = array("i")
                 rows.append(row)
 
+    def cut(self, first_row: int) -> None:
+        """Remove this row and all later ones."""
+        for rows in self.rows.values():
+            while rows and rows[-1] >= first_row:
+                rows.pop()
+
 
 def _capacity(array: NDArray[Any], needed: int) -> int:
     return max(needed, 2 * len(array))
@@ -171,16 +178,22 @@ class Columns:
                 words.reserve(windows)
 
     def apply(self, page: Page) -> None:
-        """Add the changes that come after `seq`. Raise ValueError if the page begins elsewhere."""
+        """Add the changes that come after `seq`. Raise ValueError if the page begins elsewhere.
+
+        If this raises, nothing is added.
+        """
         if page.after != self._seq:
             raise ValueError(f"page: begins after {page.after} instead of {self._seq}")
         if page:
             changed = np.concatenate((page.removed, page.keys))
             known = changed[changed < len(self._row_of)]
             rows = self._row_of[known]
+            with ExitStack() as undo:
+                undo.callback(self._cut, self._owners.size, self._vectors.size, single=self._single)
+                self._append(page)
+                undo.pop_all()
             self._dead[rows[rows >= 0]] = True
-            self._row_of[known] = -1
-            self._append(page)
+            self._row_of[page.removed[page.removed < len(self._row_of)]] = -1
             self._changed = True
         self._seq = page.seq
 
@@ -271,6 +284,26 @@ class Columns:
         self._row_of = _grow_array(self._row_of, int(page.keys.max(initial=-1)) + 1, -1)
         self._row_of[page.keys] = rows
         self._size = size
+
+    def _cut(self, windows: int, vectors: int, *, single: bool) -> None:
+        """Remove what a page that failed has added after the last row."""
+        columns: list[_GrowingArray[Any]] = [
+            self._keys,
+            self._seqs,
+            self._sensitivity,
+            *self._numbers.values(),
+            self._starts,
+            self._counts,
+        ]
+        for column in (*columns, *(label.column for label in self._labels.values())):
+            column.size = min(column.size, self._size)
+        for words in (self._owners, *self._sketches):
+            words.size = min(words.size, windows)
+        self._vectors.size = min(self._vectors.size, vectors)
+        del self._ids[self._size :]
+        for posted in self._posted.values():
+            posted.cut(self._size)
+        self._single = single
 
     def _append_windows(self, page: Page, rows: Ints) -> None:
         self._starts.extend(self._owners.size + np.cumsum(page.counts) - page.counts)

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import ABSENT, Ints, Snapshot
+from cognition_engines.indexes.isolation import Isolation
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Viewer
+from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import NO_NUMBER, Space
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
@@ -93,9 +95,11 @@ class Listing:
     Safe for use by several threads.
     """
 
-    def __init__(self, records: Records, space: Space) -> None:
+    def __init__(self, records: Records, space: Space, set_aside: SetAside | None = None) -> None:
         self._records = records
         self._space = space
+        self._set_aside = set_aside or SetAside()
+        self._isolation = Isolation(Part.LISTS, records, space, self._set_aside)
         self._columns = Columns(space, 1)
         self._lock = Lock()
         self._state = _State(self._columns.snapshot, np.empty(0, np.int64))
@@ -105,7 +109,7 @@ class Listing:
     ) -> ListPage:
         """Return the records from `offset` on, at most `limit`, that the viewer sees and the conditions accept.
 
-        With `order`, sort all of them by it first.
+        With `order`, sort all of them by it first. Records that the columns leave out come last.
 
         Raise ComponentFailed if the records do not answer.
         """
@@ -119,8 +123,21 @@ class Listing:
             seqs = [found[key].seq if key in found else None for key in keys]
             if seqs == state.snapshot.seqs[shown].tolist():
                 break
-        stored = [found[key] for key in keys if key in found]
-        return ListPage(len(rows), [each for each in stored if accepts(conditions, each)])
+        stored = [each for key in keys if key in found and accepts(conditions, each := found[key])]
+        others = self._left_out(state.snapshot, conditions, viewer)
+        first, last = max(0, offset - len(rows)), max(0, offset + limit - len(rows))
+        return ListPage(len(rows) + len(others), [*stored, *others[first:last]])
+
+    def _left_out(self, snapshot: Snapshot, conditions: Conditions, viewer: Viewer) -> list[StoredRecord]:
+        """Return the accepted records of the space that are set aside, and so in no column."""
+        labels = {kind.label for kind in self._space.kinds}
+        keys = [
+            note.key
+            for note in self._set_aside.records
+            if note.part is Part.LISTS and note.kind in labels and not snapshot.holds(note.key)
+        ]
+        found = self._records.reads.by_keys(keys, viewer) if keys else {}
+        return [each for key in keys if key in found and accepts(conditions, each := found[key])]
 
     def follow(self) -> _State:
         """Read the changes since the last time. Raise ComponentFailed if the records do not answer."""
@@ -131,9 +148,8 @@ class Listing:
             compactions = self._columns.compactions
             more = True
             while more:
-                page = self._records.changes.page(self._space, self._columns.seq, CHANGES)
-                self._columns.apply(page)
-                more = len(page) == CHANGES
+                page, more = self._isolation.read(self._columns.seq, CHANGES)
+                self._isolation.apply(page, self._columns.apply)
             snapshot = self._columns.publish()
             if len(snapshot.keys) != known or self._columns.compactions != compactions:
                 known = 0 if self._columns.compactions != compactions else known

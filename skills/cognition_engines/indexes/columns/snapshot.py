@@ -216,6 +216,10 @@ class Snapshot:
         rows = self.row_of[known]
         return rows[rows >= 0].astype(np.int64)
 
+    def holds(self, key: int) -> bool:
+        """Return whether a living row is of this record."""
+        return key < len(self.row_of) and int(self.row_of[key]) >= 0
+
     def newer_than(self, seq: int) -> Ints:
         """Return the rows written after `seq`: rows are in `seq` order."""
         return np.arange(np.searchsorted(self.seqs, seq, side="right"), len(self.seqs), dtype=np.int64)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from cognition_engines.indexes.isolation import Isolation
 from cognition_engines.spaces import Space
 from cognition_engines.store.records import Records
 
@@ -63,6 +64,7 @@ class CollectionSpec:
     folder: Path
     url: str | None
     deadline_seconds: float  # for each answer of the server
+    isolation: Isolation
 
     @property
     def name(self) -> str:
@@ -93,7 +95,7 @@ class CollectionNeed:
         if spec.url is None and self._is_left(spec.folder):
             return True
         if spec.records.last_seq() > self.seq:
-            page = spec.records.changes.page(spec.space, self.seq, PAGE, spec.model)
+            page = spec.isolation.read(self.seq, PAGE, spec.model).page
             if len(page.vectors):
                 return True
             self.seq = page.seq

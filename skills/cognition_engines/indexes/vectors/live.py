@@ -14,9 +14,11 @@ from typing import Final
 
 from cognition_engines.errors import ComponentFailed, ForeignCalls
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
+from cognition_engines.indexes.isolation import Isolation
 from cognition_engines.indexes.vectors.backend import VectorBackend
 from cognition_engines.indexes.vectors.collection import COMPONENT, CollectionNeed, CollectionSpec, VectorChoice
 from cognition_engines.indexes.vectors.registry import backend_of
+from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import Space
 from cognition_engines.store.opening import SharedLock, shared_lock
 from cognition_engines.store.records import Records
@@ -41,6 +43,7 @@ class LiveVectors:
         dim: int,
         folder: Path,
         choice: VectorChoice,
+        set_aside: SetAside,
     ) -> None:
         """Choose an index on the server or below `folder`. Raise ConfigurationError if the URL is no address."""
         self._kind = backend_of(choice)
@@ -49,7 +52,8 @@ class LiveVectors:
         self._records = records
         self._choice = choice
         deadline = choice.deadline_seconds
-        self._spec = CollectionSpec(records, space, model, dim, folder, choice.url, deadline)
+        isolation = Isolation(Part.VECTORS, records, space, set_aside)
+        self._spec = CollectionSpec(records, space, model, dim, folder, choice.url, deadline, isolation)
         self._lock: SharedLock | None = None if choice.url is None else shared_lock(records.store, self._spec.name)
         self._need = CollectionNeed(self._spec, self._kind.is_in, few=choice.most_bytes > 0)
         self._backend: VectorBackend | None = None

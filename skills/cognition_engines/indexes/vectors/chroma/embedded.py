@@ -26,6 +26,7 @@ class EmbeddedChroma:
         self._records = spec.records
         self._space = spec.space
         self._model = spec.model
+        self._isolation = spec.isolation
         self._folder = spec.folder
         self._name = spec.name
         self._index: ChromaIndex | None = None
@@ -80,13 +81,13 @@ class EmbeddedChroma:
             if self._wanted and self._loaded is not index and not self.unloadable:
                 self._load(index)
             return False
-        page = self._records.changes.page(self._space, index.seq, PAGE, self._model)
+        page, more = self._isolation.read(index.seq, PAGE, self._model)
         if page and index.seq > 0 and self._loaded is not index:
             self._load(index)
-        index.apply(page)
+        self._isolation.apply(page, index.apply, index.load)
         if page:
             self._files = _signatures(index)
-        return len(page) == PAGE
+        return more
 
     def _load(self, index: ChromaIndex) -> None:
         """Let Chroma read the folder, gigabytes in seconds, by a search: a write would hold up the whole process."""

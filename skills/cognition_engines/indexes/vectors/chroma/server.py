@@ -153,6 +153,7 @@ class SharedChroma:
         self._records = spec.records
         self._space = spec.space
         self._model = spec.model
+        self._isolation = spec.isolation
         self._dim = spec.dim
         self._server = server
         self._name = spec.name
@@ -282,12 +283,12 @@ class SharedChroma:
     def _write(self, index: ChromaIndex) -> bool:
         if index.seq >= self._records.last_seq():
             return False
-        page = self._records.changes.page(self._space, index.seq, PAGE, self._model)
-        index.apply(page, self._hold)
+        page, more = self._isolation.read(index.seq, PAGE, self._model)
+        self._isolation.apply(page, lambda part: index.apply(part, self._hold), index.windows)
         if page:
             self._hold()
             index.note()
-        return len(page) == PAGE
+        return more
 
     def _check(self, index: ChromaIndex) -> None:
         """Notice if the collection was deleted, or if a former writer noted an older state late."""

@@ -1,0 +1,79 @@
+"""Isolation of records that a follower cannot process: the follower continues with all others."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final, NamedTuple
+
+from cognition_engines.errors import ForeignCalls, PartRaised
+from cognition_engines.set_aside import Part, Raised, SetAside, try_call
+from cognition_engines.spaces import Space
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import Page, removed_page
+
+
+class ReadPage(NamedTuple):
+    """A page of changes; `more` says whether there may be later ones."""
+
+    page: Page
+    more: bool
+
+
+class Isolation:
+    """The records of a space that one follower, a derived part, leaves out. For one thread at a time.
+
+    If the follower raises an unexpected exception for a page, halves of the page are applied, and so on down to the
+    record that raises alone. That record is then applied as a deleted one: a part without it works, so it is noted as
+    set aside. If this fails, too, the part is down, and no record is set aside.
+    """
+
+    def __init__(self, part: Part, records: Records, space: Space, set_aside: SetAside) -> None:
+        self._part: Final = part
+        self._records: Final = records
+        self._space: Final = space
+        self._set_aside: Final = set_aside
+
+    def read(self, after: int, limit: int, model: str | None = None) -> ReadPage:
+        """Return the next `limit` changes or fewer; a record that cannot be read is a deleted one.
+
+        Raise ComponentFailed if the records do not answer.
+        """
+        changes, least = self._records.changes, limit
+        while isinstance(read := try_call(partial(changes.page, self._space, after, least, model)), Raised):
+            if least == 1:
+                return ReadPage(self._skip_unreadable(after, read.error), more=True)
+            least //= 2
+        return ReadPage(read, more=least < limit or len(read) == limit)
+
+    def _skip_unreadable(self, after: int, error: BaseException) -> Page:
+        """Return a page in which the next record is deleted, and note the record."""
+        version = self._records.changes.next_version(self._space, after)
+        if version is None:
+            raise PartRaised(self._part.value, f"raised {type(error).__name__}") from error
+        self._set_aside.note(self._part, version, error)
+        return removed_page(self._space, after, version.seq, [version.key])
+
+    def apply(self, page: Page, apply: Callable[[Page], object], probe: Callable[[], object] = int) -> None:
+        """Apply a page. After an unexpected exception, call `probe`, which raises ComponentFailed if the part is down.
+
+        Raise ComponentFailed if the part fails for more than single records.
+        """
+        done = try_call(partial(apply, page))
+        if not isinstance(done, Raised):
+            self._clear(page)
+            return
+        probe()
+        if len(page.keys) > 1:
+            for half in page.halves():
+                self.apply(half, apply)
+        elif not len(page.keys):
+            raise PartRaised(self._part.value, f"raised {type(done.error).__name__}") from done.error
+        elif isinstance(again := try_call(partial(apply, page)), Raised):
+            with ForeignCalls(self._part.value):
+                apply(page.as_removed())
+            self._set_aside.note(self._part, page.version(0, self._space), again.error)
+        else:
+            self._clear(page)
+
+    def _clear(self, page: Page) -> None:
+        self._set_aside.clear(self._part, zip(page.keys.tolist(), page.seqs.tolist(), strict=True))
+        self._set_aside.clear(None, ((key, page.seq) for key in page.removed.tolist()))
