@@ -1,6 +1,6 @@
 """New attempts to index records that parts have set aside, for `cstp reindex --record`."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import closing
 from pathlib import Path
 from threading import Event
@@ -10,7 +10,7 @@ from typing import Final
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.index_folder import is_held
 from cognition_engines.indexes.indexes import fill_vectors, open_indexes
-from cognition_engines.set_aside import SetAsideRecord, read_set_aside
+from cognition_engines.set_aside import STORED, SetAsideRecord, read_set_aside
 from cognition_engines.spaces import SEARCHED
 from cognition_engines.store.records import Records
 from cstp_server.holder.taking import take_folder
@@ -32,19 +32,24 @@ def retry_records(settings: Settings, records: Records, ids: Sequence[str]) -> l
         raise ConfigurationError(f"{', '.join(missing)}: no record has this id")
     keys = {key for keys in found.values() for key in keys}
     folder = settings.indexes_path
-    before = [note for note in read_set_aside(folder) if note.key in keys]
+    before = _stored_notes(folder, keys)
     records.touch(keys)
     if is_held(folder):
-        _wait_for_attempts(folder, before)
+        _wait_for_attempts(folder, keys, before)
     else:
         _attempt_here(settings, records)
-    return [note for note in read_set_aside(folder) if note.key in keys]
+    return _stored_notes(folder, keys)
 
 
-def _wait_for_attempts(folder: Path, before: Sequence[SetAsideRecord]) -> None:
+def _stored_notes(folder: Path, keys: Set[int]) -> list[SetAsideRecord]:
+    """Return the notes about indexes in files; the other parts try again when they next read the record."""
+    return [note for note in read_set_aside(folder) if note.key in keys and note.part in STORED]
+
+
+def _wait_for_attempts(folder: Path, keys: Set[int], before: Sequence[SetAsideRecord]) -> None:
     """Wait until a server has tried again, or for _SECONDS."""
     until = monotonic() + _SECONDS
-    while monotonic() < until and not set(before).isdisjoint(read_set_aside(folder)):
+    while monotonic() < until and not set(before).isdisjoint(_stored_notes(folder, keys)):
         sleep(_LOOK_SECONDS)
 
 

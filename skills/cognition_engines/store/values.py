@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -143,9 +143,7 @@ class Page:
         return self._cut(slice(0, 0), self.after, self.seq, np.concatenate((self.removed, self.keys)))
 
     def _cut(self, part: slice, after: int, seq: int, removed: IntArray) -> "Page":
-        numbers: dict[str, npt.NDArray[np.float64] | IntArray] = {
-            name: values[part] for name, values in self.numbers.items()
-        }
+        numbers: dict[str, Any] = {name: values[part] for name, values in self.numbers.items()}
         windows = slice(int(self.counts[: part.start].sum()), int(self.counts[: part.stop].sum()))
         return Page(
             after,
@@ -177,7 +175,7 @@ def removed_page(space: Space, after: int, seq: int, keys: Sequence[int]) -> Pag
         ids=(),
         sensitivity=np.empty(0, np.int8),
         labels={label.name: () for label in space.labels},
-        numbers={number.name: np.empty(0, np.int64 if number.whole else np.float64) for number in space.numbers},
+        numbers={number.name: none if number.whole else np.empty(0, np.float64) for number in space.numbers},
         sets={label.name: () for label in space.sets},
         counts=none,
         vectors=np.empty((0, 0), np.float32),

@@ -287,18 +287,13 @@ class Columns:
 
     def _cut(self, windows: int, vectors: int, *, single: bool) -> None:
         """Remove what a page that failed has added after the last row."""
-        columns: list[_GrowingArray[Any]] = [
-            self._keys,
-            self._seqs,
-            self._sensitivity,
-            *self._numbers.values(),
-            self._starts,
-            self._counts,
-        ]
-        for column in (*columns, *(label.column for label in self._labels.values())):
+        of_rows: list[_GrowingArray[Any]] = [self._keys, self._seqs, self._sensitivity, self._starts, self._counts]
+        of_rows += [*self._numbers.values(), *(label.column for label in self._labels.values())]
+        for column in of_rows:
             column.size = min(column.size, self._size)
-        for words in (self._owners, *self._sketches):
-            words.size = min(words.size, windows)
+        of_windows: list[_GrowingArray[Any]] = [self._owners, *self._sketches]
+        for column in of_windows:
+            column.size = min(column.size, windows)
         self._vectors.size = min(self._vectors.size, vectors)
         del self._ids[self._size :]
         for posted in self._posted.values():
