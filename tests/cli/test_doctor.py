@@ -30,8 +30,8 @@ from tests.stores import ChromaProgram, PostgreSQL, free_port
 
 Cstp = Callable[..., Any]
 DATA = Path("data")
-PARTS = ["settings", "folder", "tokens", "model", "store", "records", "keywords", "vectors", "documents", "limits"]
-PARTS += ["server"]
+PARTS = ["settings", "folder", "tokens", "model", "store", "records", "keywords", "set-aside"]
+PARTS += ["vectors", "documents", "limits", "server"]
 
 
 @pytest.fixture

@@ -24,11 +24,12 @@ from tests.stores import ChromaProgram, Stores
 
 @dataclass
 class CountingEmbedder:
-    """Seeded vectors; notes every text, and fails for those that hold `fails_at`."""
+    """Seeded vectors; notes every text, and fails from one that holds `fails_at` on, until that is None."""
 
     model: str = "counting-4"
     dim: int = 4
     fails_at: str | None = None
+    down: bool = False
     longest: int = 1_000_000  # characters of one window
     texts: list[str] = field(default_factory=list)
 
@@ -38,7 +39,8 @@ class CountingEmbedder:
         return (vector / np.linalg.norm(vector)).astype(np.float32)
 
     def embed_text(self, text: str) -> Any:
-        if self.fails_at is not None and self.fails_at in text:
+        self.down = self.fails_at is not None and (self.down or self.fails_at in text)
+        if self.down:
             raise ComponentFailed("embedder", "cannot")
         self.texts.append(text)
         return self.embed_query(text)[None]

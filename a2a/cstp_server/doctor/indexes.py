@@ -74,13 +74,13 @@ def check_set_aside(settings: Settings) -> CheckResult[None]:
     """Name the records that a part cannot process."""
     notes = read_set_aside(settings.indexes_path)
     findings = [
-        Finding("set aside", Level.PROBLEM, f"{note.kind} {note.id} by {note.part.value} ({note.cause})", RETRY)
+        Finding("set-aside", Level.PROBLEM, f"{note.kind} {note.id} by {note.part.value} ({note.cause})", RETRY)
         for note in notes[:_NAMED]
     ]
     if len(notes) > _NAMED:
         seen = f"{len(notes) - _NAMED:,} more records; cstp status --json names all"
-        findings.append(Finding("set aside", Level.PROBLEM, seen, RETRY))
-    return CheckResult(findings or [Finding("set aside", Level.OK, "no record")])
+        findings.append(Finding("set-aside", Level.PROBLEM, seen, RETRY))
+    return CheckResult(findings or [Finding("set-aside", Level.OK, "no record")])
 
 
 def count_set_aside(folder: Path, space: Space) -> int:

@@ -122,7 +122,7 @@ def all_ready(workers: Sequence[Readiness | None]) -> Readiness:
     last = [one.last_seq for one in seen if one.last_seq is not None]
     notes = {tuple(sorted(note.items())): note for one in seen for note in one.set_aside}
     status = next(one for one in _WORST_FIRST if one in statuses)
-    return Readiness(status, parts, max(last, default=None), [*notes.values()][-NAMED_RECORDS:])
+    return Readiness(status, parts, max(last, default=None), tuple(notes.values())[-NAMED_RECORDS:])
 
 
 def _worst(states: Sequence[str]) -> str:

@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from cognition_engines.embedding.base import Embedder
+from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.store.values import FloatArray
 
 PROBE: Final = "Does the model work?"
 

@@ -47,7 +47,7 @@ def diagnose(loaded: LoadedSettings) -> Iterator[Finding]:
             _INDEX_SECONDS, "keywords", remedy, lambda: indexes.check_keywords(settings, held)
         ).findings
     remedy = "make the folder of the indexes readable for this user"
-    yield from run_within(_SECONDS, "set aside", remedy, lambda: indexes.check_set_aside(settings)).findings
+    yield from run_within(_SECONDS, "set-aside", remedy, lambda: indexes.check_set_aside(settings)).findings
     remedy = "check that Chroma is running (vectors.url) and its folder is readable"
     yield from run_within(
         _INDEX_SECONDS, "vectors", remedy, lambda: indexes.check_vectors(settings, store.learned, model.learned)
