@@ -143,6 +143,7 @@ __all__ = [
     "NearestOfAnyKind",
     "NearestRecord",
     "NotFound",
+    "NotIndexed",
     "OtherError",
     "Overloaded",
     "ParseError",
