@@ -70,6 +70,7 @@ SERVER_ONLY = {"starlette", "uvicorn", "jsonrpcserver", "limits", "redis", "stru
 CATCH_ALLS = [
     "cognition_engines/ingest/formats/format_worker.py",  # libraries raise anything over a hostile document
     "cognition_engines/queries/pools.py",
+    "cognition_engines/set_aside.py",
     "cstp_server/rpc/dispatch.py",
 ]
 IMPORTS_CHROMADB = {

@@ -121,12 +121,13 @@ class SetAside:
         for note in gone:
             _log.warning("%s: %s %s is no longer set aside", part.value, note.kind, note.id)
 
-    def attempt(self, part: Part, version: RecordVersion, work: Callable[[], T], otherwise: T) -> T:
+    def attempt(self, part: Part, version: RecordVersion | None, work: Callable[[], T], otherwise: T) -> T:
         """Return the result of `work`, which reads one record; `otherwise` if it raises twice, which is noted.
 
-        A version that is noted already is not attempted.
+        A version that is noted already is not attempted. None is a record that is not stored yet: the log alone has its
+        failure.
         """
-        if self.holds(part, version):
+        if version is not None and self.holds(part, version):
             return otherwise
         for last in (False, True):
             try:
@@ -134,8 +135,10 @@ class SetAside:
             except BaseException as error:
                 if not is_unexpected(error):
                     raise
-                if last:
+                if last and version is not None:
                     self.note(part, version, error)
+                elif last:
+                    _log.warning("%s: a new record is left out (%s)", part.value, cause_of(error))
         return otherwise
 
     def take_former(self) -> list[SetAsideRecord]:

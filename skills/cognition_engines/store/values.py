@@ -12,6 +12,7 @@ import numpy.typing as npt
 from cognition_engines.kinds.registry import Record
 from cognition_engines.kinds.spec import Facets, Kind, Origin, Role
 from cognition_engines.models import Sensitivity
+from cognition_engines.set_aside import RecordVersion
 
 FloatArray: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -64,6 +65,10 @@ class StoredRecord:
     recorded_at: datetime
     revision: int  # from 1, one more with each change of the content
     expires_at: datetime | None = None
+
+    @property
+    def version(self) -> RecordVersion:
+        return RecordVersion(self.key, self.seq, self.kind.label, str(self.record.id))
 
 
 class Text(NamedTuple):
