@@ -65,11 +65,13 @@ class SetAsideRecord:
 class SetAside:
     """The records that each part of this process leaves out. Any thread may ask and note.
 
-    Without a `folder`, the notes are in memory alone. A failed write of the file loses no note of this process.
+    Without a `folder`, the notes are in memory alone. A failed write of the file loses no note of this process. Without
+    `logged`, the caller reports the notes itself.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, logged: bool = True) -> None:
         self._file = None if folder is None else folder / FILE
+        self._level: Final = logging.WARNING if logged else logging.DEBUG
         self._lock = Lock()
         self._notes: dict[tuple[Part, int], SetAsideRecord] = {}
 
@@ -108,7 +110,7 @@ class SetAside:
                 return
             self._notes[part, version.key] = new
             self._append([new])
-        _log.warning("%s: %s %s is set aside (%s)", part.value, version.kind, version.id, cause)
+        _log.log(self._level, "%s: %s %s is set aside (%s)", part.value, version.kind, version.id, cause)
 
     def clear(self, part: Part, keys: Iterable[int]) -> None:
         """Forget the notes of a part about records that it has processed since, or that are deleted."""
@@ -119,7 +121,7 @@ class SetAside:
             if gone:
                 self._write()
         for note in gone:
-            _log.warning("%s: %s %s is no longer set aside", part.value, note.kind, note.id)
+            _log.log(self._level, "%s: %s %s is no longer set aside", part.value, note.kind, note.id)
 
     def attempt(self, part: Part, version: RecordVersion | None, work: Callable[[], T], otherwise: T) -> T:
         """Return the result of `work`, which reads one record; `otherwise` if it raises twice, which is noted.
@@ -138,7 +140,7 @@ class SetAside:
                 if last and version is not None:
                     self.note(part, version, error)
                 elif last:
-                    _log.warning("%s: a new record is left out (%s)", part.value, cause_of(error))
+                    _log.log(self._level, "%s: a new record is left out (%s)", part.value, cause_of(error))
         return otherwise
 
     def take_former(self) -> list[SetAsideRecord]:
