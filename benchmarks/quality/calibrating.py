@@ -86,7 +86,7 @@ def _known(kept: Path) -> list[tuple[str, frozenset[str]]]:
 
 async def _features(engine: Engine, asked: Sequence[tuple[str, frozenset[str]]]) -> list[Asked]:
     searching = Search(engine.indexes, engine.embeddings, engine.pools)
-    phrases = Phrases(engine.records, RELEVANCE)
+    phrases = Phrases(engine.records, RELEVANCE, engine.indexes.set_aside)
     found = []
     for text, relevant in asked:
         query = Query(text, EVERYTHING, Mode.HYBRID, [SearchScope(space, ()) for space in SEARCHED])

@@ -140,7 +140,7 @@ async def _recall(engine: Engine, text: str) -> list[str]:
 
 async def _union(engine: Engine, asked: MixedQuestion) -> list[str]:
     caller = engine.pools.caller(None)
-    phrases = Phrases(engine.records, RELEVANCE)
+    phrases = Phrases(engine.records, RELEVANCE, engine.indexes.set_aside)
     query = Query(asked.text, EVERYTHING, Mode.HYBRID, [SearchScope(space, ()) for space in SEARCHED])
     parts, vector = await Search(engine.indexes, engine.embeddings, engine.pools).parts(caller, query, CANDIDATES)
     hits = phrases.lift(asked.text, EVERYTHING, parts, fuse_parts(parts, vector, _LIMIT, groups=True))

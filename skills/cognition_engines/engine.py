@@ -140,7 +140,8 @@ class Engine:
         self.read_dates: Final = dates.read
         searching = _search(records, indexes, cache, self.pools, dates, options.relevance, model)
         self.least_cosine: Final = searching.least_cosine
-        passages, lists = Passages(cache, self.pools, options.relevance), Lists(records, self.listings, self.pools)
+        passages = Passages(cache, self.pools, options.relevance, indexes.set_aside)
+        lists, governing = Lists(records, self.listings, self.pools), Governing(records, self.listings, self.pools)
         self.modes: Final = searching.modes
         decisions = Decisions(records, searching, passages, self.pools)
         self.query_decisions: Final = decisions.query
@@ -154,13 +155,12 @@ class Engine:
         self.get_episode: Final = episodes.get
         self.find_episodes: Final = episodes.find
         self.list_decisions: Final = lists.decisions
-        governing = Governing(records, self.listings, self.pools)
         self.decision_context: Final = governing.context
         self.list_episodes: Final = lists.episodes
         self.list_memories: Final = lists.memories
         self.list_extractions: Final = lists.extractions
         self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
-        everything = Everything(records, searching, passages, self.pools)
+        everything = Everything(records, searching, passages, self.pools, indexes.set_aside)
         self.search, self.fetch = everything.search, everything.fetch
         self.cut: Final = passages.cut_for
         self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds)
@@ -169,7 +169,7 @@ class Engine:
         published = PublishedSeq(indexes, options.others)
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
-        briefed = records, self.listings, searching, passages, self.following, governing, self.pools
+        briefed = records, self.listings, searching, passages, self.following, governing, self.pools, indexes.set_aside
         self.session_context: Final = Sessions(*briefed).read
         ledger = LedgerFile(options.ledger)
         self.retention: Final = Retention(records, indexes, ledger, options.worker)
@@ -264,7 +264,9 @@ def _search(
     relevance: Relevance,
     model: str | None,
 ) -> Search:
-    phrases, speakers, asked = Phrases(records, relevance), Speakers(records, relevance), QuestionSpeakers(relevance)
+    asked = QuestionSpeakers(relevance)
+    phrases = Phrases(records, relevance, indexes.set_aside)
+    speakers = Speakers(records, relevance, indexes.set_aside)
     least = least_cosine_of(relevance, model)
     return Search(indexes, cache, pools, phrases, least, dates, calibration_of(model, least), speakers, asked)
 

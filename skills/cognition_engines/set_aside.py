@@ -77,11 +77,13 @@ class SetAsideRecord:
 class SetAside:
     """The records that each part of this process leaves out. Any thread may ask and note.
 
-    Without a `folder`, the notes are in memory alone. A failed write of the file loses no note of this process.
+    Without a `folder`, the notes are in memory alone. A failed write of the file loses no note of this process. Without
+    `logged`, the caller reports the notes itself.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, logged: bool = True) -> None:
         self._file = None if folder is None else folder / FILE
+        self._level: Final = logging.WARNING if logged else logging.DEBUG
         self._lock = Lock()
         self._notes: dict[tuple[Part, int], SetAsideRecord] = {}
 
@@ -120,7 +122,7 @@ class SetAside:
                 return
             self._notes[part, version.key] = new
             self._append([new])
-        _log.warning("%s: %s %s is set aside (%s)", part.value, version.kind, version.id, cause)
+        _log.log(self._level, "%s: %s %s is set aside (%s)", part.value, version.kind, version.id, cause)
 
     def clear(self, part: Part | None, changes: Iterable[tuple[int, int]]) -> None:
         """Forget notes about records of which a part, or with None any, has processed a later change: key and `seq`."""
@@ -136,22 +138,26 @@ class SetAside:
             if gone:
                 self._write()
         for note in gone:
-            _log.warning("%s: %s %s is no longer set aside", note.part.value, note.kind, note.id)
+            _log.log(self._level, "%s: %s %s is no longer set aside", note.part.value, note.kind, note.id)
 
-    def attempt(self, part: Part, version: RecordVersion, work: Callable[[], T], otherwise: T) -> T:
+    def attempt(self, part: Part, version: RecordVersion | None, work: Callable[[], T], otherwise: T) -> T:
         """Return the result of `work`, which reads one record; `otherwise` if it raises twice, which is noted.
 
-        A version that is noted already is not attempted.
+        A version that is noted already is not attempted. None is a record that is not stored yet: the log alone has its
+        failure.
         """
-        if self.holds(part, version):
+        if version is not None and self.holds(part, version):
             return otherwise
         made = try_call(work)
         if isinstance(made, Raised):
             made = try_call(work)
-        if isinstance(made, Raised):
+        if not isinstance(made, Raised):
+            return made
+        if version is None:
+            _log.log(self._level, "%s: a new record is left out (%s)", part.value, cause_of(made.error))
+        else:
             self.note(part, version, made.error)
-            return otherwise
-        return made
+        return otherwise
 
     def load(self) -> frozenset[int]:
         """Take over the notes of the former process about indexes in files; return the keys of their records.

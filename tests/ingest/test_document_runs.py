@@ -11,6 +11,7 @@ from cognition_engines.exchange.runs import export_lines, import_file
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.queries.knowledge import author
+from cognition_engines.set_aside import SetAside
 from cognition_engines.store.records import Records
 from tests.ingest.runs import EACH, Run, counts, document, ids, json_lines, stored
 from tests.stored import Quiet, changes_of
@@ -125,7 +126,7 @@ def test_an_import_keeps_unchanged_vectors(run: Run, records: Records, embedder:
     json_lines(tmp_path / "docs/a.jsonl", *given)
     run(tmp_path / "docs")
     before = records.reads.vectors_of([row.key for row in records.origins.read_below(str(tmp_path))], embedder.model)
-    lines = b"".join(export_lines(records, list(Kind), Quiet()))
+    lines = b"".join(export_lines(records, list(Kind), Quiet(), SetAside()))
     file = tmp_path / "lines"
     file.write_bytes(lines.replace(b"a.jsonl", b"b.jsonl").replace(b"About chk_b.", b"More about chk_b."))
     embedder.texts.clear()

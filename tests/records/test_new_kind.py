@@ -29,6 +29,7 @@ from pathlib import Path
 from cognition_engines.exchange.runs import export_lines, import_file
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.queries.recall.results import RecallRequest
+from cognition_engines.set_aside import SetAside
 from cognition_engines.store.records import open_records
 from cognition_engines.sync_engine import SyncEngine
 
@@ -44,7 +45,7 @@ with SyncEngine.open(store, folder / "indexes", None) as engine:
     def recalled(query):
         return next(each.content for each in engine.recall(query).results if each.stored.kind is Kind.COMMITMENT)
     held = records.reads.by_ids(Kind.COMMITMENT, records.ids(Kind.COMMITMENT)).values()
-    lines = export_lines(records, (Kind.COMMITMENT,), Silent())
+    lines = export_lines(records, (Kind.COMMITMENT,), Silent(), SetAside())
     (folder / "exported.jsonl").write_bytes(b"".join(line + b"\\n" for line in lines))
     other = open_records(f"sqlite:///{folder}/other.sqlite")
     moved = import_file(folder / "exported.jsonl", other, None, 1, Silent())

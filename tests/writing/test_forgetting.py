@@ -23,6 +23,7 @@ from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.queries.recall.results import RecallRequest
+from cognition_engines.set_aside import SetAside
 from cognition_engines.store.erasure.ledger import Erasure, append_ledger, read_ledger
 from cognition_engines.store.reads.decisions import GraphRequest
 from cognition_engines.store.records import Records, open_records
@@ -494,7 +495,7 @@ async def test_an_import_brings_back_no_part_that_an_amendment_dropped_before_th
     engine: Engine, tmp_path: Path, stores: Stores, quiet: Watcher, known_by: str
 ) -> None:
     engine.records.put(before_the_amendment(), None)
-    lines = list(export_lines(engine.records, list(Kind), quiet))
+    lines = list(export_lines(engine.records, list(Kind), quiet, SetAside()))
     (tmp_path / "lines").write_bytes(b"\n".join(reversed(lines)))
     await amended_and_forgotten(engine)
     target, erasures = engine.records, []
@@ -510,7 +511,7 @@ async def test_an_import_brings_back_no_part_that_an_amendment_dropped_before_th
 async def test_an_import_keeps_parts_of_a_live_record(engine: Engine, tmp_path: Path, quiet: Watcher) -> None:
     event = part(Kind.EVENT, "evt_1", artifact_id="art_1", category="a", narrative="It came")
     engine.records.put([part(Kind.ARTIFACT, "art_1", content="One"), event], None)
-    (tmp_path / "old").write_bytes(b"\n".join(export_lines(engine.records, [Kind.EVENT], quiet)))
+    (tmp_path / "old").write_bytes(b"\n".join(export_lines(engine.records, [Kind.EVENT], quiet, SetAside())))
     engine.records.delete(Kind.EVENT, ["evt_1"])
     await forgotten(engine, "art_1")
     assert import_file(tmp_path / "old", engine.records, None, 1, quiet).forgotten == 1

@@ -17,6 +17,7 @@ from cognition_engines.indexes.keywords.text_documents import make_schema
 from cognition_engines.kinds.decisions import Evidence, ReviewContent
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, CitedSource, Reason
+from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import SEARCHED
 from cognition_engines.writing.erasing import Forget
 from cognition_engines.writing.requests import (
@@ -155,7 +156,7 @@ async def write_and_forget(engine: Engine, words: Words, wait_until: Callable[..
         seq = max(seq, (await engine.write(ANN, Forget(id=id))).seq)
     wait_until(lambda: engine.records.forgetting.compacted_to() >= seq and engine.indexes.words_compacted >= seq)
     assert words.files() == {}
-    exports = b"".join(export_lines(engine.records, list(Kind), Quiet()))
+    exports = b"".join(export_lines(engine.records, list(Kind), Quiet(), SetAside()))
     assert not [word for word in words.made if word in exports.decode().casefold()]
 
 

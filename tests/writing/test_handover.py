@@ -11,6 +11,7 @@ from cognition_engines.engine import Engine
 from cognition_engines.exchange.decision_files import decision_files
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, Decision, Reason, Sensitivity
+from cognition_engines.set_aside import SetAside
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.writing.requests import LinkDecisions, SetStatus, WriteConflict
 from tests.writing.test_decisions import ANN, BEN, JUDGE, titles
@@ -27,7 +28,7 @@ class Repository:
     def export(self, project: str | None = None) -> list[Path]:
         """Writes the files, as `cstp export --decisions` does."""
         made = []
-        for one in decision_files(self.engine.records, project):
+        for one in decision_files(self.engine.records, SetAside(), project):
             made.append(self.folder / one.name)
             made[-1].write_text(one.text, encoding="utf-8")
         return made

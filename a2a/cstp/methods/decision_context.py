@@ -40,7 +40,7 @@ class GoverningRecord(WireResult):
     """A decision; `matched` are its patterns and names that match, the most specific first.
 
     `supersededBy` are the ids of its successors if it is no longer in force. `snippet` and `files` are present if
-    requested; a snippet for which there is no room is left out.
+    requested; a snippet for which there is no room, or that cannot be cut, is left out.
     """
 
     id: DecisionId

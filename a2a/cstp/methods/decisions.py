@@ -150,10 +150,10 @@ class DecisionSummary(DecisionInShort):
     """One result of the search; members are null if its record does not state them.
 
     `distance` is the cosine distance to the query, 0 to 2, lower is closer. `reasons` holds the types of the reasons
-    and is present exactly if requested; so are `snippet` (empty if there is no text), `links`, `provenance` and
-    `explain`. `cstp.recall` with the id returns the whole text. `truncated` is present with a snippet and `maxTokens`;
-    true says that the snippet is a part of that text. `origin` is its maker: a file, an agent, or an import;
-    `recordedBy` the agent that wrote it.
+    and is present exactly if requested; so are `snippet` (empty if there is no text, absent if this server cannot cut
+    the text), `links`, `provenance` and `explain`. `cstp.recall` with the id returns the whole text. `truncated` is
+    present with a snippet and `maxTokens`; true says that the snippet is a part of that text. `origin` is its maker: a
+    file, an agent, or an import; `recordedBy` the agent that wrote it.
     """
 
     distance: float | None

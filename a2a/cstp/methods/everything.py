@@ -110,7 +110,8 @@ class SearchedRecord(WireResult):
 
     `title` is the title of a decision, a chunk or its source, and an artifact, the heading of an extraction, the
     speaker of a turn, and the category of an event. `snippet` has the sentences of its text that are nearest to the
-    query, at most 600 characters. `score` is 0 to 1: the share of records with such a match that answered their
+    query, at most 600 characters; it is null if this server cannot cut the text, and `content` is then absent.
+    `score` is 0 to 1: the share of records with such a match that answered their
     question in the measured sets; so scores of all kinds and of several queries can be compared. `source` is the title
     of the source of a chunk or an extraction, the system of an artifact, a turn or an event, and the file of a
     decision; `sourceId` the id of that source, the artifact of an event, or the conversation of a turn. `date` is the
@@ -126,7 +127,7 @@ class SearchedRecord(WireResult):
     type: FoundType
     id: Annotated[str | int, Names(by_type)]
     title: str | None
-    snippet: str
+    snippet: str | None
     score: float
     source: str | None
     source_id: Annotated[str | None, Names(lambda found: _SOURCES.get(found.type))]

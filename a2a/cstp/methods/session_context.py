@@ -127,10 +127,10 @@ class NamedItem(WireResult):
 class GetSessionContextResult(WireResult):
     """The sections, or `markdown` with all of them; with `notModified` nothing else.
 
-    Items are whole. `omitted` counts those of each section that did not fit in `maxTokens`, `expand` names the first of
-    them, as far as there is room. `tokens` is the size of this answer, never more than `maxTokens`. `cursor` is the
-    `since` of the next briefing, which begins with the first change that did not fit; `more` is true if there
-    is one already. The `etag` is equal for equal items and parameters.
+    Items are whole. `omitted` counts those of each section that did not fit in `maxTokens`, or that this server cannot
+    show; `expand` names the first that did not fit, as far as there is room. `tokens` is the size of this answer, never
+    more than `maxTokens`. `cursor` is the `since` of the next briefing, which begins with the first change that did not
+    fit; `more` is true if there is one already. The `etag` is equal for equal items and parameters.
     """
 
     not_modified: Present[Literal[True]] = None

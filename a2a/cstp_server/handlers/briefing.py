@@ -40,7 +40,8 @@ _MARKS: Final = re.compile(r"(`{3,}|~{3,})")
 class Item:
     """One item of a section: its record, its form on the wire, and the facts and the text of its line in Markdown.
 
-    `cursor` of a change is the cursor for those that follow it.
+    `cursor` of a change is the cursor for those that follow it. `cost` are the bytes of the item in the answer, without
+    the heading of its section.
     """
 
     section: Section
@@ -50,6 +51,7 @@ class Item:
     facts: Sequence[str] = ()
     text: str = ""
     cursor: int = 0
+    cost: int = 0
 
     @property
     def name(self) -> NamedItem:
@@ -67,11 +69,14 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The cursor of a briefing, whether it is known that changes follow, and the number of decisions not read."""
+    """The cursor of a briefing, whether it is known that changes follow, and the records of each section without items.
+
+    These are decisions beyond the limit, and records that cannot be shown.
+    """
 
     cursor: int
     more: bool | None
-    unread: int
+    unread: Counter[Section]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +101,16 @@ def _quiet(text: str) -> str:
     )
 
 
+def measure(item: Item, *, markdown: bool) -> Item:
+    """Return an item with its cost."""
+    return replace(item, cost=_text_bytes(item.line) if markdown else size_of(item.item) + 1)
+
+
 def brief(
     params: GetSessionContextParams, sections: Sequence[Section], items: Sequence[Item], rest: Rest
 ) -> GetSessionContextResult:
     """Return the answer with the items that fit, those of most value first; an item is whole or left out."""
-    unread: Counter[Section] = Counter({"decisions": rest.unread})
-    found = Counter(item.section for item in items) + unread
+    found = Counter(item.section for item in items) + rest.unread
     empty = _answer(params, sections, (), dict(found), (), rest)
     room = params.max_tokens * TOKEN_BYTES - size_of(empty)
     choice = _choose(items, room, markdown=params.format == "markdown")
@@ -116,7 +125,7 @@ def brief(
         if (cost := size_of(name) + 1) <= left:
             left -= cost
             named.append(name)
-    counts = dict(Counter(item.section for item in omitted) + unread)
+    counts = dict(Counter(item.section for item in omitted) + rest.unread)
     answer = _answer(params, sections, choice.items, counts, named, _rest_before(choice.waiting, items, rest))
     return answer.model_copy(update={"tokens": -(-size_of(answer) // TOKEN_BYTES), "etag": _etag(params, answer)})
 
@@ -140,9 +149,9 @@ def _choose(items: Sequence[Item], room: int, *, markdown: bool) -> _Choice:
     for item in items:
         if waiting is not None and item.section == "changes":
             continue
-        cost = size_of(item.item) + 1
-        if markdown:
-            cost = _text_bytes(item.line) + (0 if item.section in headed else _text_bytes(_heading(item.section)))
+        cost = item.cost
+        if markdown and item.section not in headed:
+            cost += _text_bytes(_heading(item.section))
         if cost <= left:
             left -= cost
             chosen.append(item)

@@ -37,8 +37,8 @@ async def _snippets(cut: Cutting, params: wire.GetDecisionContextParams, found: 
     """Return the snippets of the first decisions, by key."""
     words = " ".join(dict.fromkeys(name for path in params.files for name in path.split("/")))
     first = [*found.governing, *found.proposals, *found.history, *found.mentions][:_MOST_CUT]
-    texts = await cut(words, [PassageRequest(one.decision.text, _SNIPPET) for one in first])
-    return {one.stored.key: text for one, text in zip(first, texts, strict=True)}
+    texts = await cut(words, [PassageRequest(one.stored, one.decision.text, _SNIPPET) for one in first])
+    return {one.stored.key: text for one, text in zip(first, texts, strict=True) if text is not None}
 
 
 def _fitting(

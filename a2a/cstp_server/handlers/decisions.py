@@ -86,7 +86,10 @@ async def _fit_decisions(
 ) -> list[wire.DecisionSummary]:
     """Return the decisions that fit, with shorter snippets if needed."""
     assert params.max_tokens is not None
-    parts = [Part(item, None if item.snippet is None else "snippet") for item in found]
+    parts = [
+        Part(item, None if item.snippet is None else "snippet", match.stored)
+        for match, item in zip(matches, found, strict=True)
+    ]
     kept = zip(matches, await fit(cut, params.query, parts, params.max_tokens, empty), strict=True)
     return [_mark_cut(item, match) for match, item in kept if isinstance(item, wire.DecisionSummary)]
 

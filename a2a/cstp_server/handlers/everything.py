@@ -150,7 +150,9 @@ async def _fit_records(
     """Return the items that fit, with their contents cut, or without contents their snippets."""
     field = "content" if params.include else "snippet"
     parts = [
-        Part(item, field, record=each.stored.record, own=getattr(item, field), window=each.window)
+        Part(item, None, each.stored)
+        if (text := getattr(item, field)) is None
+        else Part(item, field, each.stored, own=text, window=each.window)
         for each, item in zip(found, items, strict=True)
     ]
     empty = _answer(params, asked, [], len(found)).model_copy(update=NO_TIME)

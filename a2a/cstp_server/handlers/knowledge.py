@@ -160,8 +160,8 @@ def _part(item: wire.KnowledgeFound, match: KnowledgeMatch) -> Part:
     """Return a chunk as it can be cut, an extraction whole; the title of its source is cited in the answer, too."""
     cited = 0 if item.source is None else len(to_json(item.source.title)) + 1
     if not isinstance(item.content, str):
-        return Part(item, None, extra=cited)
-    return Part(item, "content", extra=cited, record=match.record, own=item.content, window=match.window)
+        return Part(item, None, match.stored, extra=cited)
+    return Part(item, "content", match.stored, extra=cited, own=item.content, window=match.window)
 
 
 def _types(filters: wire.KnowledgeFilters) -> tuple[str, ...] | None:

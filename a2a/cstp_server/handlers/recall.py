@@ -70,7 +70,7 @@ def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
         if params.max_tokens is None and not params.snippets:
             return whole
         cut = partial(engine.cut, agent=call.agent)
-        return await _cut_result(cut, whole, found.results, params)
+        return await _cut_result(cut, whole, found, params)
 
     return (BoundMethod(wire.RECALL, answer),)
 
@@ -127,7 +127,7 @@ def _conversation(found: RecallAnswer, page: TurnPage, id: str | None) -> wire.R
 
 
 async def _cut_result(
-    cut: Cutting, whole: wire.RecallResult, results: Sequence[Result], params: wire.RecallParams
+    cut: Cutting, whole: wire.RecallResult, found: RecallAnswer, params: wire.RecallParams
 ) -> wire.RecallResult:
     """Return the answer with its texts cut: found records first, then their events, entities and related records."""
     query = (params.query or "") if whole.selector == "query" else ""
@@ -135,15 +135,7 @@ async def _cut_result(
     omitted = None if params.max_tokens is None else 0
     none: dict[str, object] = {"results": [], "related": [], "entities": [], "omitted": omitted}
     empty = whole.model_copy(update=none | ({} if whole.turns is None else {"turns": []}))
-    bare = [item.model_copy(update={"events": []}) for item in whole.results]
-    named = whole.selector == "id"
-    groups: list[list[Part]] = [
-        [_part(item, result, whole=named) for item, result in zip(bare, results, strict=True)],
-        [Part(turn, "content") for turn in whole.turns or ()],
-        [Part(event, "narrative", rank=1) for item in whole.results for event in item.events],
-        [Part(entity, None, rank=1) for entity in whole.entities],
-        [Part(item, "content", rank=1) for item in whole.related],
-    ]
+    groups = _parts(whole, found)
     parts = [part for group in groups for part in group]
     fitted = iter(await fit(cut, query, parts, params.max_tokens, empty, longest))
     kept, turns, events, entities, related = ([next(fitted) for _ in group] for group in groups)
@@ -163,6 +155,24 @@ async def _cut_result(
     return empty.model_copy(update=left | counted | ({} if whole.turns is None else {"turns": _drop_missing(turns)}))
 
 
+def _parts(whole: wire.RecallResult, found: RecallAnswer) -> list[list[Part]]:
+    """Return the parts of an answer: its results, turns, events, entities and related records."""
+    named = whole.selector == "id"
+    results = list(zip(whole.results, found.results, strict=True))
+    turns = () if found.turns is None else found.turns.stored
+    return [
+        [_part(item.model_copy(update={"events": []}), result, whole=named) for item, result in results],
+        [Part(turn, "content", stored) for turn, stored in zip(whole.turns or (), turns, strict=True)],
+        [
+            Part(event, "narrative", stored, rank=1)
+            for item, result in results
+            for event, stored in zip(item.events, result.events, strict=True)
+        ],
+        [Part(entity, None, one.stored, rank=1) for entity, one in zip(whole.entities, found.entities, strict=True)],
+        [Part(item, "content", one.stored, rank=1) for item, one in zip(whole.related, found.related, strict=True)],
+    ]
+
+
 def _drop_missing(items: Iterable[Wire | None]) -> list[Wire]:
     return [item for item in items if item is not None]
 
@@ -170,7 +180,7 @@ def _drop_missing(items: Iterable[Wire | None]) -> list[Wire]:
 def _part(item: wire.RecallItem, result: Result, *, whole: bool) -> Part:
     record = result.stored.record
     own = record.text if isinstance(record, Decision) else content_of(result.stored)
-    return Part(item, "content", whole=whole, record=record, own=own, window=result.window)
+    return Part(item, "content", result.stored, whole=whole, own=own, window=result.window)
 
 
 def _turn(stored: StoredRecord, index: int, superseded_by: Successors) -> wire.TurnItem:

@@ -15,12 +15,12 @@ from pydantic_core import to_json
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.registry import Record
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Mode
 from cognition_engines.queries.passages import PassageRequest
 from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Room, Window
+from cognition_engines.store.values import StoredRecord
 from cstp.contract import Wire
 from cstp.errors import InvalidParams, Violation
 from cstp.methods.decisions import QueryDecisionsParams
@@ -31,8 +31,8 @@ from cstp.methods.recall import RecallParams
 from cstp.reads import Boosts, Explained, Interpreted, LegRanks, MatchedWindow, NearestRecord, PassagePlace
 
 Cutting: TypeAlias = Callable[
-    [str, Sequence[PassageRequest]], Awaitable[list[str]]
-]  # a passage of each text, for a query
+    [str, Sequence[PassageRequest]], Awaitable[list[str | None]]
+]  # a passage of each text, for a query; None for a text that cannot be cut
 AnySearch: TypeAlias = QueryDecisionsParams | SearchKnowledgeParams | SearchParams | RecallParams | FindEpisodesParams
 NO_TIME: Final = {"query_time_ms": 0}  # of an answer whose size must be the same each time
 TOKEN_BYTES: Final = 3  # of JSON in UTF-8, so that no text of a usual language has more tokens than are counted
@@ -121,7 +121,7 @@ def explain_result(found: Explanation | None, window: Window | None) -> Explaine
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One item of an answer; `field` is its member with the text to be cut, None if it has none.
+    """One item of an answer; `field` is its member with the text of `stored` to be cut, None if it has none.
 
     Items of a lower `rank` get remaining bytes before others. A `whole` item is never cut, whatever its size. `extra`
     are its bytes elsewhere in the answer. The other fields are those of `Cut`.
@@ -129,10 +129,10 @@ class Part:
 
     item: Wire
     field: str | None
+    stored: StoredRecord
     rank: int = 0
     whole: bool = False
     extra: int = 0
-    record: Record | None = None
     own: str = ""
     window: Window | None = None
 
@@ -157,15 +157,15 @@ async def fit(
 ) -> list[Wire | None]:
     """Return the items with texts cut so that the answer fits, added to `empty`; None for omitted items.
 
-    No text but that of a whole item has more than `longest` bytes. `truncated` of each states whether its text was cut.
-    Earlier items take precedence.
+    No text but that of a whole item has more than `longest` bytes. `truncated` of each states whether its text was cut;
+    a text that does not fit and cannot be cut is left out. Earlier items take precedence.
     """
     left = _UNBOUNDED if max_tokens is None else max_tokens * TOKEN_BYTES - size_of(empty) - _SPARE
     most = _UNBOUNDED if longest is None else longest
     sizes = [min(_json_bytes(part.text), _UNBOUNDED if part.whole else most) for part in parts]
     rooms = _rooms([(part, part.cost, size) for part, size in zip(parts, sizes, strict=True)], left)
     cuts = {
-        place: PassageRequest(part.text, Room(room, _json_bytes, beyond=True), part.record, part.own, part.window)
+        place: PassageRequest(part.stored, part.text, Room(room, _json_bytes, beyond=True), part.own, part.window)
         for place, (part, room) in enumerate(zip(parts, rooms, strict=True))
         if room is not None and room < _json_bytes(part.text)
     }
@@ -177,7 +177,7 @@ async def fit(
         elif part.field is None:
             found.append(part.item)
         else:
-            changed = {part.field: texts[place], "truncated": True} if place in texts else {"truncated": False}
+            changed = {part.field: texts[place] or "", "truncated": True} if place in texts else {"truncated": False}
             found.append(part.item.model_copy(update=changed))
     return found
 

@@ -1,7 +1,10 @@
 """Answers `cstp.getSessionContext`: the items of each section, in the order of their value."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from cognition_engines.engine import Engine
@@ -10,10 +13,11 @@ from cognition_engines.kinds.registry import SPECS
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
 from cognition_engines.queries.session_context import BriefChange, BriefRecord, SessionContext, SessionRequest
+from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.codec import moment
 from cognition_engines.store.values import StoredRecord
 from cstp.methods import session_context as wire
-from cstp_server.handlers.briefing import Item, Rest, brief
+from cstp_server.handlers.briefing import Item, Rest, brief, measure
 from cstp_server.handlers.records import checked_cursor
 from cstp_server.handlers.searches import shown_path
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
@@ -42,7 +46,8 @@ def session_context_methods(engine: Engine) -> tuple[AnyBound, ...]:
         )
         found = await engine.session_context(request, call.agent)
         more = found.more if since is not None and "changes" in sections else None
-        answer = brief(params, sections, [*_items(found, params)], Rest(found.cursor, more, found.unread))
+        items, unread = _items(found, params, engine.indexes.set_aside)
+        answer = brief(params, sections, items, Rest(found.cursor, more, unread))
         if params.if_none_match is not None and params.if_none_match == answer.etag:
             return wire.GetSessionContextResult(not_modified=True)
         return answer
@@ -50,33 +55,65 @@ def session_context_methods(engine: Engine) -> tuple[AnyBound, ...]:
     return (BoundMethod(wire.GET_SESSION_CONTEXT, get_session_context),)
 
 
-def _items(found: SessionContext, params: wire.GetSessionContextParams) -> Iterator[Item]:
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """An item to be made of a record, which is None for a record that is gone."""
+
+    section: wire.Section
+    stored: StoredRecord | None
+    make: Callable[[], Item]
+
+
+def _items(
+    found: SessionContext, params: wire.GetSessionContextParams, set_aside: SetAside
+) -> tuple[list[Item], Counter[wire.Section]]:
+    """Return the items by value, and the number of records of each section that are no items."""
+    items: list[Item] = []
+    unread: Counter[wire.Section] = Counter({"decisions": found.unread})
+    for draft in _drafts(found, params):
+        work = partial(_make, draft, markdown=params.format == "markdown")
+        item = work() if draft.stored is None else set_aside.attempt(Part.BRIEFING, draft.stored.version, work, None)
+        if item is None:
+            unread[draft.section] += 1
+        else:
+            items.append(item)
+    return items, unread
+
+
+def _make(draft: _Draft, *, markdown: bool) -> Item:
+    return measure(draft.make(), markdown=markdown)
+
+
+def _drafts(found: SessionContext, params: wire.GetSessionContextParams) -> Iterator[_Draft]:
     """Yield the items by value: for the files, for the task, overdue, changed. Without a task, lessons come last.
 
     The first change is the first item, so that no other one can keep a reader of changes where it is.
     """
     why: _Why = "newest" if params.task_description is None else "matches"
-    yield from map(_change, found.changes[:1])
-    yield from (_decision(one, "governs") for one in found.governing)
-    yield from (_decision(one, "proposed") for one in found.proposed)
-    yield from (_decision(one, why) for one in found.decisions)
+    changes = [_Draft("changes", one.stored, partial(_change, one)) for one in found.changes]
+    yield from changes[:1]
+    yield from (_Draft("decisions", one.stored, partial(_decision, one, "governs")) for one in found.governing)
+    yield from (_Draft("decisions", one.stored, partial(_decision, one, "proposed")) for one in found.proposed)
+    yield from (_Draft("decisions", one.stored, partial(_decision, one, why)) for one in found.decisions)
     if params.task_description is not None:
         yield from _lessons(found)
-    yield from (_action(one, "review_outcome") for one in found.overdue)
-    yield from (_action(one, "draft_unratified") for one in found.undecided)
-    yield from map(_change, found.changes[1:])
+    yield from (_Draft("ready", one, partial(_action, one, "review_outcome")) for one in found.overdue)
+    yield from (_Draft("ready", one, partial(_action, one, "draft_unratified")) for one in found.undecided)
+    yield from changes[1:]
     if params.task_description is None:
         yield from _lessons(found)
 
 
-def _lessons(found: SessionContext) -> Iterator[Item]:
+def _lessons(found: SessionContext) -> Iterator[_Draft]:
     for name, records in found.lessons.items():
-        yield from (_episode(one) if name == "episodes" else _extraction(name, one) for one in records)
+        make = _episode if name == "episodes" else partial(_extraction, name)
+        yield from (_Draft(name, one.stored, partial(make, one)) for one in records)
 
 
 def _decision(one: BriefRecord, why: _Why) -> Item:
     decision = one.stored.record
     assert isinstance(decision, Decision)
+    assert one.text is not None
     id = str(decision.id)
     matched = [text.partition(":")[2] for text in one.matched] or None
     item = wire.BriefedDecision(
@@ -108,6 +145,7 @@ def _change(one: BriefChange) -> Item:
 
 
 def _extraction(section: wire.Section, one: BriefRecord) -> Item:
+    assert one.text is not None
     id = str(one.stored.record.id)
     item = wire.BriefedExtraction(**_members(one.stored), id=id, text=one.text)
     return Item(section, "extraction", id, item, (), one.text)
@@ -117,6 +155,7 @@ def _episode(one: BriefRecord) -> Item:
     episode = one.stored.record
     assert isinstance(episode, Episode)
     assert episode.id is not None
+    assert one.text is not None
     item = wire.BriefedEpisode(**_members(one.stored), id=episode.id, reward=episode.reward, text=one.text)
     return Item("episodes", "episode", str(episode.id), item, _facts(f"reward {episode.reward:g}"), one.text)
 

@@ -39,7 +39,7 @@ def for_connectors(tool: str, found: Mapping[str, Any], page: str | None) -> dic
 
 def _result(found: Mapping[str, Any], page: str | None) -> dict[str, Any]:
     id = str(found["id"])
-    title = found["title"] or title_from(found["snippet"], id)
+    title = found["title"] or title_from(found["snippet"] or "", id)
     return {**found, "id": id, "title": title, **_url(page, found["type"], id)}
 
 

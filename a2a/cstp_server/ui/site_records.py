@@ -1,136 +1,36 @@
-"""Writes a site: the records that a token may see, read by public methods alone, as files that need no server.
-
-The search data of a site has a title, tags and the first characters of a text for each record.
-"""
+"""Writes a site: the records that a token may see, read by public methods alone, as files that need no server."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Final, Literal, Protocol, TypeVar, get_args
 
-from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
 
+from cognition_engines.set_aside import Part, RecordVersion, SetAside
 from cstp.client.methods import Methods
 from cstp.contract import Wire
-from cstp.errors import NotFound
+from cstp.errors import InternalError, NotFound
 from cstp.fields import format_instant
-from cstp.methods.decision_links import DecisionEdge
+from cstp.methods.decision_links import DecisionEdge, GetGraphResult
 from cstp.methods.decision_reads import ListedDecision, WholeDecision
 from cstp.methods.episodes import EpisodeSummary, GetEpisodeResult
-from cstp.methods.extractions import ExtractedDecision, ExtractedPattern, ExtractedWarning
 from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SourceReference
 from cstp.methods.recall import ChunkMetadata, RecallItem
 from cstp_server.ui.assets import static_folder
+from cstp_server.ui.site_entries import (
+    CutEntry,
+    Extracted,
+    decision_entry,
+    episode_entry,
+    extraction_entry,
+    passage_entry,
+    searched_characters,
+)
 from cstp_server.ui.site_files import DataFiles, replace_folder, script, write_page
-
-Extracted = ExtractedDecision | ExtractedPattern | ExtractedWarning
-MOST_CHARACTERS: Final = 6_000_000  # of all texts, which a browser has to read and index at the first search
-LEAST_CHARACTERS: Final = 600  # of a text, however many there are
-
-
-@dataclass(frozen=True, slots=True)
-class SearchEntry:
-    """A record in the search data of a site; members that its kind lacks are None.
-
-    `date` is ISO 8601, `source` its place, `system` the value for filters by source, `text` not cut yet.
-    """
-
-    type: Literal["decision", "episode", "extraction", "chunk"]
-    id: str | int
-    title: str | None
-    tags: list[str]
-    text: str
-    date: str | None = None
-    project: str | None = None
-    sensitivity: str | None = None
-    source: str | None = None
-    source_id: str | None = None
-    system: str | None = None
-
-    def json(self, characters: int) -> str:
-        """Return the entry as JSON with the first `characters` of its text, without members that are None."""
-        members = {to_camel(name): getattr(self, name) for name in self.__slots__ if getattr(self, name) is not None}
-        return to_json({**members, "text": self.text[:characters]}).decode()
-
-
-def searched_characters(records: int) -> int:
-    """Return the number of searched characters per text for that many records."""
-    return max(LEAST_CHARACTERS, MOST_CHARACTERS // max(1, records))
-
-
-def decision_entry(decision: WholeDecision) -> SearchEntry:
-    """Return the entry of a decision with its reasons, alternatives and reviews."""
-    reviews = decision.reviews or []
-    texts = [
-        decision.context,
-        decision.text,
-        *(one.text for one in decision.reasons),
-        *(f"{one.option} {one.why or ''}" for one in decision.alternatives),
-        *(text for one in reviews for text in (one.actual_result, one.lessons, one.notes)),
-    ]
-    return SearchEntry(
-        "decision",
-        decision.id,
-        decision.title,
-        [*decision.tags, *([decision.category] if decision.category else [])],
-        _join_texts(texts),
-        decision.model_dump(mode="json", include={"date"})["date"],
-        decision.project,
-        decision.sensitivity,
-        decision.provenance.path,
-    )
-
-
-def episode_entry(episode: GetEpisodeResult) -> SearchEntry:
-    """Return the entry of an episode with its task and lessons."""
-    return SearchEntry(
-        "episode",
-        episode.id,
-        None,
-        [*episode.tags, *([episode.category] if episode.category else [])],
-        _join_texts([episode.query, episode.reflection]),
-        episode.model_dump(mode="json", include={"created_at"})["createdAt"],
-        episode.project,
-        episode.sensitivity,
-    )
-
-
-def extraction_entry(one: Extracted) -> SearchEntry:
-    """Return the entry of an extraction with its whole text."""
-    match one:
-        case ExtractedDecision():
-            title, texts = one.question, [*one.options, *one.considerations, one.recommended_approach]
-        case ExtractedPattern():
-            title, texts = one.name, [one.problem, one.solution, one.context, one.code_example, *(one.trade_offs or [])]
-        case ExtractedWarning():
-            lists = (*(one.symptoms or []), *(one.consequences or []))
-            title, texts = one.title, [one.description, *lists, one.prevention]
-    return SearchEntry(
-        "extraction", one.id, title, one.topics, _join_texts(texts), source=one.source_title, source_id=one.source_id
-    )
-
-
-def passage_entry(chunk: GetChunkResult, source: SourceReference | None) -> SearchEntry:
-    """Return the entry of a passage with its summary, if it has one."""
-    card = chunk.knowledge_card
-    texts = [chunk.content, *([] if card is None else [card.summary, *card.takeaways])]
-    return SearchEntry(
-        "chunk",
-        chunk.chunk_id,
-        chunk.title,
-        chunk.tags,
-        _join_texts(texts),
-        source=None if source is None else source.title,
-        source_id=None if source is None else source.source_id,
-        system=chunk.source,
-    )
-
-
-def _join_texts(texts: Sequence[str | None]) -> str:
-    return "\n".join(text for text in texts if text)
-
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -174,38 +74,27 @@ class _Listed:
     passages: Sequence[str]
 
 
-def write_records(methods: Methods, kinds: frozenset[SiteKind], files: DataFiles, steps: Steps) -> Counts:
-    """Write all records of these kinds, except those deleted meanwhile.
+def write_records(
+    methods: Methods, kinds: frozenset[SiteKind], files: DataFiles, steps: Steps, set_aside: SetAside
+) -> Counts:
+    """Write all records of these kinds, except those deleted meanwhile, and those that `set_aside` then has.
 
     Raise CstpError, OSError, and the errors of `methods` if no answer comes.
     """
     listed = _list(methods, kinds)
     total = len(listed.decisions) + len(listed.episodes) + len(listed.extracted) + len(listed.passages)
-    search = _Search(files, searched_characters(total))
-    decisions = _write_decisions(methods, listed.decisions, files, search, steps)
-    links = _write_links(methods, decisions, files, steps)
+    writer = _SiteWriter(methods, files, steps, set_aside, searched_characters(total))
+    decisions = writer.write_decisions(listed.decisions)
+    links = writer.write_links(decisions)
     return Counts(
         decisions=len(decisions),
         links=links,
-        episodes=_write_episodes(methods, listed.episodes, files, search, steps),
-        extractions=_write_extracted(listed.extracted, files, search),
-        passages=_write_passages(methods, listed.passages, files, search, steps),
-        searched=search.characters,
-        cut=search.cut,
+        episodes=writer.write_episodes(listed.episodes),
+        extractions=writer.write_extracted(listed.extracted),
+        passages=writer.write_passages(listed.passages),
+        searched=writer.characters,
+        cut=writer.cut,
     )
-
-
-class _Search:
-    """Adds entries of the search, and notes whether one was cut."""
-
-    def __init__(self, files: DataFiles, characters: int) -> None:
-        self._files = files
-        self.characters = characters
-        self.cut = False
-
-    def add(self, entry: SearchEntry) -> None:
-        self.cut |= len(entry.text) > self.characters
-        self._files.add("search", entry.json(self.characters))
 
 
 def _list(methods: Methods, kinds: frozenset[SiteKind]) -> _Listed:
@@ -232,94 +121,171 @@ def _chunk_ids(methods: Methods) -> Iterator[str]:
         since, more = page.cursor, page.more
 
 
-def _read(listed: Sequence[T], read: Callable[[T], R], step: str, steps: Steps) -> Iterator[tuple[T, R]]:
-    """Yield each listed record with the result of `read`, except those deleted meanwhile."""
-    steps.start(step, len(listed))
-    for one in listed:
-        steps.advance(1)
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """A record as JSON: its own, its row in a list, which lacks the number of its file, and its search entry."""
+
+    whole: str
+    row: str
+    entry: CutEntry
+
+
+class _SiteWriter:
+    """Writes records into the files of a site; `cut` says whether the text of a search entry was too long.
+
+    A record that cannot be read or written as JSON is left out, and is in `set_aside`.
+    """
+
+    def __init__(self, methods: Methods, files: DataFiles, steps: Steps, set_aside: SetAside, characters: int) -> None:
+        self._methods = methods
+        self._files = files
+        self._steps = steps
+        self._set_aside = set_aside
+        self._numbers = count()
+        self.characters: Final = characters
+        self.cut = False
+
+    def write_decisions(self, listed: Sequence[ListedDecision]) -> dict[str, Sequence[DecisionEdge]]:
+        """Write the decisions; return the ids of those that are still there, with the links that agents made."""
+        found: dict[str, Sequence[DecisionEdge]] = {}
+        read = self._methods.get_decision
+        for one, version in self._each("decisions", "decision", listed, [one.id for one in listed]):
+            if (answer := self._read(version, partial(read, one.id))) is None:
+                continue
+            work = partial(_decision_texts, one, answer.decision, self.characters)
+            if (texts := self._attempt(version, work)) is not None:
+                self._add("texts", "decisions", texts)
+                found[one.id] = answer.decision.links or []
+        return found
+
+    def write_links(self, decisions: Mapping[str, Sequence[DecisionEdge]]) -> int:
+        """Write all links between the decisions, by as few calls as their groups allow; return their number."""
+        # links of agents are known already, and those stated by files are in graphs only
+        edges: dict[tuple[str, str, str], Wire] = {
+            (edge.source_id, edge.edge_type, edge.target_id): edge for made in decisions.values() for edge in made
+        }
+        known: set[str] = set()
+        for id, version in self._each("links", "links of decision", [*decisions], [*decisions]):
+            around = None if id in known else self._read(version, partial(self._read_graph, id))
+            if around is not None:
+                # of the farthest ones not all links were followed
+                known |= {node.id for node in around.nodes if node.depth < around.depth}
+                edges |= {(edge.source_id, edge.edge_type, edge.target_id): edge for edge in around.edges}
+        for name in sorted(edges):
+            self._files.add("links", _json(edges[name]))
+        return len(edges)
+
+    def _read_graph(self, id: str) -> GetGraphResult:
+        around = self._methods.get_graph(id, depth=_FARTHEST)
+        return self._methods.get_graph(id, depth=1) if around.truncated else around
+
+    def write_episodes(self, listed: Sequence[EpisodeSummary]) -> int:
+        """Write the episodes; return their number."""
+        written = 0
+        for one, version in self._each("episodes", "episode", listed, [str(one.id) for one in listed]):
+            episode = self._read(version, partial(self._methods.get_episode, one.id))
+            if episode is not None:
+                work = partial(_episode_texts, episode, self.characters)
+                written += self._add_row("episodes", self._attempt(version, work))
+        return written
+
+    def write_extracted(self, extracted: Sequence[tuple[str, Extracted]]) -> int:
+        """Write the extractions into their lists; return their number."""
+        written = 0
+        for name, one in extracted:
+            work = partial(_extraction_texts, one, self.characters)
+            written += self._add_row(name, self._attempt(self._version("extraction", one.id), work))
+        return written
+
+    def write_passages(self, ids: Sequence[str]) -> int:
+        """Write the passages; return their number."""
+        titles: dict[str, str] = {}
+        written = 0
+        for id, version in self._each("passages", "chunk", ids, ids):
+            found = self._read(version, partial(_read_passage, self._methods, id, titles))
+            if found is None:
+                continue
+            texts = self._attempt(version, partial(_passage_texts, found, self.characters))
+            if texts is not None:
+                self._add("passageTexts", "passages", texts)
+                written += 1
+        return written
+
+    def _each(self, step: str, kind: str, listed: Sequence[T], ids: Sequence[str]) -> Iterator[tuple[T, RecordVersion]]:
+        """Yield the records with what names them, and show the progress."""
+        self._steps.start(step, len(listed))
+        for one, id in zip(listed, ids, strict=True):
+            self._steps.advance(1)
+            yield one, self._version(kind, id)
+
+    def _version(self, kind: str, id: str) -> RecordVersion:
+        return RecordVersion(next(self._numbers), 0, kind, id)  # a caller knows no keys
+
+    def _read(self, version: RecordVersion, read: Callable[[], R]) -> R | None:
+        """Return the answer about a record; None if it was deleted meanwhile, or if the server cannot answer."""
         try:
-            found = read(one)
+            return read()
         except NotFound:
-            continue
-        yield one, found
+            return None
+        except InternalError as error:
+            self._set_aside.note(Part.PAGE, version, error)
+            return None
+
+    def _attempt(self, version: RecordVersion, work: Callable[[], R]) -> R | None:
+        return self._set_aside.attempt(Part.PAGE, version, work, None)
+
+    def _add(self, bundle: str, name: str, texts: _Texts) -> None:
+        """Write a record into a bundle, and its row with the number of the file of that."""
+        file = self._files.add(bundle, texts.whole)
+        self._files.add(name, f'{texts.row[:-1]},"file":{file}}}')
+        self._add_entry(texts.entry)
+
+    def _add_row(self, name: str, texts: _Texts | None) -> int:
+        """Write a record into a list; return how many were written."""
+        if texts is None:
+            return 0
+        self._files.add(name, texts.whole)
+        self._add_entry(texts.entry)
+        return 1
+
+    def _add_entry(self, entry: CutEntry) -> None:
+        self.cut |= entry.was_longer
+        self._files.add("search", entry.json)
 
 
-def _write_decisions(
-    methods: Methods, listed: Sequence[ListedDecision], files: DataFiles, search: _Search, steps: Steps
-) -> dict[str, Sequence[DecisionEdge]]:
-    """Write the decisions; return the ids of those that are still there, with the links that agents made."""
-    found: dict[str, Sequence[DecisionEdge]] = {}
-    for one, whole in _read(listed, lambda one: methods.get_decision(one.id).decision, "decisions", steps):
-        file = files.add("texts", _json(whole))
-        # lists filter by the end and do not return it
-        row = {"listed": one, "file": file, "validTo": whole.model_dump(mode="json", include={"valid_to"})["validTo"]}
-        files.add("decisions", to_json(row, by_alias=True).decode())
-        search.add(decision_entry(whole))
-        found[one.id] = whole.links or []
-    return found
+def _decision_texts(listed: ListedDecision, whole: WholeDecision, characters: int) -> _Texts:
+    # lists filter by the end and do not return it
+    row = {"listed": listed, "validTo": whole.model_dump(mode="json", include={"valid_to"})["validTo"]}
+    return _Texts(_json(whole), to_json(row, by_alias=True).decode(), decision_entry(whole).cut(characters))
 
 
-def _write_links(
-    methods: Methods, decisions: Mapping[str, Sequence[DecisionEdge]], files: DataFiles, steps: Steps
-) -> int:
-    """Write all links between the decisions, by as few calls as their groups allow; return their number."""
-    steps.start("links", len(decisions))
-    # links of agents are known already, and those stated by files are in graphs only
-    edges: dict[tuple[str, str, str], Wire] = {
-        (edge.source_id, edge.edge_type, edge.target_id): edge for made in decisions.values() for edge in made
-    }
-    known: set[str] = set()
-    for id in decisions:
-        steps.advance(1)
-        if id in known:
-            continue
-        try:
-            around = methods.get_graph(id, depth=_FARTHEST)
-            if around.truncated:
-                around = methods.get_graph(id, depth=1)
-            # of the farthest ones not all links were followed
-            known |= {node.id for node in around.nodes if node.depth < around.depth}
-        except NotFound:
-            continue
-        edges |= {(edge.source_id, edge.edge_type, edge.target_id): edge for edge in around.edges}
-    for name in sorted(edges):
-        files.add("links", _json(edges[name]))
-    return len(edges)
+def _episode_texts(episode: GetEpisodeResult, characters: int) -> _Texts:
+    return _Texts(_json(episode), "", episode_entry(episode).cut(characters))
 
 
-def _write_episodes(
-    methods: Methods, listed: Sequence[EpisodeSummary], files: DataFiles, search: _Search, steps: Steps
-) -> int:
-    count = 0
-    for _, episode in _read(listed, lambda one: methods.get_episode(one.id), "episodes", steps):
-        files.add("episodes", _json(episode))
-        search.add(episode_entry(episode))
-        count += 1
-    return count
+def _extraction_texts(one: Extracted, characters: int) -> _Texts:
+    return _Texts(_json(one), "", extraction_entry(one).cut(characters))
 
 
-def _write_extracted(extracted: Sequence[tuple[str, Extracted]], files: DataFiles, search: _Search) -> int:
-    for name, one in extracted:
-        files.add(name, _json(one))
-        search.add(extraction_entry(one))
-    return len(extracted)
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """A passage, what a recall returns of it, and its source if known."""
+
+    chunk: GetChunkResult
+    recalled: RecallItem
+    source: SourceReference | None
 
 
-def _write_passages(methods: Methods, ids: Sequence[str], files: DataFiles, search: _Search, steps: Steps) -> int:
+def _passage_texts(found: _Passage, characters: int) -> _Texts:
+    passage = found.recalled.model_dump(mode="json", by_alias=True, include={"metadata", "origin", "recorded_by"})
+    row = to_json({"id": found.chunk.chunk_id, **passage}).decode()
+    return _Texts(_json(found.chunk), row, passage_entry(found.chunk, found.source).cut(characters))
 
-    def read(id: str) -> tuple[GetChunkResult, RecallItem]:
-        recalled = methods.recall(id=id, expand=False, include_events=False, include_entities=False)
-        return methods.get_chunk(id, related_limit=20), recalled.results[0]
 
-    titles: dict[str, str] = {}
-    count = 0
-    for id, (chunk, recalled) in _read(ids, read, "passages", steps):
-        file = files.add("passageTexts", _json(chunk))
-        passage = recalled.model_dump(mode="json", by_alias=True, include={"metadata", "origin", "recorded_by"})
-        files.add("passages", to_json({"id": id, "file": file, **passage}).decode())
-        search.add(passage_entry(chunk, _source_of(methods, chunk, recalled, titles)))
-        count += 1
-    return count
+def _read_passage(methods: Methods, id: str, titles: dict[str, str]) -> _Passage:
+    recalled = methods.recall(id=id, expand=False, include_events=False, include_entities=False).results[0]
+    chunk = methods.get_chunk(id, related_limit=20)
+    return _Passage(chunk, recalled, _source_of(methods, chunk, recalled, titles))
 
 
 def _source_of(
@@ -350,11 +316,16 @@ class WrittenSite:
 
 
 def write_site(
-    methods: Methods, folder: Path, title: str | None, kinds: frozenset[SiteKind], steps: Steps
+    methods: Methods,
+    folder: Path,
+    title: str | None,
+    kinds: frozenset[SiteKind],
+    steps: Steps,
+    set_aside: SetAside,
 ) -> WrittenSite:
-    """Write the answers of `methods` into `folder`, all or nothing. The default title is the agent's name.
+    """Write the answers of `methods` into `folder`, all or nothing but the records that `set_aside` then has.
 
-    With a clearance above normal, only the owner of the files can read them.
+    The default title is the agent's name. With a clearance above normal, only the owner of the files can read them.
 
     Raise FolderRefused, CstpError, OSError, and the errors of `methods` if no answer comes.
     """
@@ -364,7 +335,7 @@ def write_site(
         data = new / "data"
         data.mkdir()
         files = DataFiles(data)
-        counts = write_records(methods, kinds, files, steps)
+        counts = write_records(methods, kinds, files, steps, set_aside)
         about = {
             "title": title or agent.agent,
             "agent": agent.agent,

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from pydantic import JsonValue
@@ -12,6 +13,7 @@ from cognition_engines.exchange.lines import record_members
 from cognition_engines.kinds.decisions import DecisionLink
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Decision
+from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.records import Records
 
@@ -34,8 +36,11 @@ class DecisionFile:
     text: str
 
 
-def decision_files(records: Records, project: str | None = None) -> Iterator[DecisionFile]:
-    """Yield a file for each decision of an agent that is in no file yet, by id, of a project or of all."""
+def decision_files(records: Records, set_aside: SetAside, project: str | None = None) -> Iterator[DecisionFile]:
+    """Yield a file for each decision of an agent that is in no file yet, by id, of a project or of all.
+
+    Decisions that cannot be written are left out, and are in `set_aside` then.
+    """
     ids = records.ids(Kind.DECISION)
     for start in range(0, len(ids), _PAGE):
         page = ids[start : start + _PAGE]
@@ -44,9 +49,15 @@ def decision_files(records: Records, project: str | None = None) -> Iterator[Dec
             one = found.get(id)
             if one is None or not one.origin.is_written or project not in (None, one.record.project):
                 continue
-            whole = records.decisions.history(id, EVERYTHING)
-            if whole is not None:  # it may have been deleted meanwhile
-                yield decision_file(whole)
+            file = set_aside.attempt(Part.EXPORT, one.version, partial(_read_file, records, id), None)
+            if file is not None:
+                yield file
+
+
+def _read_file(records: Records, id: str) -> DecisionFile | None:
+    """Return the file of a decision; None if it was deleted meanwhile."""
+    whole = records.decisions.history(id, EVERYTHING)
+    return None if whole is None else decision_file(whole)
 
 
 def decision_file(found: DecisionHistory) -> DecisionFile:

@@ -8,6 +8,7 @@ of it under another id.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
@@ -22,6 +23,7 @@ from cognition_engines.kinds.registry import embedding_text, kind_of, references
 from cognition_engines.kinds.spec import Kind, Origin, Role
 from cognition_engines.models import Problem, microseconds
 from cognition_engines.open_file import lines_of
+from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.erasure.ledger import Erasure
 from cognition_engines.store.origins import namesakes
 from cognition_engines.store.records import Records
@@ -132,17 +134,21 @@ class ImportSummary:
     forgotten: int = 0  # left out: they were forgotten after the export
 
 
-def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher) -> Iterator[bytes]:
+def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher, set_aside: SetAside) -> Iterator[bytes]:
     """Yield the lines of all records of these kinds, by kind and id.
 
-    Each is as of the moment when it is read: a server may write meanwhile.
+    Each is as of the moment when it is read: a server may write meanwhile. Records that cannot be written as a line are
+    left out, and are in `set_aside` then.
     """
     counts = records.counts()
     watcher.start("exporting", sum(counts.get(kind, 0) for kind in kinds))
     for kind in kinds:
         for page in _pages(records.ids(kind), 200):
             found = records.reads.by_ids(kind, page)
-            yield from (line_of(found[id]) for id in page if id in found)
+            for stored in (found[id] for id in page if id in found):
+                line = set_aside.attempt(Part.EXPORT, stored.version, partial(line_of, stored), None)
+                if line is not None:
+                    yield line
             watcher.advance(len(page))
 
 

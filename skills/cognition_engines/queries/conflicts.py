@@ -5,10 +5,10 @@ rejects, or another word in an otherwise equal sentence; only one of both negate
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Final, Literal, TypeAlias
 
 from cognition_engines.indexes.columns.snapshot import Floats
@@ -20,9 +20,11 @@ from cognition_engines.kinds.registry import Record
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Viewer, one_of
 from cognition_engines.retrieval.legs import semantic_leg
+from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.values import StoredRecord
 
 Why: TypeAlias = Literal["alternative", "negation", "number"]
+_Compared: TypeAlias = Why | Literal["failed"] | None
 Sentences: TypeAlias = "Sequence[Sentence]"
 
 MOST: Final = 3  # duplicates and conflicts in an answer
@@ -111,21 +113,46 @@ def find_nearest(index: SpaceIndex, kinds: Sequence[Kind], vector: Floats, viewe
     return {int(snapshot.keys[row]): 1.0 - cosine for row, cosine in places}
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The records that may contradict a new one, and why; `failed` is the number of those that cannot be compared."""
+
+    conflicts: Sequence[tuple[StoredRecord, Why]]
+    failed: int
+
+
 def find_conflicts(
-    new: Record, near: Sequence[tuple[StoredRecord, float]], now: datetime
-) -> Iterator[tuple[StoredRecord, Why]]:
-    """Yield the records in force that may contradict the new one, and why; `near` has their cosine distances.
+    new: Record, near: Sequence[tuple[StoredRecord, float]], now: datetime, set_aside: SetAside
+) -> Comparison:
+    """Compare a new record with the records in force near it; `near` has their cosine distances.
 
     Only records of the same project count, or decisions about the same file or path.
     """
-    statement = read_statement(new)
-    for stored, distance in near:
-        until = stored.facets.until
-        in_force = until is None or until > now
-        if in_force and distance <= _SAME_SUBJECT and _share_subject(new, stored.record):
-            why = contradiction(read_statement(stored.record), statement, distance)
-            if why is not None:
-                yield stored, why
+    compared = [(stored, distance) for stored, distance in near if _is_comparable(new, stored, distance, now)]
+    statement = set_aside.attempt(Part.SNIPPETS, None, partial(read_statement, new), None)
+    if statement is None:
+        return Comparison((), len(compared))
+    conflicts: list[tuple[StoredRecord, Why]] = []
+    failed = 0
+    for stored, distance in compared:
+        work = partial(_compare, stored.record, statement, distance)
+        failure: _Compared = "failed"
+        why = set_aside.attempt(Part.SNIPPETS, stored.version, work, failure)
+        if why == "failed":
+            failed += 1
+        elif why is not None:
+            conflicts.append((stored, why))
+    return Comparison(conflicts, failed)
+
+
+def _is_comparable(new: Record, stored: StoredRecord, distance: float, now: datetime) -> bool:
+    until = stored.facets.until
+    in_force = until is None or until > now
+    return in_force and distance <= _SAME_SUBJECT and _share_subject(new, stored.record)
+
+
+def _compare(old: Record, new: Statement, distance: float) -> _Compared:
+    return contradiction(read_statement(old), new, distance)
 
 
 def title_of(record: Record) -> str:

@@ -48,9 +48,9 @@ class Question:
 class Match:
     """A decision that a search found. `distance` is the cosine distance to the query, None when it has no vector.
 
-    `snippet`, `links` and `explanation` are None if not requested; without a text, the snippet is empty. `stored` is
-    the decision with its origin, `window` the window of its text nearest to the query, None without vectors or if words
-    alone decide.
+    `snippet`, `links` and `explanation` are None if not requested; without a text, the snippet is empty, and None if
+    the text cannot be cut. `stored` is the decision with its origin, `window` the window of its text nearest to the
+    query, None without vectors or if words alone decide.
     """
 
     decision: Decision
@@ -99,10 +99,8 @@ class Decisions:
     async def _snippets(self, caller: Caller, question: Question, hits: Sequence[CurrentHit]) -> list[str | None]:
         if "snippet" not in question.include:
             return [None] * len(hits)
-        cuts = [
-            PassageRequest(text := _decision(hit).text, SNIPPET, hit.stored.record, text, hit.window) for hit in hits
-        ]
-        return [*await self._passages.cut(caller, question.text, cuts)]
+        cuts = [PassageRequest(hit.stored, text := _decision(hit).text, SNIPPET, text, hit.window) for hit in hits]
+        return await self._passages.cut(caller, question.text, cuts)
 
     async def _links(self, caller: Caller, question: Question, hits: Sequence[CurrentHit]) -> Mapping[int, FoundLinks]:
         if not question.include & {"links", "edges"}:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from cognition_engines.errors import NoGoodMatch
@@ -20,6 +21,7 @@ from cognition_engines.queries.successors import links_of
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.scores import CurrentHit, Explanation
 from cognition_engines.retrieval.snippets import Room, Window
+from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import DECISIONS, SEARCHED, Space
 from cognition_engines.store.reads.knowledge import SourceName, WithSources
 from cognition_engines.store.reads.memories import ended_memories
@@ -57,17 +59,18 @@ class SearchRequest:
 class FoundRecord:
     """A record that was found: `kind` and `id` are those of its artifact if `stored` is a chunk of one.
 
-    `score` is 0 to 1, comparable between all kinds and queries; `text` is without a title; only chunks and extractions
-    have a `source`. `window` is the window of its text nearest to the query, None if there is none or words alone
-    decide. `superseded_by` are the ids of the successors of a decision out of force, or of a superseded memory.
+    `score` is 0 to 1, comparable between all kinds and queries; `text` is without a title, and it and the `snippet` are
+    None if they cannot be read; only chunks and extractions have a `source`. `window` is the window of its text nearest
+    to the query, None if there is none or words alone decide. `superseded_by` are the ids of the successors of a
+    decision out of force, or of a superseded memory.
     """
 
     kind: Kind
     id: str
     stored: StoredRecord
     score: float
-    text: str
-    snippet: str
+    text: str | None
+    snippet: str | None
     source: SourceName | None
     window: Window | None
     explanation: Explanation | None
@@ -77,11 +80,14 @@ class FoundRecord:
 class Everything:
     """Searches all spaces. Raises ComponentFailed naming the part that did not answer."""
 
-    def __init__(self, records: Records, searching: Search, passages: Passages, pools: Pools) -> None:
+    def __init__(
+        self, records: Records, searching: Search, passages: Passages, pools: Pools, set_aside: SetAside
+    ) -> None:
         self._records = records
         self._searching = searching
         self._passages = passages
         self._pools = pools
+        self._set_aside = set_aside
 
     async def search(self, request: SearchRequest, agent: Agent = None) -> list[FoundRecord]:
         """Return the best records for `agent`, highest score first, ties by id. Raise NoGoodMatch if it abstains."""
@@ -99,11 +105,12 @@ class Everything:
         hits = await self._searching.current_hits(
             caller, found, query, read.stored, windows=True, explain=request.explain
         )
-        snippets = await self._snippets(caller, request.text, hits)
+        texts = [self._text(hit.stored) for hit in hits]
+        snippets = await self._snippets(caller, request.text, hits, texts)
         successors = await self._successors(caller, [hit.stored for hit in hits], request.viewer)
         results = [
-            _found_record(hit, read, snippet, successors.get(hit.stored.key, ()))
-            for hit, snippet in zip(hits, snippets, strict=True)
+            _found_record(hit, read, text, snippets.get(hit.stored.key), successors.get(hit.stored.key, ()))
+            for hit, text in zip(hits, texts, strict=True)
         ]
         return sorted(results, key=lambda each: (-each.score, each.id))
 
@@ -136,14 +143,21 @@ class Everything:
             successors |= await run(caller, self._records.conversations.successors, ended, viewer)
         return successors
 
-    async def _snippets(self, caller: Caller, query: str, hits: Sequence[CurrentHit]) -> Sequence[str]:
+    def _text(self, stored: StoredRecord) -> str | None:
+        work = partial(text_of, stored.record, stored.kind)
+        return self._set_aside.attempt(Part.SNIPPETS, stored.version, work, None)
+
+    async def _snippets(
+        self, caller: Caller, query: str, hits: Sequence[CurrentHit], texts: Sequence[str | None]
+    ) -> dict[int, str | None]:
+        """Return the snippets of the texts that could be read, by key."""
         cuts = [
-            PassageRequest(
-                text := text_of(hit.stored.record, hit.stored.kind), SNIPPET, hit.stored.record, text, hit.window
-            )
-            for hit in hits
+            PassageRequest(hit.stored, text, SNIPPET, text, hit.window)
+            for hit, text in zip(hits, texts, strict=True)
+            if text is not None
         ]
-        return await self._passages.cut(caller, query, cuts)
+        found = await self._passages.cut(caller, query, cuts)
+        return {each.stored.key: snippet for each, snippet in zip(cuts, found, strict=True)}
 
 
 _KINDS: Final = (*FOUND, Kind.ARTIFACT_CHUNK)
@@ -186,9 +200,10 @@ def _shown_as(stored: StoredRecord) -> tuple[Kind, str]:
     return Kind.ARTIFACT, id if stored.facets.parent is None else add_prefix(Kind.ARTIFACT, record.artifact_id)
 
 
-def _found_record(found: CurrentHit, read: WithSources, snippet: str, superseded_by: tuple[str, ...]) -> FoundRecord:
+def _found_record(
+    found: CurrentHit, read: WithSources, text: str | None, snippet: str | None, superseded_by: tuple[str, ...]
+) -> FoundRecord:
     stored, record = found.stored, found.stored.record
-    text = text_of(record, stored.kind)
     kind, id = _shown_as(stored)
     source_id = record.source_id if isinstance(record, Chunk | Extraction) else None
     source = None if source_id is None else read.sources.get(source_id)

@@ -25,6 +25,7 @@ from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.reads.knowledge import ChunkFound, SourceName, WithSources
 from cognition_engines.store.records import Records
+from cognition_engines.store.values import StoredRecord
 
 SPARE: Final = 4  # additional chunks beyond the limit, since some may be deleted before they are read
 SNIPPET: Final = 200  # characters
@@ -60,20 +61,23 @@ class KnowledgeMatch:
     """
 
     record: Chunk | Extraction
-    origin: Origin
+    stored: StoredRecord
     source: SourceName | None
     score: float
     distance: float | None
     window: Window | None = None
     explanation: Explanation | None = None
 
+    @property
+    def origin(self) -> Origin:
+        return self.stored.origin
+
 
 def _match(found: CurrentHit, read: WithSources) -> KnowledgeMatch:
     record, hit = found.stored.record, found.hit
     assert isinstance(record, Chunk | Extraction)
     source = None if record.source_id is None else read.sources.get(record.source_id)
-    origin = found.stored.origin
-    return KnowledgeMatch(record, origin, source, hit.score, hit.distance, found.window, found.explanation)
+    return KnowledgeMatch(record, found.stored, source, hit.score, hit.distance, found.window, found.explanation)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.indexes.keywords.language import QueryAnalyzer, make_analyzer
-from cognition_engines.kinds.registry import Record, embedding_text
+from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.relevance import Relevance
 from cognition_engines.retrieval.snippets import Room, Span, Window, passage
+from cognition_engines.set_aside import Part, SetAside
+from cognition_engines.store.values import StoredRecord
 
 TOKENISED: Final = 200_000  # characters in one call, which take 0.1 s; beyond them, windows are placed by length
 _USUAL_WINDOW: Final = 1000  # characters
@@ -18,14 +21,14 @@ _USUAL_WINDOW: Final = 1000  # characters
 
 @dataclass(frozen=True, slots=True)
 class PassageRequest:
-    """A text to be cut to `room`, by words alone if `window` is None.
+    """A text of `stored` to be cut to `room`, by words alone if `window` is None.
 
     `own` is the part of the record that `text` contains, word by word as in the embedded text.
     """
 
+    stored: StoredRecord
     text: str
     room: Room
-    record: Record | None = None
     own: str = ""
     window: Window | None = None
 
@@ -33,31 +36,45 @@ class PassageRequest:
 class Passages:
     """Cuts texts to their best passages."""
 
-    def __init__(self, embeddings: QueryCache | None, pools: Pools, relevance: Relevance) -> None:
+    def __init__(self, embeddings: QueryCache | None, pools: Pools, relevance: Relevance, set_aside: SetAside) -> None:
         self._embeddings = embeddings
         self._pools = pools
+        self._set_aside = set_aside
         self._analyzer = make_analyzer(relevance.language)
         self._queries = QueryAnalyzer(relevance)
 
-    async def cut(self, caller: Caller, query: str, cuts: Sequence[PassageRequest]) -> list[str]:
-        """Return a passage of each text, in order. Raise ComponentFailed naming the part that did not answer."""
-        return await self._pools.keywords.run(caller, self._cut, query, cuts) if cuts else []
+    async def cut(
+        self, caller: Caller, query: str, cuts: Sequence[PassageRequest], part: Part = Part.SNIPPETS
+    ) -> list[str | None]:
+        """Return a passage of each text, in order; None for a record that `part` sets aside.
 
-    async def cut_for(self, query: str, cuts: Sequence[PassageRequest], agent: Agent = None) -> list[str]:
+        Raise ComponentFailed naming the part that did not answer.
+        """
+        return await self._pools.keywords.run(caller, self._cut, query, cuts, part) if cuts else []
+
+    async def cut_for(self, query: str, cuts: Sequence[PassageRequest], agent: Agent = None) -> list[str | None]:
         """Cut as `cut` does, with all the time that a call may take."""
         return await self.cut(self._pools.caller(agent), query, cuts)
 
-    def _cut(self, query: str, cuts: Sequence[PassageRequest]) -> list[str]:
+    def _cut(self, query: str, cuts: Sequence[PassageRequest], part: Part) -> list[str | None]:
         words = frozenset(self._queries.analyze(query))
-        left, found = TOKENISED, []
+        left = TOKENISED
+        found: list[str | None] = []
         for each in cuts:
-            span = None
-            if each.window is not None and each.window.total > 1 and each.room.measure(each.text) > each.room.most:
-                text = embedding_text(each.record) or "" if each.record is not None else ""
-                span = self._span(each, each.window, text, exact=len(text) <= left)
-                left -= len(text)
-            found.append(passage(each.text, span, words, self._analyzer.analyze, each.room))
+            work = partial(self._passage, each, words, left)
+            none: tuple[str | None, int] = (None, left)
+            text, left = self._set_aside.attempt(part, each.stored.version, work, none)
+            found.append(text)
         return found
+
+    def _passage(self, cut: PassageRequest, words: frozenset[str], left: int) -> tuple[str | None, int]:
+        """Return a passage, and how many of the `left` characters may still be tokenised."""
+        span = None
+        if cut.window is not None and cut.window.total > 1 and cut.room.measure(cut.text) > cut.room.most:
+            text = embedding_text(cut.stored.record) or ""
+            span = self._span(cut, cut.window, text, exact=len(text) <= left)
+            left -= len(text)
+        return passage(cut.text, span, words, self._analyzer.analyze, cut.room), left
 
     def _span(self, cut: PassageRequest, window: Window, text: str, *, exact: bool) -> Span | None:
         """Return the span of the window in the text that is cut; None if it is not in it."""

@@ -7,6 +7,7 @@ positions of words; the texts of a few results are read from the snapshot of the
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, TypeVar
 
 from cognition_engines.indexes.keywords.language import QueryAnalyzer
@@ -16,7 +17,9 @@ from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.models import Viewer
 from cognition_engines.relevance import Relevance
 from cognition_engines.retrieval.fusion import Hit, Part
+from cognition_engines.set_aside import Part as DerivedPart, SetAside
 from cognition_engines.store.records import Records
+from cognition_engines.store.values import StoredRecord
 from cognition_engines.unicode_forms import fold_text
 
 BEST: Final = 20  # results that are examined
@@ -109,6 +112,11 @@ def share_of(pairs: Sequence[str], text: str) -> float:
     return sum(pair in flat for pair in pairs) / len(pairs)
 
 
+def read_text(pairs: Sequence[str], record: Record) -> ReadText:
+    """Return the share of the pairs in the text of a record, and whether it is a statement."""
+    return ReadText(share_of(pairs, embedding_text(record) or ""), is_statement(record))
+
+
 def lift_hits(hits: Sequence[Hit], read: Sequence[ReadText], weights: Weights, ids: Callable[[Hit], str]) -> list[Hit]:
     """Return the hits in a new order, best first: the first ones gain by what was read in their texts.
 
@@ -132,8 +140,9 @@ class Phrases:
     What was read in a text is cached by the text's `seq`, so a repeated query reads no text.
     """
 
-    def __init__(self, records: Records, relevance: Relevance) -> None:
+    def __init__(self, records: Records, relevance: Relevance, set_aside: SetAside) -> None:
         self.records: Final = records
+        self._set_aside: Final = set_aside
         self._weight: Final = relevance.phrase_weight
         self._statement_weight: Final = relevance.statement_weight if relevance.language == "en" else 0.0
         self._queries: Final = QueryAnalyzer(relevance)
@@ -165,17 +174,21 @@ class Phrases:
         return self.texts_of(pairs, viewer, [_record(parts, hit) for hit in hits[:BEST]]) if pairs else []
 
     def texts_of(self, pairs: tuple[str, ...], viewer: Viewer, records: Sequence[tuple[int, int]]) -> list[ReadText]:
-        """Return what is in the text of each record, given by key and seq; NOTHING for one that has changed since."""
+        """Return what is in the text of each record, given by key and seq.
+
+        Return NOTHING for a record that has changed since, or whose text cannot be read.
+        """
         known = [self._read.get((pairs, *record)) for record in records]
         lacking = {key: seq for (key, seq), text in zip(records, known, strict=True) if text is None}
         read = self.records.reads.as_of(lacking, viewer) if lacking else {}
-        new = {
-            key: ReadText(share_of(pairs, embedding_text(stored.record) or ""), is_statement(stored.record))
-            for key, stored in read.items()
-        }
+        new = {key: text for key, stored in read.items() if (text := self._read_text(pairs, stored)) is not None}
         _make_room(self._read, SHARES)
         self._read.update({(pairs, key, lacking[key]): text for key, text in new.items()})
         return [new.get(key, NOTHING) if text is None else text for (key, _), text in zip(records, known, strict=True)]
+
+    def _read_text(self, pairs: Sequence[str], stored: StoredRecord) -> ReadText | None:
+        work = partial(read_text, pairs, stored.record)
+        return self._set_aside.attempt(DerivedPart.SNIPPETS, stored.version, work, None)
 
     def sees(self, key: int, viewer: Viewer) -> bool:
         """Return whether a viewer sees a record now."""

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from cognition_engines.errors import NoGoodMatch
@@ -21,6 +22,7 @@ from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.snippets import Room
+from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, KNOWLEDGE, Space
 from cognition_engines.store.reads.viewer_changes import SeenChange
 from cognition_engines.store.records import Records
@@ -67,10 +69,13 @@ class SessionRequest:
 
 @dataclass(frozen=True, slots=True)
 class BriefRecord:
-    """A record, the part of its text that a briefing shows, and its patterns that match the files."""
+    """A record, the part of its text that a briefing shows, and its patterns that match the files.
+
+    `text` is None if the record cannot be shown.
+    """
 
     stored: StoredRecord
-    text: str
+    text: str | None
     matched: tuple[str, ...] = ()
 
 
@@ -116,6 +121,7 @@ class Sessions:
         following: Following,
         governing: Governing,
         pools: Pools,
+        set_aside: SetAside,
     ) -> None:
         self._records = records
         self._listings = listings
@@ -124,6 +130,7 @@ class Sessions:
         self._following = following
         self._governing = governing
         self._pools = pools
+        self._set_aside = set_aside
 
     async def read(self, request: SessionRequest, agent: Agent = None) -> SessionContext:
         """Return the records of the wanted sections for `agent`."""
@@ -213,10 +220,12 @@ class Sessions:
     async def _brief(
         self, caller: Caller, request: SessionRequest, found: Sequence[StoredRecord]
     ) -> Sequence[BriefRecord]:
-        texts = [_text(one)[:_READ] for one in found]
-        cuts = [PassageRequest(text, SNIPPET) for text in texts]
-        cut = await self._passages.cut(caller, request.task or "", cuts)
-        return [BriefRecord(one, text) for one, text in zip(found, cut, strict=True)]
+        attempt, part = self._set_aside.attempt, Part.BRIEFING
+        texts = [(one, attempt(part, one.version, partial(_beginning, one), None)) for one in found]
+        cuts = [PassageRequest(one, text, SNIPPET) for one, text in texts if text is not None]
+        cut = await self._passages.cut(caller, request.task or "", cuts, part)
+        shown = {each.stored.key: text for each, text in zip(cuts, cut, strict=True)}
+        return [BriefRecord(one, shown.get(one.key)) for one in found]
 
     def _listing(self, space: Space) -> Listing:
         listings = self._listings
@@ -257,10 +266,10 @@ def _within(viewer: Viewer, project: str | None) -> Viewer:
     return replace(viewer, projects=frozenset((project,) if seen else ()))
 
 
-def _text(stored: StoredRecord) -> str:
-    """Return the text of a record that its title does not say."""
+def _beginning(stored: StoredRecord) -> str:
+    """Return the beginning of the text of a record that its title does not say."""
     record = stored.record
     if isinstance(record, Episode):
-        return record.reflection or ""
+        return (record.reflection or "")[:_READ]
     text = text_of(record, stored.kind)
-    return text.removeprefix(heading(record)).lstrip() if isinstance(record, Extraction) else text
+    return (text.removeprefix(heading(record)).lstrip() if isinstance(record, Extraction) else text)[:_READ]

@@ -6,6 +6,8 @@ one about its speaker; a question, or a sentence with `you`, as one about the ot
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from cognition_engines.indexes.keywords.language import QueryAnalyzer, make_analyzer
@@ -14,7 +16,9 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.relevance import Relevance
 from cognition_engines.retrieval.fusion import Part
+from cognition_engines.set_aside import Part as DerivedPart, SetAside
 from cognition_engines.store.records import Records
+from cognition_engines.store.values import StoredRecord
 
 WEIGHT: Final = 0.6  # of a share of the question's words, in cosines
 MOST: Final = 0.1  # of the shares' difference that counts for the named speaker; against, all of it counts
@@ -36,11 +40,22 @@ def near_turns(parts: Sequence[Part]) -> dict[int, int]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _SpokenTurn:
+    """A turn of a person with the name `speaker`, and the content words of the first name."""
+
+    stored: StoredRecord
+    turn: Turn
+    speaker: str
+    name: frozenset[str]
+
+
 class Speakers:
     """Compares what turns say of the speaker that a question names with what they say of others. Any thread may ask."""
 
-    def __init__(self, records: Records, relevance: Relevance) -> None:
+    def __init__(self, records: Records, relevance: Relevance, set_aside: SetAside) -> None:
         self._records: Final = records
+        self._set_aside: Final = set_aside
         self._texts: Final = make_analyzer(relevance.language)
         self._queries: Final = QueryAnalyzer(relevance)
 
@@ -50,24 +65,37 @@ class Speakers:
         It is 0 unless the question names exactly one speaker of the turns `near`, the `seq` of each by key. Turns of
         assistants, and of conversations in which the speaker says nothing near, do not count.
         """
-        read = [stored.record for stored in self._records.reads.as_of(near, viewer).values()]
-        turns = [turn for turn in read if isinstance(turn, Turn) and _is_person(turn)]
-        names = {turn.speaker: self._content_words(turn.speaker.split()[0]) for turn in turns if turn.speaker}
+        spoken = self._spoken_turns(self._records.reads.as_of(near, viewer).values())
+        names = {each.speaker: each.name for each in spoken}
         words = self._content_words(question)
         named = [speaker for speaker, its in names.items() if its and its <= words]
         asked = words.difference(*names.values())
         if len(named) != 1 or not asked:
             return 0.0
-        conversations = {turn.conversation_id for turn in turns if turn.speaker == named[0]}
-        compared = [turn for turn in turns if turn.conversation_id in conversations]
+        conversations = {each.turn.conversation_id for each in spoken if each.speaker == named[0]}
+        compared = [each for each in spoken if each.turn.conversation_id in conversations]
         return WEIGHT * min(MOST, self._difference(asked, named[0], compared))
 
-    def _difference(self, asked: Set[str], named: str, turns: Iterable[Turn]) -> float:
+    def _spoken_turns(self, read: Iterable[StoredRecord]) -> list[_SpokenTurn]:
+        attempt, part = self._set_aside.attempt, DerivedPart.SNIPPETS
+        found = (attempt(part, each.version, partial(self._spoken_turn, each), None) for each in read)
+        return [each for each in found if each is not None]
+
+    def _spoken_turn(self, stored: StoredRecord) -> _SpokenTurn | None:
+        """Return the turn of a person with a name; None for any other record."""
+        turn = stored.record
+        if not isinstance(turn, Turn) or not turn.speaker or not _is_person(turn):
+            return None
+        return _SpokenTurn(stored, turn, turn.speaker, self._content_words(turn.speaker.split()[0]))
+
+    def _difference(self, asked: Set[str], named: str, turns: Iterable[_SpokenTurn]) -> float:
         """Return the highest share of the words that a turn says of the named speaker, less that of the others."""
         most = {True: 0, False: 0}
-        for turn in turns:
-            of_speaker, of_others = self._words_of(turn.content[:LONGEST])
-            is_named = turn.speaker == named
+        for each in turns:
+            work = partial(self._words_of, each.turn.content[:LONGEST])
+            no_words: tuple[set[str], set[str]] = (set(), set())
+            of_speaker, of_others = self._set_aside.attempt(DerivedPart.SNIPPETS, each.stored.version, work, no_words)
+            is_named = each.speaker == named
             most[is_named] = max(most[is_named], len(asked & of_speaker))
             most[not is_named] = max(most[not is_named], len(asked & of_others))
         return (most[True] - most[False]) / len(asked)

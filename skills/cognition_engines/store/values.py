@@ -69,6 +69,10 @@ class StoredRecord:
     revision: int  # from 1, one more with each change of the content
     expires_at: datetime | None = None
 
+    @property
+    def version(self) -> RecordVersion:
+        return RecordVersion(self.key, self.seq, self.kind.label, str(self.record.id))
+
 
 class Text(NamedTuple):
     """The text of a record for keyword search, under its key, with its rights and filter values.

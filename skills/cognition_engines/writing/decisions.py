@@ -97,7 +97,7 @@ def record(
         quality=completeness(decision, details),
         duplicates=made.duplicates,
         conflicts=tuple(one for one in made.conflicts if one.id not in asked.supersedes),
-        warnings=tuple(warnings),
+        warnings=(*warnings, *made.warnings),
     )
 
 

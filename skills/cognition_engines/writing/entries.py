@@ -22,6 +22,7 @@ from cognition_engines.writing.requests import (
     RecordNotFound,
     Request,
     ScopeNeeded,
+    Warning,
     WriteCaller,
     WriteConflict,
     WriteRefused,
@@ -99,7 +100,7 @@ def check_link_owner(link: DecisionLink, writer: WriteCaller) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Results computed before the transaction of a request: vectors by text, similar decisions, and conflicts.
+    """Results computed before the transaction of a request: vectors by text, similar decisions, conflicts, warnings.
 
     `model` None is a server without one; `revision` is that of the decision whose texts these are, None for others.
     `refused` is the reason for which the model refuses a text.
@@ -111,6 +112,7 @@ class Prepared:
     duplicates: tuple[PossibleDuplicate, ...] = ()
     conflicts: tuple[PossibleConflict, ...] = ()
     refused: str | None = None
+    warnings: tuple[Warning, ...] = ()
 
     def vectors_of(self, record: Record) -> FloatArray | None:
         """Return the vectors of a record; None if it has nothing to embed, or there is no model."""

@@ -17,7 +17,7 @@ from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
-from cognition_engines.queries.conflicts import MOST, SIMILAR, find_conflicts, find_nearest, title_of
+from cognition_engines.queries.conflicts import MOST, SIMILAR, Comparison, find_conflicts, find_nearest, title_of
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Caller
 from cognition_engines.set_aside import SEARCHED, Part
@@ -48,6 +48,7 @@ from cognition_engines.writing.requests import (
     Request,
     SetStatus,
     UpdateDecision,
+    Warning,
     WriteCaller,
     WriteConflict,
     Written,
@@ -181,11 +182,16 @@ class Writer:
             for one, distance in near
             if distance <= SIMILAR and isinstance(one.record, Decision)
         ]
+        compared = find_conflicts(new, near, utc_now(), self._indexes.set_aside)
         conflicts = [
-            PossibleConflict(one.kind, str(one.record.id), title_of(one.record), why)
-            for one, why in find_conflicts(new, near, utc_now())
+            PossibleConflict(one.kind, str(one.record.id), title_of(one.record), why) for one, why in compared.conflicts
         ]
-        return replace(made, duplicates=tuple(duplicates[:MOST]), conflicts=tuple(conflicts[:MOST]))
+        return replace(
+            made,
+            duplicates=tuple(duplicates[:MOST]),
+            conflicts=tuple(conflicts[:MOST]),
+            warnings=_warnings(compared),
+        )
 
     def _read(self, writer: WriteCaller, id: str) -> tuple[Decision, int]:
         """Return a decision's own content, and its revision."""
@@ -194,6 +200,14 @@ class Writer:
             if not stored.origin.is_written:
                 check_owner(stored, writer)
             return own_content(transaction, stored), stored.revision
+
+
+def _warnings(compared: Comparison) -> tuple[Warning, ...]:
+    if not compared.failed:
+        return ()
+    records = "record could" if compared.failed == 1 else "records could"
+    message = f"possibleConflicts may lack some: {compared.failed} similar {records} not be compared with this one"
+    return (Warning("notCompared", message),)
 
 
 def _read_answer(

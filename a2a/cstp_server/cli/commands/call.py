@@ -243,7 +243,7 @@ def _print(results: list[SearchedRecord]) -> None:
         section = None if found.place is None else found.place.section
         say(title if section in (None, title) else f"{title} › {section}")
         say(f"  {', '.join(_facts(found))}")
-        for line in _lines(found.snippet):
+        for line in _lines(found.snippet or ""):
             say(f"  {line}")
 
 

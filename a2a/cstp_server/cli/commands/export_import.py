@@ -16,7 +16,9 @@ from cognition_engines.exchange.decision_files import decision_files
 from cognition_engines.exchange.runs import ImportSummary, export_lines, import_file
 from cognition_engines.kinds.spec import KIND_NAMES, KINDS, Kind
 from cognition_engines.open_file import NotAFile, kind_of_place, open_file
+from cognition_engines.set_aside import SetAside
 from cognition_engines.store.erasure.ledger import read_ledger
+from cstp_server.cli.left_out import report_left_out
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.progress import record_bars
 from cstp_server.cli.read_report import problem_lines
@@ -50,21 +52,22 @@ def export_command(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
-) -> None:
+) -> int:
     """Write all records as lines of JSON, sorted by kind and id, complete except for vectors.
 
     A server may keep running. To save one moment with vectors and tokens, use cstp backup. FILE may be a named pipe.
 
     With --decisions, each decision of an agent becomes a file that only its owner can read. After cstp ingest has read
     the file, the file defines the decision; reviews and links stay.
+
+    Exit code 1 if a record cannot be written; standard error names it, and all others are written.
     """
     if (file is None) is (decisions is None):
         raise typer.BadParameter("give a FILE, or --decisions DIR", param_hint="FILE")
     if decisions is not None:
         if kind:
             raise typer.BadParameter("cannot be combined with --decisions", param_hint="--kind")
-        _export_decisions(settings_for(ctx, data_dir, config), decisions, project, force=force)
-        return
+        return _export_decisions(settings_for(ctx, data_dir, config), decisions, project, force=force)
     if project is not None:
         raise typer.BadParameter("requires --decisions", param_hint="--project")
     assert file is not None
@@ -75,8 +78,10 @@ def export_command(
     if file != "-" and Path(file).is_file() and not force:
         raise typer.BadParameter(f"{file} exists; choose another, or pass --force", param_hint="FILE")
     with existing_records(loaded, reads_only=True) as records, record_bars(quiet=file == "-") as bars:
-        count = _write_lines(export_lines(records, kinds, bars), file)
+        set_aside = SetAside(logged=False)
+        count = _write_lines(export_lines(records, kinds, bars, set_aside), file)
     say(f"{count} {'record' if count == 1 else 'records'} exported", err=True)
+    return report_left_out(set_aside)
 
 
 def _write_lines(lines: Iterable[bytes], file: str) -> int:
@@ -88,10 +93,14 @@ def _write_lines(lines: Iterable[bytes], file: str) -> int:
     return count
 
 
-def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None, *, force: bool) -> None:
-    """Write the files that differ; if one exists with other contents, write none, except with `force`."""
+def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None, *, force: bool) -> int:
+    """Write the files that differ, and return the exit code.
+
+    If one exists with other contents, write none, except with `force`.
+    """
+    set_aside = SetAside(logged=False)
     with existing_records(loaded, reads_only=True) as records:
-        files = {folder / one.name: one.text.encode() for one in decision_files(records, project)}
+        files = {folder / one.name: one.text.encode() for one in decision_files(records, set_aside, project)}
     before = {path: _read_beginning(path, folder, len(text)) for path, text in files.items()}
     others = sorted(path.name for path, text in files.items() if before[path] not in (None, text))
     if others and not force:
@@ -106,6 +115,7 @@ def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None,
             file.write(files[path])
     count = f"{len(files)} {'decision' if len(files) == 1 else 'decisions'}"
     say(f"{count} exported, {len(written)} {'file' if len(written) == 1 else 'files'} written to {folder}", err=True)
+    return report_left_out(set_aside)
 
 
 def _read_beginning(path: Path, folder: Path, size: int) -> bytes | None:

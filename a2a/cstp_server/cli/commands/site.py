@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 
 from cognition_engines.kinds.fields import a_line, is_line
+from cognition_engines.set_aside import SetAside
 from cstp.client.methods import Methods
 from cstp.errors import CstpError
 from cstp_server.cli.chosen_methods import ReadPlace, reads_place
+from cstp_server.cli.left_out import report_left_out
 from cstp_server.cli.opened_folder import place_methods
 from cstp_server.cli.options import JsonOption, command_family
 from cstp_server.cli.progress import record_bars
@@ -48,19 +50,21 @@ def site_command(
     The site has complete decisions with reviews, links and history, episodes, extractions and passages, and a search by
     words. With --url or CSTP_URL it has the records that the token can see; otherwise those of the data folder within
     --clearance and --project. A folder that is neither empty nor an earlier site is not changed.
+
+    Exit code 1 if a record cannot be written; standard error names it, and the site has all others.
     """
-    kinds = _kinds(kind)
+    kinds, set_aside = _kinds(kind), SetAside(logged=False)
     try:
         check_replaceable(folder)
         place.require_folder("--project", project)
         with place_methods(place, "site", _projects(project)) as methods:
-            written = _write_site(methods, folder, title, kinds, quiet=as_json)
+            written = _write_site(methods, folder, title, kinds, set_aside, quiet=as_json)
     except FolderRefused as refused:
         raise typer.BadParameter(str(refused), param_hint="DIR") from None
     except CstpError as error:
         return print_error(error, "", as_json=as_json)
     _report(written, folder, as_json=as_json)
-    return 0
+    return report_left_out(set_aside)
 
 
 def _kinds(names: Sequence[str] | None) -> frozenset[SiteKind]:
@@ -78,10 +82,16 @@ def _projects(names: Sequence[str] | None) -> Sequence[str] | None:
 
 
 def _write_site(
-    methods: Methods, folder: Path, title: str | None, kinds: frozenset[SiteKind], *, quiet: bool
+    methods: Methods,
+    folder: Path,
+    title: str | None,
+    kinds: frozenset[SiteKind],
+    set_aside: SetAside,
+    *,
+    quiet: bool,
 ) -> WrittenSite:
     with record_bars(quiet=quiet) as bars:
-        return write_site(methods, folder, title, kinds, bars)
+        return write_site(methods, folder, title, kinds, bars, set_aside)
 
 
 def _report(written: WrittenSite, folder: Path, *, as_json: bool) -> None:

@@ -6,6 +6,7 @@ Six store calls at most, whatever the limit and the budget; one is for supersede
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from typing import Final
 
@@ -45,6 +46,7 @@ from cognition_engines.queries.recall.selection import (
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.fusion import CANDIDATES, Hit, Part
+from cognition_engines.set_aside import Part as DerivedPart
 from cognition_engines.spaces import MEMORY, SEARCHED
 from cognition_engines.store.reads.knowledge import source_of
 from cognition_engines.store.reads.memories import AttachedEvents, ended_memories
@@ -219,12 +221,15 @@ class Recall:
         passages = await self._pools.records.run(
             call.caller, self._records.conversations.neighbours, places, conditions, asked.viewer
         )
-        return [
-            replace(result, content=with_neighbours(result.stored, passages))
-            if result.stored.kind in _PASSAGES
-            else result
-            for result in results
-        ]
+        attempt, part = self._indexes.set_aside.attempt, DerivedPart.SNIPPETS
+        found: list[Result] = []
+        for result in results:
+            if result.stored.kind in _PASSAGES:
+                work = partial(with_neighbours, result.stored, passages)
+                joined = attempt(part, result.stored.version, work, result.content)
+                result = replace(result, content=joined)
+            found.append(result)
+        return found
 
     async def _reach_related(
         self, call: _Call, results: Sequence[Result], attached: AttachedEvents

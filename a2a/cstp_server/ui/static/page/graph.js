@@ -34,7 +34,7 @@
   const graphOf = (node) => (node.type === "name" || node.type === "conversation" ? null : cstp.address.to(["graph", node.id]));
 
   /** The title of a search's result; that of a turn or an event only names its speaker or category. */
-  const titleOf = ({ type, title, snippet }) => (["decision", "artifact"].includes(type) ? (title ?? snippet) : snippet);
+  const titleOf = ({ type, title, snippet }) => (["decision", "artifact"].includes(type) ? (title ?? snippet) : (snippet ?? title));
 
   /** Finds a record to look around, as one types. */
   function Finder({ query, type }) {

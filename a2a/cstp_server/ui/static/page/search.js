@@ -103,7 +103,7 @@
   /** What names a result: a passage by its document and section, an episode by what was tried. */
   function titleOf(one) {
     if (one.type === "chunk") return cstp.passageTitle(one);
-    const title = one.title ?? cstp.shortened(cstp.plain(one.snippet.split("\n")[0]), 80);
+    const title = one.title ?? cstp.shortened(cstp.plain((one.snippet ?? String(one.id)).split("\n")[0]), 80);
     return one.place?.section && one.place.section !== title ? `${title} › ${one.place.section}` : title;
   }
 

@@ -1,0 +1,128 @@
+"""The search data of a site: a title, tags and the first characters of a text for each record."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pydantic.alias_generators import to_camel
+from pydantic_core import to_json
+
+from cstp.methods.decision_reads import WholeDecision
+from cstp.methods.episodes import GetEpisodeResult
+from cstp.methods.extractions import ExtractedDecision, ExtractedPattern, ExtractedWarning
+from cstp.methods.knowledge import GetChunkResult, SourceReference
+
+Extracted = ExtractedDecision | ExtractedPattern | ExtractedWarning
+MOST_CHARACTERS: Final = 6_000_000  # of all texts, which a browser has to read and index at the first search
+LEAST_CHARACTERS: Final = 600  # of a text, however many there are
+
+
+@dataclass(frozen=True, slots=True)
+class SearchEntry:
+    """A record in the search data of a site; members that its kind lacks are None.
+
+    `date` is ISO 8601, `source` its place, `system` the value for filters by source, `text` not cut yet.
+    """
+
+    type: Literal["decision", "episode", "extraction", "chunk"]
+    id: str | int
+    title: str | None
+    tags: list[str]
+    text: str
+    date: str | None = None
+    project: str | None = None
+    sensitivity: str | None = None
+    source: str | None = None
+    source_id: str | None = None
+    system: str | None = None
+
+    def cut(self, characters: int) -> "CutEntry":
+        """Return the entry with the first `characters` of its text, without members that are None."""
+        members = {to_camel(name): getattr(self, name) for name in self.__slots__ if getattr(self, name) is not None}
+        text = to_json({**members, "text": self.text[:characters]}).decode()
+        return CutEntry(text, len(self.text) > characters)
+
+
+@dataclass(frozen=True, slots=True)
+class CutEntry:
+    """The JSON of an entry, and whether its text was too long."""
+
+    json: str
+    was_longer: bool
+
+
+def searched_characters(records: int) -> int:
+    """Return the number of searched characters per text for that many records."""
+    return max(LEAST_CHARACTERS, MOST_CHARACTERS // max(1, records))
+
+
+def decision_entry(decision: WholeDecision) -> SearchEntry:
+    """Return the entry of a decision with its reasons, alternatives and reviews."""
+    reviews = decision.reviews or []
+    texts = [
+        decision.context,
+        decision.text,
+        *(one.text for one in decision.reasons),
+        *(f"{one.option} {one.why or ''}" for one in decision.alternatives),
+        *(text for one in reviews for text in (one.actual_result, one.lessons, one.notes)),
+    ]
+    return SearchEntry(
+        "decision",
+        decision.id,
+        decision.title,
+        [*decision.tags, *([decision.category] if decision.category else [])],
+        _join_texts(texts),
+        decision.model_dump(mode="json", include={"date"})["date"],
+        decision.project,
+        decision.sensitivity,
+        decision.provenance.path,
+    )
+
+
+def episode_entry(episode: GetEpisodeResult) -> SearchEntry:
+    """Return the entry of an episode with its task and lessons."""
+    return SearchEntry(
+        "episode",
+        episode.id,
+        None,
+        [*episode.tags, *([episode.category] if episode.category else [])],
+        _join_texts([episode.query, episode.reflection]),
+        episode.model_dump(mode="json", include={"created_at"})["createdAt"],
+        episode.project,
+        episode.sensitivity,
+    )
+
+
+def extraction_entry(one: Extracted) -> SearchEntry:
+    """Return the entry of an extraction with its whole text."""
+    match one:
+        case ExtractedDecision():
+            title, texts = one.question, [*one.options, *one.considerations, one.recommended_approach]
+        case ExtractedPattern():
+            title, texts = one.name, [one.problem, one.solution, one.context, one.code_example, *(one.trade_offs or [])]
+        case ExtractedWarning():
+            lists = (*(one.symptoms or []), *(one.consequences or []))
+            title, texts = one.title, [one.description, *lists, one.prevention]
+    return SearchEntry(
+        "extraction", one.id, title, one.topics, _join_texts(texts), source=one.source_title, source_id=one.source_id
+    )
+
+
+def passage_entry(chunk: GetChunkResult, source: SourceReference | None) -> SearchEntry:
+    """Return the entry of a passage with its summary, if it has one."""
+    card = chunk.knowledge_card
+    texts = [chunk.content, *([] if card is None else [card.summary, *card.takeaways])]
+    return SearchEntry(
+        "chunk",
+        chunk.chunk_id,
+        chunk.title,
+        chunk.tags,
+        _join_texts(texts),
+        source=None if source is None else source.title,
+        source_id=None if source is None else source.source_id,
+        system=chunk.source,
+    )
+
+
+def _join_texts(texts: Sequence[str | None]) -> str:
+    return "\n".join(text for text in texts if text)

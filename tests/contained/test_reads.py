@@ -1,0 +1,337 @@
+"""A record that a part of a read cannot process: all others are answered as without the fault; the record is noted."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+
+from cognition_engines.embedding.base import FloatArray
+from cognition_engines.kinds.registry import embedding_text
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import AffectedPart, DecisionDetails
+from cognition_engines.set_aside import Part
+from cognition_engines.store.values import Entry
+from tests.contained.conftest import ERRORS, MARK
+from tests.kinds import entry
+from tests.serving import SeededEmbedder, Serving, start
+from tests.stores import Stores
+
+Breaking = Callable[..., list[int]]
+ENGINE = "cognition_engines.queries"
+HANDLER = "cstp_server.handlers.session_context"
+LONG = " ".join(f"The harbour has {number} berths for the ferry." for number in range(60))
+NOTE = "Tides are noted by the day."
+SPOKEN = "I painted the harbour wall yellow."
+numbers = count()
+
+
+@dataclass(frozen=True)
+class Windowed(SeededEmbedder):
+    """A model with two windows in every text."""
+
+    def spans(self, text: str) -> Sequence[tuple[int, int]]:
+        half = len(text) // 2
+        return [(0, half), (half, len(text))]
+
+
+def stored(kind: Kind, id: str | int, **members: Any) -> Entry:
+    made = entry(kind, id, **members)
+    text = embedding_text(made.record)
+    assert text is not None
+    vector = Windowed().embed_text(text)
+    vectors: FloatArray = vector.repeat(2, axis=0) if kind is Kind.DECISION else vector
+    return replace(made, vectors=vectors)
+
+
+def library() -> list[Entry]:
+    """Three records of each kind that a read cuts or shows, of which the second has MARK in its texts."""
+    found: list[Entry] = []
+    past = datetime(2026, 1, 1, tzinfo=UTC)
+    for place, word in enumerate(("Alga", MARK, "Coral")):
+        text = f"{word}. {LONG}"
+        affects = (AffectedPart("path", f"src/ferry/{word.lower()}*"), AffectedPart("path", "src/*.py"))
+        at = past + timedelta(days=place)
+        found += [
+            stored(Kind.DECISION, f"d-{place}", title=f"Ferry {word}", text=text, affects=affects, date=at),
+            stored(
+                Kind.DECISION,
+                f"due-{place}",
+                title=f"Review {word}",
+                text=word,
+                date=at,
+                details=DecisionDetails("", review_by=at),
+            ),
+            stored(
+                Kind.CHUNK,
+                f"c-{place}",
+                content=text,
+                source_id="source:book",
+                chunk_index=2 * place,
+                total_chunks=6,
+            ),
+            stored(
+                Kind.CHUNK,
+                f"n-{place}",
+                content=NOTE,
+                source_id="source:book",
+                chunk_index=2 * place + 1,
+                total_chunks=6,
+            ),
+            stored(
+                Kind.EXTRACTION,
+                f"e-{place}",
+                type="warning",
+                content={"title": f"Ferry {word}", "description": text},
+            ),
+            stored(Kind.EPISODE, 1 + place, query=f"Moor the ferry {word}", reward=0.5, reflection=text),
+            stored(
+                Kind.TURN,
+                f"t-{place}",
+                conversation_id="quay",
+                turn_index=place,
+                speaker="Ana" if place != 2 else "Ben",
+                role="user",
+                content=f"{SPOKEN} {text}",
+            ),
+        ]
+    return found
+
+
+@pytest.fixture(scope="module")
+def harbour(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
+    folder = tmp_path_factory.mktemp("harbour")
+    serving, stop = start(folder / "data", lasting_stores, Windowed(), fill=_fill, search={"least_cosine": -1.0})
+    serving.caught_up()
+    yield serving
+    stop()
+
+
+def _fill(records: Any) -> None:
+    records.put(library(), Windowed().model)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A function that raises, and a call that reaches it; `changed` are the members that the record then has otherwise.
+
+    `changed` None leaves the record out; GONE is a member that is absent. A `boosted` record loses a boost.
+    """
+
+    target: str
+    method: str
+    params: Mapping[str, Any]
+    items: str
+    part: Part = Part.SNIPPETS
+    place: int = 0
+    changed: Mapping[str, Any] | None = field(default_factory=dict)
+    boosted: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.target.rpartition(':')[2]}-{self.method}-{self.items}"
+
+
+GONE = object()
+DECISIONS = {"query": "ferry berths {}", "include": ["snippet"]}
+KINDS = {"query": "ferry berths {}", "limit": 30}
+SAID = {"query": "What did Ana paint of the harbour? {}", "kinds": ["turn"], "abstain": True}
+TASK = {"taskDescription": "ferry berths {}", "decisionsLimit": 20, "readyLimit": 20, "maxTokens": 32000}
+FILES = {"files": ["src/ferry/kelpmarks", "src/a.py"], "maxTokens": 32000, "include": ["decisions"]}
+CUT = {"content": "", "truncated": True}
+PHRASES = f"{ENGINE}.phrase_lift:read_text"
+PASSAGE = f"{ENGINE}.passages:passage"
+BOOST = {"boosted": True, "place": 1}
+BRIEFED: dict[str, Any] = {"part": Part.BRIEFING, "changed": None}
+FAULTS = [
+    Fault(PASSAGE, "queryDecisions", DECISIONS, "decisions", changed={"snippet": GONE}),
+    Fault(
+        "cognition_engines.embedding.cache:QueryCache.spans",
+        "queryDecisions",
+        DECISIONS,
+        "decisions",
+        place=1,
+        changed={"snippet": GONE},
+    ),
+    Fault(f"{ENGINE}.passages:embedding_text", "queryDecisions", DECISIONS, "decisions", changed={"snippet": GONE}),
+    Fault(PASSAGE, "search", KINDS, "results", changed={"snippet": None}),
+    Fault(f"{ENGINE}.everything:text_of", "search", KINDS, "results", changed={"snippet": None}),
+    Fault(
+        f"{ENGINE}.everything:text_of",
+        "search",
+        KINDS | {"include": ["content"]},
+        "results",
+        changed={"snippet": None, "content": GONE},
+    ),
+    Fault(PASSAGE, "searchKnowledge", {"query": "ferry {}", "snippets": True, "limit": 30}, "results", changed=CUT),
+    Fault(PASSAGE, "recall", {"query": "ferry {}", "snippets": True, "limit": 30}, "results", changed=CUT),
+    Fault(PASSAGE, "recall", {"conversationId": "quay", "snippets": True}, "turns", changed=CUT),
+    Fault(
+        PASSAGE,
+        "getDecisionContext",
+        {"files": ["src/a.py"], "include": ["snippet"]},
+        "governing",
+        changed={"snippet": GONE},
+    ),
+    Fault(
+        f"{ENGINE}.recall.recall:with_neighbours",
+        "recall",
+        {"query": "ferry {}", "expandNeighbors": True, "limit": 30},
+        "results",
+        changed={"content": f"{MARK}. {LONG}"},
+    ),
+    Fault(PHRASES, "queryDecisions", {"query": "the ferry harbour has {}"}, "decisions", **BOOST),
+    Fault(PHRASES, "search", {"query": "the ferry harbour has {}", "limit": 30}, "results", **BOOST),
+    Fault(PHRASES, "recall", {"query": "the ferry harbour has {}", "limit": 30}, "results", **BOOST),
+    Fault(PHRASES, "searchKnowledge", {"query": "how should the ferry {}", "limit": 30}, "results", **BOOST),
+    Fault(PHRASES, "queryDecisions", {"query": "`Ferry Kelpmark` {}"}, "decisions", **BOOST),
+    Fault(f"{ENGINE}.speakers:_is_person", "search", SAID, "results", boosted=True),
+    Fault(f"{ENGINE}.speakers:Speakers._words_of", "search", SAID, "results", place=1, boosted=True),
+    Fault(PASSAGE, "getSessionContext", TASK, "decisions", **BRIEFED),
+    Fault(PASSAGE, "getSessionContext", TASK, "warnings", **BRIEFED),
+    Fault(PASSAGE, "getSessionContext", TASK, "episodes", **BRIEFED),
+    Fault(PASSAGE, "getSessionContext", FILES, "decisions", **BRIEFED),
+    Fault(f"{ENGINE}.session_context:_beginning", "getSessionContext", TASK, "decisions", **BRIEFED),
+    Fault(f"{HANDLER}:_decision", "getSessionContext", TASK, "decisions", **BRIEFED),
+    Fault(f"{HANDLER}:_action", "getSessionContext", TASK, "ready", **BRIEFED),
+    Fault(f"{HANDLER}:_change", "getSessionContext", TASK | {"since": 0}, "changes", **BRIEFED),
+    Fault(f"{HANDLER}:_extraction", "getSessionContext", TASK, "warnings", place=1, **BRIEFED),
+    Fault(f"{HANDLER}:_episode", "getSessionContext", TASK, "episodes", **BRIEFED),
+    Fault(f"{HANDLER}:measure", "getSessionContext", TASK, "decisions", **BRIEFED),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_a_record_that_raises_changes_nothing_of_the_others(
+    harbour: Serving, broken: Breaking, monkeypatch: pytest.MonkeyPatch, fault: Fault, error: type[BaseException]
+) -> None:
+    word = f"x{next(numbers)}"  # no part has an answer to the query cached
+    params = {name: value.format(word) if isinstance(value, str) else value for name, value in fault.params.items()}
+    raised = broken(fault.target, error, fault.place)
+    faulty = harbour.ask(fault.method, **params)
+    notes = harbour.indexes.set_aside.records
+    monkeypatch.undo()
+    for note in notes:
+        harbour.indexes.set_aside.clear(note.part, [note.key])
+    whole = harbour.ask(fault.method, **params)
+    assert len(raised) >= 2  # it was tried again alone
+    assert {(one.part, one.cause) for one in notes} == {(fault.part, error.__name__)}
+    aside = {one.id for one in notes}
+    before, after = by_id(whole[fault.items]), by_id(faulty[fault.items])
+    assert [one for id, one in after.items() if id not in aside] == [
+        one for id, one in before.items() if id not in aside
+    ]
+    expected = {id: one for id, one in before.items() if id in aside}
+    assert expected
+    left = {id: one for id, one in after.items() if id in aside}
+    if fault.boosted or fault.changed is None:
+        assert left.keys() == (set() if fault.changed is None else expected.keys())
+    else:
+        assert left == {id: with_members(one, fault.changed) for id, one in expected.items()}
+
+
+def by_id(items: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    return {str(one["id"]): one for one in items}
+
+
+def with_members(item: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in {**item, **changed}.items() if value is not GONE}
+
+
+@pytest.mark.parametrize("format", ["json", "markdown"])
+def test_a_briefing_counts_the_records_that_it_cannot_show_and_names_none(
+    harbour: Serving, broken: Breaking, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    whole = harbour.ask("getSessionContext", **TASK, format=format)
+    broken(f"{HANDLER}:_decision", ValueError)
+    faulty = harbour.ask("getSessionContext", **TASK, format=format)
+    monkeypatch.undo()
+    notes = harbour.indexes.set_aside.records
+    harbour.indexes.set_aside.clear(Part.BRIEFING, [one.key for one in notes])
+    assert whole["omitted"] == {}
+    assert faulty["omitted"] == {"decisions": 2, "ready": 1}  # a decision for review is in both sections
+    assert faulty["expand"] == []
+    shown = json.dumps([faulty.get(name) for name in ("decisions", "ready", "markdown")])
+    assert not [one.id for one in notes if f'"{one.id}"' in shown or f"[{one.id};" in shown]
+
+
+def test_a_briefing_ends_before_no_change_that_it_shows(harbour: Serving, broken: Breaking) -> None:
+    newest = harbour.ask("getSessionContext", since=0, include=["changes"], maxTokens=32000)
+    broken(f"{HANDLER}:_change", ValueError)
+    pages = [harbour.ask("getSessionContext", since=0, include=["changes"], maxTokens=600)]
+    while pages[-1]["more"]:
+        assert pages[-1]["changes"]
+        pages.append(harbour.ask("getSessionContext", since=pages[-1]["cursor"], include=["changes"], maxTokens=600))
+    aside = {one.id for one in harbour.indexes.set_aside.records}
+    harbour.indexes.set_aside.clear(Part.BRIEFING, [one.key for one in harbour.indexes.set_aside.records])
+    shown = [str(one["id"]) for page in pages for one in page["changes"]]
+    assert shown == [id for one in newest["changes"] if (id := str(one["id"])) not in aside]
+
+
+KEPT = "Keep the ferry mail for {} days"
+STATED = KEPT.format(30)
+
+
+def _similar(kind: Kind, id: str, days: int, **members: Any) -> Entry:
+    """A record whose vector is that of STATED, as a record of its kind has it."""
+    text = KEPT.format(days)
+    named = {"title": text, "text": ""} if kind is Kind.DECISION else {"content": text}
+    made = entry(kind, id, **named, **members)
+    same = f"{STATED}\n" if kind is Kind.DECISION else STATED
+    return replace(made, vectors=Windowed().embed_text(same))
+
+
+@pytest.fixture(scope="module")
+def mail(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
+    similar = [
+        _similar(kind, id, days, **({"metadata": {"by": MARK}} if id == "b" else {}))
+        for kind in (Kind.DECISION, Kind.ARTIFACT)
+        for id, days in (("a", 60), ("b", 90), ("c", 120))
+    ]
+
+    def fill(records: Any) -> None:
+        records.put(similar, Windowed().model)
+
+    serving, stop = start(tmp_path_factory.mktemp("mail") / "data", lasting_stores, Windowed(), fill=fill)
+    serving.caught_up()
+    yield serving
+    stop()
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda one: one.__name__)
+def test_a_new_record_is_compared_with_all_others(mail: Serving, broken: Breaking, error: type[BaseException]) -> None:
+    decision: dict[str, Any] = {"decision": STATED, "confidence": 0.5, "dryRun": True}
+    memory: dict[str, Any] = {"content": STATED, "source": "wiki", "dryRun": True}
+    assert _conflicts(mail.ask("recordDecision", **decision)) == ["a", "b", "c"]
+    assert _conflicts(mail.ask("remember", **memory)) == ["art_a", "art_b", "art_c"]
+    broken(f"{ENGINE}.conflicts:read_statement", error)
+    recorded = mail.ask("recordDecision", **decision)
+    assert _conflicts(recorded) == ["a", "c"]
+    message = "possibleConflicts may lack some: 1 similar record could not be compared with this one"
+    assert recorded["warnings"] == [{"code": "notCompared", "message": message}]
+    assert _conflicts(mail.ask("remember", **memory)) == ["art_a", "art_c"]
+    set_aside = mail.indexes.set_aside
+    assert [(one.id, one.part, one.cause) for one in set_aside.records] == [
+        (id, Part.SNIPPETS, error.__name__) for id in ("b", "art_b")
+    ]
+    set_aside.clear(Part.SNIPPETS, [one.key for one in set_aside.records])
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda one: one.__name__)
+def test_a_new_record_whose_text_cannot_be_compared_is_stored(
+    mail: Serving, broken: Breaking, error: type[BaseException]
+) -> None:
+    broken(f"{ENGINE}.conflicts:read_statement", error)
+    recorded = mail.ask("recordDecision", decision=STATED, confidence=0.5, tags=[MARK])
+    assert (recorded["success"], recorded["possibleConflicts"]) == (True, [])
+    assert [one["code"] for one in recorded["warnings"]] == ["notCompared"]
+    assert mail.indexes.set_aside.records == ()
+    assert mail.ask("fetch", id=recorded["id"])["title"] == STATED
+    mail.ask("forget", id=recorded["id"], reason="no longer needed", confirm=True)
+
+
+def _conflicts(answer: Mapping[str, Any]) -> list[str]:
+    return sorted(one["id"] for one in answer["possibleConflicts"])
