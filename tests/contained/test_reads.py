@@ -215,7 +215,7 @@ def test_a_record_that_raises_changes_nothing_of_the_others(
     notes = harbour.indexes.set_aside.records
     monkeypatch.undo()
     for note in notes:
-        harbour.indexes.set_aside.clear(note.part, [note.key])
+        harbour.indexes.set_aside.clear(note.part, [(note.key, note.seq + 1)])
     whole = harbour.ask(fault.method, **params)
     assert len(raised) >= 2  # it was tried again alone
     assert {(one.part, one.cause) for one in notes} == {(fault.part, error.__name__)}
@@ -250,7 +250,7 @@ def test_a_briefing_counts_the_records_that_it_cannot_show_and_names_none(
     faulty = harbour.ask("getSessionContext", **TASK, format=format)
     monkeypatch.undo()
     notes = harbour.indexes.set_aside.records
-    harbour.indexes.set_aside.clear(Part.BRIEFING, [one.key for one in notes])
+    harbour.indexes.set_aside.clear(Part.BRIEFING, [(one.key, one.seq + 1) for one in notes])
     assert whole["omitted"] == {}
     assert faulty["omitted"] == {"decisions": 2, "ready": 1}  # a decision for review is in both sections
     assert faulty["expand"] == []
@@ -266,7 +266,9 @@ def test_a_briefing_ends_before_no_change_that_it_shows(harbour: Serving, broken
         assert pages[-1]["changes"]
         pages.append(harbour.ask("getSessionContext", since=pages[-1]["cursor"], include=["changes"], maxTokens=600))
     aside = {one.id for one in harbour.indexes.set_aside.records}
-    harbour.indexes.set_aside.clear(Part.BRIEFING, [one.key for one in harbour.indexes.set_aside.records])
+    harbour.indexes.set_aside.clear(
+        Part.BRIEFING, [(one.key, one.seq + 1) for one in harbour.indexes.set_aside.records]
+    )
     shown = [str(one["id"]) for page in pages for one in page["changes"]]
     assert shown == [id for one in newest["changes"] if (id := str(one["id"])) not in aside]
 
@@ -317,7 +319,7 @@ def test_a_new_record_is_compared_with_all_others(mail: Serving, broken: Breakin
     assert [(one.id, one.part, one.cause) for one in set_aside.records] == [
         (id, Part.SNIPPETS, error.__name__) for id in ("b", "art_b")
     ]
-    set_aside.clear(Part.SNIPPETS, [one.key for one in set_aside.records])
+    set_aside.clear(Part.SNIPPETS, [(one.key, one.seq + 1) for one in set_aside.records])
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: one.__name__)
