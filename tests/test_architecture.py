@@ -68,6 +68,7 @@ IMPORTS_YAML = {("cstp/agents.py", "yaml")}  # the extra `agents`
 READS_HTTP = "cognition_engines/ingest/collections/rest_sources.py"
 SERVER_ONLY = {"starlette", "uvicorn", "jsonrpcserver", "limits", "redis", "structlog", "typer", "rich", "httpx"}
 CATCH_ALLS = [
+    "cognition_engines/background.py",  # any exception of background work is reported, and the thread continues
     "cognition_engines/ingest/formats/format_worker.py",  # libraries raise anything over a hostile document
     "cognition_engines/queries/pools.py",
     "cognition_engines/set_aside.py",  # any exception for one record sets only this record aside

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final, Protocol
 
+from cognition_engines.background import Background
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
@@ -130,12 +131,12 @@ class Engine:
         """Take records and indexes that are open; the engine closes them."""
         self.records: Final = records
         self.indexes: Final = indexes
-        self.listings: Final = Listings(records, indexes.set_aside)
+        self.listings: Final = Listings(records, indexes.set_aside, indexes.background)
         cache = QueryCache(embedder, options.cache_size, options.embedding.seconds) if embedder else None
         self.embeddings: Final = cache
         self.pools: Final = _pools(options)
         self._embedder, self._threads = embedder, options.embedding.threads
-        self.sources: Final = _follower(options, records, embedder)
+        self.sources: Final = _follower(options, records, embedder, indexes.background)
         dates, model = QuestionDates(options.relevance), None if embedder is None else embedder.model
         self.read_dates: Final = dates.read
         searching = _search(records, indexes, cache, self.pools, dates, options.relevance, model)
@@ -163,7 +164,7 @@ class Engine:
         everything = Everything(records, searching, passages, self.pools, indexes.set_aside)
         self.search, self.fetch = everything.search, everything.fetch
         self.cut: Final = passages.cut_for
-        self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds)
+        self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds, indexes.background)
         of_operator = OperatorReads(records, self.audit, self.pools)
         self.look_up, self.list_audit = of_operator.look_up, of_operator.audit_page
         published = PublishedSeq(indexes, options.others)
@@ -248,11 +249,13 @@ class Engine:
         self.records.close()
 
 
-def _follower(options: EngineOptions, records: Records, embedder: Embedder | None) -> "SourceFollower | None":
+def _follower(
+    options: EngineOptions, records: Records, embedder: Embedder | None, background: Background
+) -> "SourceFollower | None":
     if not options.sources or not options.worker.writes:
         return None
     make: type[SourceFollower] = import_module(_FOLLOW).SourceFollower
-    return make(options.sources, records, embedder, options.embedding.threads, options.source_seconds)
+    return make(options.sources, records, embedder, options.embedding.threads, options.source_seconds, background)
 
 
 def _search(

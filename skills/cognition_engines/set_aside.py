@@ -46,6 +46,12 @@ class Raised:
 
     error: BaseException
 
+    def as_failure(self, component: str) -> PartRaised:
+        """Return the failure of a component."""
+        failure = PartRaised(component, f"raised {type(self.error).__name__}")
+        failure.__cause__ = self.error
+        return failure
+
 
 class RecordVersion(NamedTuple):
     """The version of a record: its key, the `seq` of its last change, its kind's label, and its id."""

@@ -89,7 +89,7 @@ def opened(
 
     yield start
     for indexes in running:
-        if indexes[DECISIONS].vectors is None or not indexes[DECISIONS].vectors._stop.is_set():
+        if indexes[DECISIONS].vectors is None or not indexes[DECISIONS].vectors.is_stopped:
             indexes.close()
 
 

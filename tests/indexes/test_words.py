@@ -272,6 +272,7 @@ def test_no_text_stops_the_index(texts: list[str], folders: Callable[[], Path]) 
 
 @given(text=ODD_TEXTS, language=st.sampled_from(["en", "de", "fr"]))
 @example(text=r"\_\_init\_\_.py", language="en")
+@example(text="ﷺ", language="en")
 def test_no_word_is_empty_or_has_blanks(text: str, language: Language) -> None:
     words = make_analyzer(language).analyze(text)
     words += QueryAnalyzer(replace(RELEVANCE, language=language)).analyze(text)

@@ -167,7 +167,7 @@ def test_an_engine_closes_while_it_reads_a_large_source(
     engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", embedder, options)
     wait_until(lambda: engine.records.last_seq() > 0)
     engine.close(60)
-    assert not engine.sources._thread.is_alive()  # type: ignore[union-attr]
+    assert not engine.sources._thread.is_alive  # type: ignore[union-attr]
 
 
 @pytest.mark.long("reads many pages from a server")

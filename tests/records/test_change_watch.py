@@ -5,6 +5,7 @@ from threading import Event
 
 import pytest
 
+from cognition_engines.background import Background
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.watcher import Watcher
 from cognition_engines.kinds.spec import Origin
@@ -61,7 +62,7 @@ def test_after_an_outage_it_looks_again(own_postgresql: PostgreSQL) -> None:
 def test_a_waiter_is_called_by_other_writers(opened: tuple[Records, Records], wait_until: Callable[..., None]) -> None:
     watching, writing = opened
     found = Event()
-    watcher = Watcher(ChangeWatch(watching.store), found.set)
+    watcher = Watcher(ChangeWatch(watching.store), found.set, Background())
     watcher.start()
     wait_until(found.is_set)
     found.clear()

@@ -48,15 +48,15 @@ async def healthz(scope: Scope, receive: Receive, send: Send) -> None:
 async def readyz(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer 200 if searches can be answered, else 503, with the state of each part by name.
 
-    With a token of the scope `admin`, also name the records that a part cannot process.
+    With a token of the scope `admin`, also name the records that a part cannot process, and the causes of failing work.
     """
     probes: Probes = scope["state"]["probes"]
     reply = refuse_method(scope, "GET", "HEAD") or _refused_host(scope, probes)
     if reply is None:
         seen = await (probes.readiness.look() if probes.siblings is None else probes.siblings.readiness())
         answer: dict[str, object] = {"status": seen.status, "parts": dict(seen.parts)}
-        if seen.set_aside and _is_admin(scope):
-            answer["setAside"] = list(seen.set_aside)
+        if (seen.set_aside or seen.failing) and _is_admin(scope):
+            answer |= {"setAside": list(seen.set_aside), "failing": list(seen.failing)}
         body = orjson.dumps(answer)
         reply = Reply(seen.http_status, body, [(b"retry-after", b"1")] if seen.http_status != 200 else [])
     await send_reply(send, reply)

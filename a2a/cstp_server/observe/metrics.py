@@ -101,6 +101,7 @@ class StateGauges(Collector):
         if self.counts_records:
             yield from self._indexes()
         yield from self._set_aside()
+        yield from self._background()
         yield from self._pools()
         yield _gauge("cstp_requests_running", "Running requests.", self.gate.running)
         yield _gauge("cstp_requests_waiting", "Requests that wait to run.", self.gate.waiting_calls)
@@ -142,6 +143,16 @@ class StateGauges(Collector):
             records.add_metric((index.space.name,), index.snapshot.alive_count)
             windows.add_metric((index.space.name,), len(index.snapshot.vectors))
         yield from (records, windows) if last_seq is None else (lag, records, windows)
+
+    def _background(self) -> Iterator[Metric]:
+        background = self.engine.indexes.background
+        failing = GaugeMetricFamily("cstp_work_failing", "1 while background work fails.", labels=("work",))
+        failures = CounterMetricFamily("cstp_work_failures", "Failed rounds of background work.", labels=("work",))
+        now = {work.name for work in background.failing}
+        for name, number in background.failures.items():
+            failing.add_metric((name,), name in now)
+            failures.add_metric((name,), number)
+        yield from (failing, failures)
 
     def _set_aside(self) -> Iterator[Metric]:
         counts = GaugeMetricFamily("cstp_set_aside", "Records that a part cannot process.", labels=("part",))

@@ -12,6 +12,7 @@ from cognition_engines.indexes.space import worst
 from cognition_engines.queries.pools import Pool
 from cognition_engines.queries.turns import Caller
 from cognition_engines.store.audit.trail import AuditTrail
+from cstp.fields import format_instant
 from cstp_server.limits.limiter import Limiter
 from cstp_server.limits.places import Gate
 from cstp_server.tokens import TokenBook
@@ -27,17 +28,19 @@ Status = Literal["ready", "degraded", "draining", "unavailable"]
 class Readiness:
     """`parts` gives each part's state; `last_seq` is the records' own, None when they do not answer.
 
-    `set_aside` names part, id and cause of records that a part cannot process, the latest NAMED_RECORDS.
+    `set_aside` names part, id and cause of records that a part cannot process, the latest NAMED_RECORDS. `failing`
+    names background work whose last round failed; a part of that name is `degraded`.
 
     `unavailable`: a part that a call needs is `down`. `degraded`: all calls are answered, but limits are not shared, a
     Chroma server is unreachable and vectors are compared in memory, audit rows wait for the store, the tokens file is
-    damaged and the tokens read before are used, or a part has set records aside.
+    damaged and the tokens read before are used, a part has set records aside, or background work fails.
     """
 
     status: Status
     parts: Mapping[str, str]
     last_seq: int | None
     set_aside: Sequence[Mapping[str, str]] = ()
+    failing: Sequence[Mapping[str, str]] = ()
 
     @property
     def http_status(self) -> int:
@@ -81,10 +84,13 @@ class ReadinessCheck:
         }
         left_out = indexes.set_aside.records
         parts |= {note.part.value: worst([parts.get(note.part.value, "ready"), "degraded"]) for note in left_out}
+        failing = self._engine.indexes.background.failing
+        parts |= {work.name: "degraded" for work in failing}
+        causes = [{"work": work.name, "since": format_instant(work.since), "cause": work.cause} for work in failing]
         named = [{"part": note.part.value, "id": note.id, "cause": note.cause} for note in left_out[-NAMED_RECORDS:]]
         states = parts.values()
         status: Status = "unavailable" if "down" in states else "degraded" if "degraded" in states else "ready"
-        return Readiness(status, parts, last_seq, named)
+        return Readiness(status, parts, last_seq, named, causes)
 
     async def _last_seq(self) -> int | None:
         try:

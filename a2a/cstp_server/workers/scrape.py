@@ -122,7 +122,8 @@ def all_ready(workers: Sequence[Readiness | None]) -> Readiness:
     last = [one.last_seq for one in seen if one.last_seq is not None]
     notes = {tuple(sorted(note.items())): note for one in seen for note in one.set_aside}
     status = next(one for one in _WORST_FIRST if one in statuses)
-    return Readiness(status, parts, max(last, default=None), tuple(notes.values())[-NAMED_RECORDS:])
+    named, failing = tuple(notes.values())[-NAMED_RECORDS:], tuple(work for one in seen for work in one.failing)
+    return Readiness(status, parts, max(last, default=None), named, failing)
 
 
 def _worst(states: Sequence[str]) -> str:

@@ -7,10 +7,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from sys import maxsize
-from threading import Event, Thread
+from threading import Event
 from time import monotonic
 from typing import Final
 
+from cognition_engines.background import Background, BackgroundThread
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.refused import RefusedText, embed_alone
 from cognition_engines.errors import ComponentFailed, ConfigurationError
@@ -28,7 +29,7 @@ from cognition_engines.indexes.index_folder import (
 from cognition_engines.indexes.space import SpaceIndex, open_space, worst
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.indexes.vectors.registry import BACKENDS
-from cognition_engines.indexes.watcher import Outage, Watcher
+from cognition_engines.indexes.watcher import Watcher
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.relevance import RELEVANCE, Relevance
 from cognition_engines.set_aside import Part, RecordVersion, SetAside
@@ -61,8 +62,10 @@ class Indexes:
         folder: Path,
         worker: WorkerNumber = ALONE,
         set_aside: SetAside | None = None,
+        background: Background | None = None,
     ) -> None:
         self.set_aside: Final = set_aside or SetAside()
+        self.background: Final = background or Background()
         self._records = records
         self._embedder = embedder
         self._spaces = spaces
@@ -71,10 +74,14 @@ class Indexes:
         self._folder = worker.folder(folder)
         self._worker = worker
         self._marks = read_marks(self._folder)
-        self._stop = Event()
-        self._filler = Thread(target=self._fill, name="filler", daemon=True)
-        self._saver = Thread(target=self._save, name="saver", daemon=True)
-        self._watcher = Watcher(ChangeWatch(records.store), self._follow_what_is_behind)
+        self._filled = -1  # the last change up to which all records have vectors
+        self._seen, self._save_at = -1, 0.0
+        embedding = "records without vectors cannot be embedded"
+        self._filler = BackgroundThread("filler", self._fill, self.background, embedding)
+        self._saver = BackgroundThread(
+            "saver", self._save, self.background, "columns cannot be saved for the next start"
+        )
+        self._watcher = Watcher(ChangeWatch(records.store), self._follow_what_is_behind, self.background)
 
     def __getitem__(self, space: Space) -> SpaceIndex:
         return self._spaces[space.name]
@@ -197,42 +204,37 @@ class Indexes:
     def close(self, wait_seconds: float = 5.0) -> None:
         """Stop following and release the folder. A part that does not end in time is left to the next start."""
         deadline = monotonic() + wait_seconds
-        self._stop.set()
+        for thread in (self._filler, self._saver):
+            thread.stop()
         self._watcher.stop()
         for index in self.all_spaces:
             index.stop()
         self._watcher.close(max(0.0, deadline - monotonic()))
-        if self._filler.ident is not None:
-            self._filler.join(max(0.0, deadline - monotonic()))
-        if self._saver.ident is not None:
-            self._saver.join(max(0.0, deadline - monotonic()))
+        for thread in (self._filler, self._saver):
+            thread.close(max(0.0, deadline - monotonic()))
         for index in self.all_spaces:
             index.close(deadline)
         remove_copy(self._root, self._worker)
         self._lock.close()
 
-    def _save(self) -> None:
-        before, next_time = -1, 0.0
-        while not self._stop.wait(SAVE_SECONDS):
-            if before == (before := min(index.snapshot.seq for index in self.all_spaces)) and monotonic() >= next_time:
-                self.save_columns()
-                next_time = monotonic() + SAVED_SECONDS
+    def _save(self) -> float:
+        """Save the columns if they did not change since the last round."""
+        before, self._seen = self._seen, min(index.snapshot.seq for index in self.all_spaces)
+        if before == self._seen and monotonic() >= self._save_at:
+            self.save_columns()
+            self._save_at = monotonic() + SAVED_SECONDS
+        return SAVE_SECONDS
 
-    def _fill(self) -> None:
+    def _fill(self) -> float:
         """Embed the records without vectors of this model: of another configuration, or from before a change of it."""
-        outage = Outage("records without vectors cannot be embedded")
-        filled = -1
-        while not self._stop.is_set():
-            try:
-                # looking for them reads every record, so only after something was written
-                if filled != (last := self._records.last_seq()):
-                    for index in self.all_spaces:
-                        fill_vectors(self._records, index.space, self._embedder, self._stop, set_aside=self.set_aside)
-                    filled = last
-                outage.over()
-            except ComponentFailed as error:
-                outage.note(error)
-            self._stop.wait(FILL_SECONDS)
+        # looking for them reads every record, so only after something was written
+        if self._filled != (last := self._records.last_seq()):
+            for index in self.all_spaces:
+                fill_vectors(
+                    self._records, index.space, self._embedder, self._filler.stopping, set_aside=self.set_aside
+                )
+            self._filled = last
+        return FILL_SECONDS
 
 
 def fill_vectors(
@@ -324,12 +326,12 @@ def open_indexes(
         lock = lock or FolderLock(place)
         undo.callback(lock.close)
         prepare_folder(folder, worker)
-        set_aside = SetAside(place)
+        set_aside, background = SetAside(place), Background()
         opened: dict[str, SpaceIndex] = {}
         for space in SEARCHED:
             folders = place / space.name, folder / space.name
-            index = open_space(space, *folders, records, embedder, chosen, relevance, set_aside)
+            index = open_space(space, *folders, records, embedder, chosen, relevance, set_aside, background)
             undo.callback(index.close, 0.0)
             opened[space.name] = index
         undo.pop_all()
-    return Indexes(records, embedder, opened, lock, folder, worker, set_aside)
+    return Indexes(records, embedder, opened, lock, folder, worker, set_aside, background)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Thread
 from time import monotonic
 from typing import Final
 
+from cognition_engines.background import Background, BackgroundThread, Outage
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.indexes.columns.builder import Columns
@@ -20,7 +20,6 @@ from cognition_engines.indexes.keywords.index import KeywordIndex, ViewerKeyword
 from cognition_engines.indexes.keywords.text_documents import add_label_terms, columns_of
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.indexes.vectors.live import LiveVectors
-from cognition_engines.indexes.watcher import Outage
 from cognition_engines.models import Viewer
 from cognition_engines.relevance import Relevance
 from cognition_engines.set_aside import Part, SetAside
@@ -110,6 +109,7 @@ class SpaceIndex:
         vectors: LiveVectors | None,
         saved: ColumnsFile,
         set_aside: SetAside,
+        background: Background,
     ) -> None:
         self.space: Final = space
         self.vectors: Final = vectors
@@ -123,12 +123,14 @@ class SpaceIndex:
         self._column_rows = Isolation(Part.COLUMNS, records, space, set_aside)
         self._texts = Isolation(Part.KEYWORDS, records, space, set_aside)
         self._failure: str | None = None  # the component that kept it from following
-        self._stop = Event()
-        self._wake = Event()  # set when there is something to follow, or to stop
+        self._following = Outage(f"the indexes cannot follow the records ({space.name})")
+        self._rebuilding = Outage(f"the keyword index cannot be rebuilt ({space.name})")
+        self._retry_seconds = RETRY_SECONDS
         self._compact = False  # true if the keyword index must be written again
         self.words_compacted = 0  # no file has words of records that were deleted up to this seq
         self._published: Callable[[], object] = lambda: None
-        self._thread = Thread(target=self._follow, name=f"{space.name}-follower", daemon=True)
+        outage = f"the indexes do not follow the records ({space.name})"
+        self._thread = BackgroundThread(f"{space.name}-follower", self._follow, background, outage)
 
     def watch(self, published: Callable[[], object]) -> None:
         """Call `published` from the index's thread whenever a newer snapshot is shown."""
@@ -136,7 +138,7 @@ class SpaceIndex:
 
     def follow_now(self) -> None:
         """Follow without waiting for the next check of the records."""
-        self._wake.set()
+        self._thread.wake()
 
     @property
     def snapshot(self) -> Snapshot:
@@ -149,8 +151,11 @@ class SpaceIndex:
     @property
     def keywords_state(self) -> str:
         """`ready`, or `down` while the keyword index cannot follow the records or is being rebuilt."""
-        ended = self._thread.ident is not None and not self._thread.is_alive()
-        return "down" if ended or self._failure == "keywords" or self.keywords.seq < self.snapshot.seq else "ready"
+        return (
+            "down"
+            if self._thread.has_ended or self._failure == "keywords" or self.keywords.seq < self.snapshot.seq
+            else "ready"
+        )
 
     def words(self, viewer: Viewer, snapshot: Snapshot) -> ViewerKeywords:
         """Return a keyword searcher as fresh as `snapshot`. Raise ComponentFailed if it would not find all."""
@@ -229,63 +234,55 @@ class SpaceIndex:
     def compact_words(self) -> None:
         """Let the thread that follows write the words again without the words of deleted records."""
         self._compact = True
-        self._wake.set()
+        self._thread.wake()
 
     def stop(self) -> None:
         """Ask the threads to end, without waiting for them."""
-        self._stop.set()
-        self._wake.set()
+        self._thread.stop()
         if self.vectors is not None:
             self.vectors.stop()
 
     def close(self, deadline: float) -> None:
         """Stop following. A part that does not end by `deadline` (monotonic) is left to the next start."""
         self.stop()
-        if self._thread.ident is not None:
-            self._thread.join(max(0.0, deadline - monotonic()))
+        self._thread.close(max(0.0, deadline - monotonic()))
         if self.vectors is not None:
             self.vectors.close(max(0.0, deadline - monotonic()))
-        if not self._thread.is_alive():
+        if not self._thread.is_alive:
             self.keywords.close()
 
-    def _follow(self) -> None:
-        following = Outage(f"the indexes cannot follow the records ({self.space.name})")
-        rebuilding = Outage(f"the keyword index cannot be rebuilt ({self.space.name})")
-        pause, longer = IDLE_SECONDS, RETRY_SECONDS
-        while not self._pause(pause):
-            failure, behind = None, False
-            try:
-                self._words.check()
-                behind = self._rebuild_words()
-                rebuilding.over()
-            except (EngineError, OSError) as error:
-                rebuilding.note(error)
-                failure = "keywords"
-            began = monotonic()
-            try:
-                # changes that a failed attempt has applied are published by the next one
-                if self._records.last_seq() > self.snapshot.seq:
-                    while self._step(skip_words=self.keywords.seq < self._columns.seq) and not self._stop.is_set():
-                        pass
-                    self._publish()
-                self._write_words_again()
-                following.over()
-            except ComponentFailed as error:
-                following.note(error)
-                failure = error.component
-            self._failure = failure
-            if failure is not None:
-                pause, longer = longer, min(LONGEST_PAUSE, 2 * longer)
-            else:
-                pause, longer = 0.0 if behind else IDLE_SECONDS, RETRY_SECONDS
-            if self._wake.is_set():
-                self._stop.wait(min(LONGEST_REST, monotonic() - began))
-
-    def _pause(self, seconds: float) -> bool:
-        """Wait, unless there are changes to follow; return whether to stop."""
-        self._wake.wait(seconds)
-        self._wake.clear()
-        return self._stop.is_set()
+    def _follow(self) -> float:
+        """Follow the records once; return the pause until the next time."""
+        failure, behind = None, False
+        try:
+            self._words.check()
+            behind = self._rebuild_words()
+            self._rebuilding.over()
+        except (EngineError, OSError) as error:
+            self._rebuilding.note(error)
+            failure = "keywords"
+        began = monotonic()
+        try:
+            # changes that a failed attempt has applied are published by the next one
+            if self._records.last_seq() > self.snapshot.seq:
+                while (
+                    self._step(skip_words=self.keywords.seq < self._columns.seq) and not self._thread.stopping.is_set()
+                ):
+                    pass
+                self._publish()
+            self._write_words_again()
+            self._following.over()
+        except ComponentFailed as error:
+            self._following.note(error)
+            failure = error.component
+        self._failure = failure
+        if self._thread.is_woken:
+            self._thread.stopping.wait(min(LONGEST_REST, monotonic() - began))
+        if failure is None:
+            self._retry_seconds = RETRY_SECONDS
+            return 0.0 if behind else IDLE_SECONDS
+        pause, self._retry_seconds = self._retry_seconds, min(LONGEST_PAUSE, 2 * self._retry_seconds)
+        return pause
 
     def _publish(self) -> None:
         if self.vectors is not None:
@@ -322,7 +319,7 @@ class SpaceIndex:
     def _all_texts(self) -> Iterator[list[Text]]:
         after, more = 0, True
         while more:
-            if self._stop.is_set():
+            if self._thread.stopping.is_set():
                 raise ComponentFailed("keywords", "the index is being closed")
             page, more = self._texts.read(after, PAGE)
             left_out = self._set_aside.keys(Part.KEYWORDS)
@@ -366,6 +363,7 @@ def open_space(
     choice: VectorChoice,
     relevance: Relevance,
     set_aside: SetAside,
+    background: Background,
 ) -> SpaceIndex:
     """Open the index of `space` in `folder`, whose lock is held, not yet started; `saved_in` has its saved columns.
 
@@ -373,12 +371,14 @@ def open_space(
     """
     side = None
     if embedder is not None and not choice.keeps_none:
-        side = LiveVectors(records, space, embedder.model, embedder.dim, folder, choice, set_aside)
+        side = LiveVectors(
+            records, space, embedder.model, embedder.dim, folder, choice, set_aside, background=background
+        )
     words = LiveKeywords(folder / "keywords", records.store_id, columns_of(space), records.last_seq(), relevance)
     model, dim = (None, 1) if embedder is None else (embedder.model, embedder.dim)
     numbers = ",".join(number.name for number in space.numbers)
     saved = ColumnsFile(saved_in, Identity(records.store_id, f"{columns_of(space)} {numbers}", model, dim))
-    return SpaceIndex(space, records, embedder, words, side, saved, set_aside)
+    return SpaceIndex(space, records, embedder, words, side, saved, set_aside, background)
 
 
 def worst(states: Sequence[str]) -> str:

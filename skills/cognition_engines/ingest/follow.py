@@ -7,17 +7,18 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from stat import S_ISDIR
-from threading import Event, Thread
+from threading import Event
 from time import monotonic
 from typing import Final, TypeAlias
 
 from watchfiles import watch
 
+from cognition_engines.background import Background, BackgroundThread, Outage
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import EngineError
-from cognition_engines.indexes.watcher import Outage
 from cognition_engines.ingest.collections.addresses import checked_address, is_address, shown_address
 from cognition_engines.ingest.collections.open_collection import open_collection
 from cognition_engines.ingest.discover import may_be_listed, walk
@@ -35,6 +36,7 @@ from cognition_engines.ingest.options import (
     UntilStopped,
 )
 from cognition_engines.ingest.run import ingest
+from cognition_engines.set_aside import Raised, try_call
 from cognition_engines.store.records import Records
 
 # The values that change when a file is written: its size in bytes, its time (ns), and its inode.
@@ -155,13 +157,14 @@ class SourceFollower:
         embedder: Embedder | None,
         threads: int,
         pause_seconds: float,
+        background: Background,
     ) -> None:
         self._sources = [_Followed(source, records, embedder, threads) for source in sources]
         self._pause_seconds = pause_seconds
-        self._closing = Event()
+        self._due = 0.0
+        self._thread = BackgroundThread("sources", self._follow, background, "sources cannot be followed")
         paths = [source.path for source in self._sources if source.path is not None]
-        self._events = ChangeEvents(paths, self._closing, pause_seconds) if paths else None
-        self._thread = Thread(target=self._follow, name="sources", daemon=True)
+        self._events = ChangeEvents(paths, self._thread.stopping, pause_seconds) if paths else None
 
     @property
     def states(self) -> tuple[SourceState, ...]:
@@ -173,27 +176,23 @@ class SourceFollower:
 
     def close(self, wait_seconds: float) -> None:
         """End the thread between two batches."""
-        self._closing.set()
-        self._thread.join(wait_seconds)
+        self._thread.close(wait_seconds)
 
-    def _follow(self) -> None:
-        due = 0.0
-        while not self._closing.is_set():
-            began = monotonic()
-            whole = began >= due
-            for source in self._sources:
-                if whole or source.path is not None:
-                    source.follow(self._closing)
-            pause = max(self._pause_seconds, monotonic() - began)
-            due = began + pause if whole else due
-            self._wait(pause)
-
-    def _wait(self, seconds: float) -> None:
-        """Wait until a folder or file changes, or the time is over."""
+    def _follow(self) -> float:
+        """Read all sources, or only folders and files if the others are not due yet; then wait for a change of them."""
+        began = monotonic()
+        whole = began >= self._due
+        for source in self._sources:
+            if whole or source.path is not None:
+                followed = try_call(partial(source.follow, self._thread.stopping))
+                if isinstance(followed, Raised):  # stops no other source
+                    source.note_failure(followed.as_failure("sources"))
+        pause = max(self._pause_seconds, monotonic() - began)
+        self._due = began + pause if whole else self._due
         if self._events is None:
-            self._closing.wait(seconds)
-            return
+            return pause
         self._events.wait()
+        return 0.0
 
 
 class _Followed:
@@ -225,21 +224,27 @@ class _Followed:
         began = monotonic()
         until = UntilStopped(closing, Silent())
         try:
-            if self._watched is not None:
-                paths = [Path(self._source.address)]
-                summary = self._watched.read_changes(lambda options: self._ingest(options, until, paths, ()))
-            else:
-                summary = self._read_collection(until)
+            summary = self._read(until)
         except Stopped:
             return
         except (EngineError, OSError) as error:
-            self._failure = str(error)
-            self._outage.note(error)
+            self.note_failure(error)
             return
         if summary is not None:
             self._report(summary)
         self._outage.over()
         self._read_at, self._failure = began, None
+
+    def note_failure(self, error: EngineError | OSError) -> None:
+        """Log a failure, once, and show it in the state."""
+        self._failure = str(error)
+        self._outage.note(error)
+
+    def _read(self, until: UntilStopped) -> Summary | None:
+        if self._watched is None:
+            return self._read_collection(until)
+        paths = [Path(self._source.address)]
+        return self._watched.read_changes(lambda options: self._ingest(options, until, paths, ()))
 
     def _read_collection(self, until: UntilStopped) -> Summary | None:
         """Bring the store in line with the collection, unless it is unchanged since the last time."""

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from threading import Thread
 from typing import Final
 
 import numpy as np
 
+from cognition_engines.background import Background, BackgroundThread
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns.listing import Listing, ListPage, Order
 from cognition_engines.indexes.columns.snapshot import count_labels, count_members
@@ -50,21 +50,20 @@ _EPOCH: Final = date(1970, 1, 1)
 class Listings:
     """The listings behind lists. A call reads the records that a listing lacks; `start` reads most of them first."""
 
-    def __init__(self, records: Records, set_aside: SetAside) -> None:
+    def __init__(self, records: Records, set_aside: SetAside, background: Background) -> None:
         self.decisions: Final = Listing(records, DECISIONS, set_aside)
         self.episodes: Final = Listing(records, EPISODES, set_aside)
         self.extractions: Final = Listing(records, EXTRACTIONS, set_aside)
         self.timeline: Final = Listing(records, TIMELINE, set_aside)
-        self._reader = Thread(target=self._read, name="listings", daemon=True)
+        self._reader = BackgroundThread("listings", self._read, background, "lists are not read in advance")
 
     def start(self) -> None:
         self._reader.start()
 
     def close(self, wait_seconds: float) -> None:
-        if self._reader.ident is not None:
-            self._reader.join(wait_seconds)
+        self._reader.close(wait_seconds)
 
-    def _read(self) -> None:
+    def _read(self) -> None:  # once: a call reads what came later
         for listing in (self.decisions, self.episodes, self.extractions, self.timeline):
             with suppress(ComponentFailed):  # the call that needs it reports the failure
                 listing.follow()

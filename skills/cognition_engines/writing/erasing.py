@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Lock
 from time import monotonic
 from typing import Any, Final, TypeVar
 
+from cognition_engines.background import BackgroundThread
 from cognition_engines.clock_guard import ClockGuard
-from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
+from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.indexes.index_folder import ALONE, WorkerNumber
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.space import HeldKeys
-from cognition_engines.indexes.watcher import Outage
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Viewer
 from cognition_engines.queries.pools import Pool, Pools
@@ -279,40 +279,30 @@ class Retention:
         self._ledger = ledger
         self._worker = worker
         self._clock = ClockGuard("records do not expire") if clock is None else clock
-        self._closing = Event()
         self._next_compaction = 0.0
-        self._outage = Outage("what has expired cannot be forgotten")
-        self._thread = Thread(target=self._run, name="retention", daemon=True)
+        outage = "expired records cannot be forgotten"
+        self._thread = BackgroundThread("retention", self._work, indexes.background, outage)
 
     def start(self) -> None:
         self._thread.start()
 
     def close(self, wait_seconds: float) -> None:
         """End the thread between two pieces of work."""
-        self._closing.set()
-        if self._thread.ident is not None:
-            self._thread.join(wait_seconds)
+        self._thread.close(wait_seconds)
 
-    def _run(self) -> None:
-        pause = 0.0
-        while not self._closing.wait(pause):
-            pause = POLL_SECONDS
-            try:
-                if self._worker.writes:
-                    self.sweep()
-                    self._ledger.sync(self._records)
-                self.compact()
-                pause = self._until_next()
-                self._outage.over()
-            except (EngineError, OSError) as error:
-                self._outage.note(error)
+    def _work(self) -> float:
+        if self._worker.writes:
+            self.sweep()
+            self._ledger.sync(self._records)
+        self.compact()
+        return self._until_next()
 
     def sweep(self) -> int:
         """Forget the expired records, log their ids and return their number: 0 if the clock jumped."""
         count = 0
         last = self._records.last_seq()
         at = self._clock.trusted_now(moment(last) if last else None)
-        while at is not None and not self._closing.is_set():
+        while at is not None and not self._thread.stopping.is_set():
             if not (keys := self._records.forgetting.expired_keys(at, BATCH)):
                 break
             for kind, id in self._records.forgetting.expire(keys, at):

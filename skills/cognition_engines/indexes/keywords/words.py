@@ -165,8 +165,8 @@ def split_chunk(chunk: str) -> str | Words:
 
 def id_term(chunk: str) -> str | None:
     """Return the term of the record whose id a chunk may be; None if it can be no id, or is too long."""
-    bare = fold_text(chunk).strip(_AROUND)
-    return f"={bare}" if bare and bare.isprintable() and len(bare) <= LONGEST else None
+    bare = fold_text(chunk).strip(_AROUND)  # a few characters become several words
+    return f"={bare}" if bare and bare.isprintable() and " " not in bare and len(bare) <= LONGEST else None
 
 
 def find_id_terms(query: str) -> list[str]:

@@ -9,16 +9,16 @@ the server does not answer.
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Event, Thread
 from typing import Final
 
+from cognition_engines.background import Background, BackgroundThread
 from cognition_engines.errors import ComponentFailed, ForeignCalls
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
 from cognition_engines.indexes.isolation import Isolation
 from cognition_engines.indexes.vectors.backend import VectorBackend
 from cognition_engines.indexes.vectors.collection import COMPONENT, CollectionNeed, CollectionSpec, VectorChoice
 from cognition_engines.indexes.vectors.registry import backend_of
-from cognition_engines.set_aside import Part, SetAside
+from cognition_engines.set_aside import Part, Raised, SetAside, try_call
 from cognition_engines.spaces import Space
 from cognition_engines.store.opening import SharedLock, shared_lock
 from cognition_engines.store.records import Records
@@ -44,6 +44,7 @@ class LiveVectors:
         folder: Path,
         choice: VectorChoice,
         set_aside: SetAside,
+        background: Background,
     ) -> None:
         """Choose an index on the server or below `folder`. Raise ConfigurationError if the URL is no address."""
         self._kind = backend_of(choice)
@@ -60,9 +61,8 @@ class LiveVectors:
         self._failure: str | None = None
         self._failures = 0  # in a row
         self._expected = 0  # the last change that searches show
-        self._stop = Event()
-        self._wake = Event()  # set when there is something to do, or to stop
-        self._thread = Thread(target=self._follow, name=f"{space.name}-vectors", daemon=True)
+        outage = f"the vector index of {space.name} does not follow the records"
+        self._thread = BackgroundThread(f"{space.name}-vectors", self._follow, background, outage)
 
     def start(self) -> None:
         self._thread.start()
@@ -70,7 +70,7 @@ class LiveVectors:
     def expect(self, seq: int) -> None:
         """Note that searches show every change up to `seq` from now on."""
         self._expected = seq
-        self._wake.set()
+        self._thread.wake()
 
     def exceeds_memory(self, windows: int) -> bool:
         """Return whether there are too many vectors for memory; once there are, the index is built and used."""
@@ -81,15 +81,17 @@ class LiveVectors:
 
     def stop(self) -> None:
         """Ask the thread to end, without waiting for it."""
-        self._stop.set()
-        self._wake.set()
+        self._thread.stop()
+
+    @property
+    def is_stopped(self) -> bool:
+        """True once the thread was asked to end."""
+        return self._thread.stopping.is_set()
 
     def close(self, wait_seconds: float) -> None:
         """Stop following and close the index: a folder with the mark of a clean shutdown, if that succeeds in time."""
-        self.stop()
-        if self._thread.ident is not None:
-            self._thread.join(wait_seconds)
-        if self._thread.is_alive():
+        self._thread.close(wait_seconds)
+        if self._thread.is_alive:
             return
         try:
             if self._backend is not None:
@@ -121,14 +123,14 @@ class LiveVectors:
         while self._failure is None and not (self.seq >= self._records.last_seq() and self._can_be_asked()):
             unloadable = self._backend is not None and self._backend.unloadable
             hopeless = self._failures >= HOPELESS or unloadable
-            if hopeless or self._stop.wait(RETRY_SECONDS):
+            if hopeless or self._thread.stopping.wait(RETRY_SECONDS):
                 return False
         return self._failure is None
 
     def _can_be_asked(self) -> bool:
         able = self._backend is None or self._backend.can_answer()
         if not able:  # the thread loads the index
-            self._wake.set()
+            self._thread.wake()
         return able
 
     @property
@@ -154,7 +156,7 @@ class LiveVectors:
                 self._failure = _reason(error)
             return None
         if found is None:  # the thread loads the index
-            self._wake.set()
+            self._thread.wake()
         return found
 
     def count_held(self, keys: Sequence[int]) -> int | None:
@@ -176,22 +178,24 @@ class LiveVectors:
         """True if vectors are in files of a Chroma server."""
         return self._choice.url is not None and self._backend is not None
 
-    def _follow(self) -> None:
-        while not self._stop.is_set():
-            try:
-                behind = self._step()
-            except (ComponentFailed, OSError) as error:
-                self._note_failure(error)
-                longest = LONGEST_PAUSES["folder" if self._spec.url is None else "server"]
-                self._stop.wait(min(longest, RETRY_SECONDS * 2.0 ** min(self._failures, MOST_DOUBLINGS)))
-            else:
-                if self._failures:
-                    _log.warning("the vector index: recovered")
-                self._failure, self._failures = None, 0
-                if not behind:
-                    self._stop.wait(LEAST_SECONDS)
-                    self._wake.wait(IDLE_SECONDS)
-                    self._wake.clear()
+    def _follow(self) -> float:
+        """Go one page further; return the pause until the next one."""
+        try:
+            behind = try_call(self._step)
+            if isinstance(behind, Raised):
+                raise behind.as_failure(COMPONENT)
+        except (ComponentFailed, OSError) as error:
+            self._note_failure(error)
+            longest = LONGEST_PAUSES["folder" if self._spec.url is None else "server"]
+            self._thread.stopping.wait(min(longest, RETRY_SECONDS * 2.0 ** min(self._failures, MOST_DOUBLINGS)))
+            return 0.0
+        if self._failures:
+            _log.warning("the vector index: recovered")
+        self._failure, self._failures = None, 0
+        if behind:
+            return 0.0
+        self._thread.stopping.wait(LEAST_SECONDS)
+        return IDLE_SECONDS
 
     def _step(self) -> bool:
         """Go one page further; return whether there may be more."""

@@ -12,12 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
-from threading import Condition, Thread
+from threading import Condition
 from time import monotonic
 from typing import Final
 
+from cognition_engines.background import Background, BackgroundThread
 from cognition_engines.clock_guard import ClockGuard
-from cognition_engines.errors import ComponentFailed
+from cognition_engines.errors import ComponentFailed, ForeignCalls
 from cognition_engines.store.audit.audit_rows import AuditEntry, ChainHead
 from cognition_engines.store.audit.chain import AuditChain
 
@@ -66,7 +67,9 @@ class _Waiter:
 class AuditTrail:
     """Takes the rows of calls and writes them. Its thread begins with the first one, or with `start`."""
 
-    def __init__(self, chain: AuditChain, options: AuditOptions, call_seconds: float) -> None:
+    def __init__(
+        self, chain: AuditChain, options: AuditOptions, call_seconds: float, background: Background | None = None
+    ) -> None:
         self.options: Final = options
         self._chain: Final = chain
         self._call_seconds: Final = call_seconds
@@ -79,7 +82,9 @@ class AuditTrail:
         self._closing = False
         self._attempts: list[ChainHead] = []  # of the batch that failed last, which is tried again as it was
         self._failed_size = 0  # of that batch
-        self._thread: Thread | None = None
+        self._background: Final = background or Background()
+        self._thread: BackgroundThread | None = None
+        self._prune_at = monotonic()
         self._clock = ClockGuard("audit rows are not pruned")
 
     @property
@@ -122,7 +127,7 @@ class AuditTrail:
 
     def _begin(self) -> None:
         if self._thread is None and not self._closing:
-            self._thread = Thread(target=self._work, name="audit", daemon=True)
+            self._thread = BackgroundThread("audit", self._work, self._background, "audit rows cannot be stored")
             self._thread.start()
 
     def _add_entry(self, entry: AuditEntry) -> int | None:
@@ -156,17 +161,17 @@ class AuditTrail:
             with self._changed, suppress(ValueError):
                 self._waiters.remove(waiter)
 
-    def _work(self) -> None:
-        prune_at = monotonic()
-        while self._awaits_rows(prune_at):
-            if self.options.days is not None and monotonic() >= prune_at:
-                with suppress(ComponentFailed):  # another time
-                    at = self._clock.trusted_now(self._chain.last_at())
-                    if at is not None:
-                        self._chain.prune(at - timedelta(days=self.options.days))
-                prune_at = monotonic() + PRUNE_SECONDS
-            if not self._write_batch() and self._rests():
-                return
+    def _work(self) -> float | None:
+        """Write the next rows; return None when the trail is closed."""
+        if not self._awaits_rows(self._prune_at):
+            return None
+        if self.options.days is not None and monotonic() >= self._prune_at:
+            self._prune_at = monotonic() + PRUNE_SECONDS
+            with suppress(ComponentFailed):  # another time
+                at = self._clock.trusted_now(self._chain.last_at())
+                if at is not None:
+                    self._chain.prune(at - timedelta(days=self.options.days))
+        return None if not self._write_batch() and self._rests() else 0.0
 
     def _awaits_rows(self, prune_at: float) -> bool:
         """Wait for rows and collect those that come with the first, or until the time to prune; return False to end."""
@@ -193,7 +198,8 @@ class AuditTrail:
         if not batch:
             return True
         try:
-            self._chain.append(batch, self._attempts)
+            with ForeignCalls("records"):
+                self._chain.append(batch, self._attempts)
         except ComponentFailed as error:
             self._fail(len(batch), error)
             return False

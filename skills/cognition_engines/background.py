@@ -1,0 +1,187 @@
+"""Background work: one loop for all threads, which continues after every error of the work and reports it."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from threading import Event, Lock, Thread
+from time import monotonic
+from typing import Final
+
+from cognition_engines.errors import ComponentFailed, EngineError
+from cognition_engines.set_aside import cause_of
+
+FIRST_PAUSE: Final = 0.25  # seconds between a failed round and the next one; each further failure doubles it
+LONGEST_PAUSE: Final = 30.0
+QUIET_SECONDS: Final = 30.0  # between two lines about one outage, even if its reason changes
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FailingWork:
+    """Background work that fails since `since`; `cause` is a message made for operators, or the exception's class."""
+
+    name: str
+    since: datetime
+    cause: str
+
+
+class Background:
+    """The failures of all background work of one process. Any thread may ask and note."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._failing: dict[str, FailingWork] = {}
+        self._failures: Counter[str] = Counter()
+
+    @property
+    def failing(self) -> tuple[FailingWork, ...]:
+        """The work whose last round failed, the longest first."""
+        with self._lock:
+            return tuple(self._failing.values())
+
+    @property
+    def failures(self) -> Mapping[str, int]:
+        """The number of failed rounds, by work; 0 for work that never failed."""
+        with self._lock:
+            return dict(self._failures)
+
+    def begin(self, name: str) -> None:
+        """Note that the work exists."""
+        with self._lock:
+            self._failures[name] += 0
+
+    def note(self, name: str, cause: str) -> None:
+        """Note a failed round."""
+        with self._lock:
+            self._failures[name] += 1
+            known = self._failing.get(name)
+            self._failing[name] = FailingWork(name, known.since if known else datetime.now(UTC), cause)
+
+    def over(self, name: str) -> None:
+        """Note that a round succeeded."""
+        with self._lock:
+            self._failing.pop(name, None)
+
+
+@dataclass(slots=True)
+class Outage:
+    """One line when it begins, one when it is over, and between them one for another reason, not too often."""
+
+    what: str
+    _reason: str | None = None
+    _logged: float = 0.0
+
+    def note(self, error: BaseException) -> None:
+        """Note another failure of the work."""
+        reason = str(error) if isinstance(error, EngineError | OSError) else f"raised {cause_of(error)}"
+        if self._reason is None or (reason != self._reason and monotonic() - self._logged > QUIET_SECONDS):
+            self._logged = monotonic()
+            self._reason = reason
+            unexpected = None if isinstance(error, EngineError | OSError) else error
+            _log.warning("%s: %s", self.what, reason, exc_info=unexpected)
+
+    def over(self) -> None:
+        """Note that the work succeeded."""
+        if self._reason is not None:
+            self._reason = None
+            _log.warning("%s: that is over", self.what)
+
+
+class BackgroundThread:
+    """A daemon thread that calls `work` again and again, and pauses between two rounds.
+
+    `work` returns the seconds until the next round, or None to end the thread. After an exception of any class the next
+    round comes FIRST_PAUSE seconds later, after further ones in twice the time up to LONGEST_PAUSE. `failing` is the
+    log line of an outage. `at_end` is called once, in the thread.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        work: Callable[[], float | None],
+        background: Background,
+        failing: str,
+        at_end: Callable[[], object] = int,
+    ) -> None:
+        self._name: Final = name
+        self._work: Final = work
+        self._background: Final = background
+        self._outage: Final = Outage(failing)
+        self._at_end: Final = at_end
+        self._wake = Event()  # set when there is something to do, or to stop
+        self.stopping: Final = Event()
+        self._thread = Thread(target=self._run, name=name, daemon=True)
+        background.begin(name)
+
+    @property
+    def has_ended(self) -> bool:
+        """True if the thread was started and does not run any more."""
+        return self._thread.ident is not None and not self._thread.is_alive()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Begin the next round without a pause."""
+        self._wake.set()
+
+    @property
+    def is_woken(self) -> bool:
+        return self._wake.is_set()
+
+    def stop(self) -> None:
+        """Ask the thread to end, without waiting for it."""
+        self.stopping.set()
+        self._wake.set()
+
+    def close(self, seconds: float) -> None:
+        """Stop, and wait at most `seconds` for the thread to end."""
+        self.stop()
+        self.join(seconds)
+
+    def join(self, seconds: float) -> None:
+        """Wait at most `seconds` for the work to end the thread."""
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+
+    def _run(self) -> None:
+        failed = 0
+        while not self.stopping.is_set():
+            try:
+                pause = self._work()
+            except BaseException as error:
+                if not _is_failure(error):
+                    raise
+                self._note(error)
+                pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(failed, 10))
+                failed += 1
+                self.stopping.wait(pause)  # a request to hurry does not shorten it
+                continue
+            failed = 0
+            self._background.over(self._name)
+            self._outage.over()
+            if pause is None:
+                break
+            if pause:
+                self._wake.wait(pause)
+            self._wake.clear()
+        with suppress(ComponentFailed, OSError):
+            self._at_end()
+
+    def _note(self, error: BaseException) -> None:
+        known = str(error) if isinstance(error, EngineError) else None
+        system = error.strerror if isinstance(error, OSError) else None
+        self._background.note(self._name, known or system or cause_of(error))
+        self._outage.note(error)
+
+
+def _is_failure(error: BaseException) -> bool:
+    """Return whether an exception is a failure of the work: a panic of a Rust extension is no Exception."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
