@@ -243,6 +243,30 @@ def test_there_is_one_catch_all_and_one_transport_out_of_threads() -> None:
     assert sorted(found) == CATCH_ALLS
 
 
+# Threads whose end is meant, or harmless (decision 0084).
+PLAIN_THREADS = {
+    "cognition_engines/background.py",
+    "cognition_engines/queries/turns.py",
+    "cognition_engines/sync_engine.py",
+    "cstp_server/cli/commands/demo.py",
+    "cstp_server/doctor/finding.py",
+    "cstp_server/mcp/stdio.py",
+    "cstp_server/observe/log.py",
+    "cstp_server/process/stop.py",
+    "cstp_server/workers/membership.py",
+}
+
+
+def test_background_work_runs_in_the_one_loop_that_never_ends() -> None:
+    found = {
+        name
+        for name, nodes in NODES.items()
+        for node in nodes
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Thread"
+    }
+    assert found == PLAIN_THREADS
+
+
 def test_nothing_is_called_a_service_a_manager_or_a_helper() -> None:
     names = {part for name in MODULES for part in Path(name).with_suffix("").parts}
     names |= {node.name for nodes in NODES.values() for node in nodes if isinstance(node, ast.ClassDef)}

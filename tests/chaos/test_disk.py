@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -180,6 +181,37 @@ def test_indexes_without_space_show_nothing_that_words_do_not_find_and_catch_up(
         "the disk of the indexes full under a server that follows",
         rounds,
         f"what words cannot find is not shown; all found with space again; at most {max(lines)} warnings",
+    )
+
+
+def test_what_expires_while_the_disk_is_full_is_forgotten_once_there_is_space(chaos: Chaos) -> None:
+    rounds = chaos.scale.pick(1, 5)
+    with small_disk(chaos.folder / "data", 48) as data:
+        store_of(data, BASE)
+        server, ledger = chaos.served(MODEL, data_dir=data), data / "forgotten.jsonl"
+        for number in range(rounds):
+            expires = datetime.now(UTC) + timedelta(seconds=3)
+            texts = [f"The tide table {number}-{place} is printed." for place in range(20)]
+            made = [
+                server.call("cstp.remember", {"content": text, "source": "wiki", "expiresAt": expires.isoformat()})
+                for text in texts
+            ]
+            ids = {one["result"]["id"] for one in made}
+            with no_space(data):
+                chaos.wait_until(lambda: '"retention":"degraded"' in server.request("GET", "/readyz")[1].decode())
+            chaos.wait_until(lambda ids=ids: ledger.exists() and all(id in ledger.read_text() for id in ids))
+            chaos.wait_until(lambda: json.loads(server.request("GET", "/readyz")[1])["status"] == "ready")
+            memories = server.call("cstp.listMemories", {"limit": 100})["result"]["memories"]
+            assert ids.isdisjoint(one["id"] for one in memories)
+        said = server.log_path.read_text()
+        server.kill()
+    assert f"expired records cannot be forgotten: records: {FULL}" in said
+    assert "sqlite3." not in said.replace("records.sqlite3", "")
+    chaos.report(
+        "4",
+        "the disk full while memories expire",
+        rounds,
+        "all are forgotten and in the ledger once there is space, without a restart",
     )
 
 

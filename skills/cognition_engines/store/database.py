@@ -151,6 +151,8 @@ def failures(component: str = "records") -> Iterator[None]:
         yield
     except sa.exc.SQLAlchemyError as error:
         raise ComponentFailed(component, _reason(error)) from error
+    except sqlite3.Error as error:  # of a statement of the driver, or of opening the file
+        raise ComponentFailed(component, _reason(sa.exc.DBAPIError("", None, error))) from error
 
 
 def _reason(error: sa.exc.SQLAlchemyError) -> str:
@@ -191,12 +193,8 @@ def reading_plainly(store: Store) -> Iterator[sqlite3.Connection]:
     """
     if store.seen.replaced:
         raise ComponentFailed("records", REPLACED)
-    with failures():
-        try:
-            with closing(store.reader.raw_connection()) as connection:
-                yield cast("sqlite3.Connection", connection.driver_connection)
-        except sqlite3.Error as error:  # of a statement, or of opening the file
-            raise sa.exc.DBAPIError("", None, error) from error
+    with failures(), closing(store.reader.raw_connection()) as connection:
+        yield cast("sqlite3.Connection", connection.driver_connection)
 
 
 @contextmanager
