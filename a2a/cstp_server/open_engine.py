@@ -10,6 +10,7 @@ from cognition_engines.indexes.index_folder import ALONE, FolderLock
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.ingest.maps.map_files import opened_map
 from cognition_engines.ingest.options import FollowedSource, Options, Selection, Texts
+from cognition_engines.masking.policy import SecretPolicies
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.relevance import Relevance
 from cognition_engines.store.audit.trail import AuditOptions
@@ -61,6 +62,7 @@ def engine_options(settings: Settings, member: Membership | None = None) -> Engi
         sources=tuple(map(_to_followed_source, settings.sources)),
         audit=AuditOptions(audit.reads, audit.durable, audit.days, settings.log.audit_queries),
         worker=ALONE if member is None else member.worker,
+        secrets=SecretPolicies(settings.secrets.agents, settings.secrets.files),
         others=None if member is None else OtherIndexes(member),
     )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from math import inf
 from pathlib import Path
+from threading import Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -21,6 +22,8 @@ from cognition_engines.indexes.published import OtherWorkers, PublishedSeq
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
+from cognition_engines.masking.policy import POLICIES, SecretPolicies
+from cognition_engines.masking.values import load_rules
 from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.everything import Everything
@@ -70,7 +73,8 @@ class EngineOptions:
     later if that took longer. `ledger` is the file that notes forgotten records, in addition to the database. `worker`
     numbers this process among several over one folder of indexes: only the first follows sources and forgets expired
     records. A write waits for the indexes of `others`, too, before it is answered. `relevance` has the weights of texts
-    and queries. `lock` is the lock of the folder if the caller has taken it; the engine closes it.
+    and queries. `lock` is the lock of the folder if the caller has taken it; the engine closes it. `secrets` are
+    the policies for secrets in texts.
     """
 
     call_seconds: float = 15.0
@@ -89,6 +93,7 @@ class EngineOptions:
     worker: WorkerNumber = ALONE
     others: OtherWorkers | None = None
     lock: FolderLock | None = None
+    secrets: SecretPolicies = POLICIES
 
 
 WRITE_THREADS: Final = 2  # one writes while the next one is prepared; the store takes one writer at a time
@@ -173,7 +178,9 @@ class Engine:
         self.session_context: Final = Sessions(*briefed).read
         ledger = LedgerFile(options.ledger)
         self.retention: Final = Retention(records, indexes, ledger, options.worker)
-        self.write: Final = Writer(records, indexes, embedder, self.pools, published, ledger, self.audit).write
+        self.write: Final = Writer(
+            records, indexes, embedder, self.pools, published, ledger, self.audit, options.secrets
+        ).write
 
     @classmethod
     def open(
@@ -208,6 +215,8 @@ class Engine:
             engine.audit.start()
             if engine.sources is not None:
                 engine.sources.start()
+            if options.secrets.agents != "allow":
+                Thread(target=load_rules, name="secret-rules", daemon=True).start()
             undo.pop_all()
         return engine
 

@@ -39,7 +39,9 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
     async def store_episode(params: wire.StoreEpisodeParams, call: Call) -> wire.StoreEpisodeResult:
         request = from_wire(StoreEpisode, params, sensitivity=SENSITIVITIES[params.sensitivity])
         done = await write(engine, call, params, request)
-        return to_wire(wire.StoreEpisodeResult, done, params, id=int(done.id), created_at=done.at)
+        return to_wire(
+            wire.StoreEpisodeResult, done, params, id=int(done.id), query=done.query or params.query, created_at=done.at
+        )
 
     async def get_episode(params: wire.GetEpisodeParams, call: Call) -> wire.GetEpisodeResult:
         found = await engine.get_episode(params.id, call.viewer, call.agent)
