@@ -3,6 +3,7 @@
 A text is scanned in windows: within one, the time of the library can grow with the square of the length.
 """
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import as_file, files
@@ -14,8 +15,11 @@ from cognition_engines.masking.key_blocks import find_key_blocks
 from cognition_engines.masking.policy import TextSecret
 
 WINDOW: Final = 1024  # bytes; ends at a blank if there is one
+LONGEST_WINDOW: Final = 8192  # of a text without blanks
 OVERLAP: Final = 256  # bytes of the window before, so that a name and its value are seen together
 KEY: Final = "private-key"
+_BLANK: Final = re.compile(rb"\s")
+_GENERAL: Final = frozenset({"secret", "password", "authorization", "bearer-token"})  # by a name or place
 
 
 @cache
@@ -45,18 +49,36 @@ def _windows(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the windows of a text with their positions."""
     start = 0
     while True:
-        end = start + WINDOW
-        if end >= len(data):
+        if start + WINDOW >= len(data):
             yield start, data[start:]
             return
-        end = _blank_before(data, start + WINDOW // 2, end)
+        end = _end_of_window(data, start)
         yield start, data[start:end]
-        start = _blank_before(data, end - 2 * OVERLAP, end - OVERLAP)
+        if end == len(data):
+            return
+        blank = _after_blank(data, end - 2 * OVERLAP, end - OVERLAP)
+        start = _whole_character(data, end - OVERLAP if blank is None else blank)
 
 
-def _blank_before(data: bytes, low: int, high: int) -> int:
-    """Return the position after the last blank of a range; the end of a range without one."""
-    return max(data.rfind(b"\n", low, high), data.rfind(b" ", low, high), data.rfind(b"\t", low, high)) + 1 or high
+def _end_of_window(data: bytes, start: int) -> int:
+    """Return the end of a window: after the last blank, else after the next one, else at the longest length."""
+    end = _after_blank(data, start + WINDOW // 2 + OVERLAP, start + WINDOW)
+    if end is None:
+        blank = _BLANK.search(data, start + WINDOW, start + LONGEST_WINDOW)
+        end = min(len(data), start + LONGEST_WINDOW) if blank is None else blank.end()
+    return _whole_character(data, end)
+
+
+def _after_blank(data: bytes, low: int, high: int) -> int | None:
+    """Return the position after the last blank of a range."""
+    return max(data.rfind(b"\n", low, high), data.rfind(b" ", low, high), data.rfind(b"\t", low, high)) + 1 or None
+
+
+def _whole_character(data: bytes, place: int) -> int:
+    """Return the position, or the beginning of the character in which it lies."""
+    while place < len(data) and 0x80 <= data[place] < 0xC0:
+        place -= 1
+    return place
 
 
 def _kind(rule: str) -> str:
@@ -65,18 +87,18 @@ def _kind(rule: str) -> str:
 
 
 def _merge(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Return spans that do not overlap; overlapping ones become one of the kind of the longest."""
+    """Return spans that do not overlap; overlapping ones become one, of the most specific kind."""
     merged: list[tuple[int, int, str]] = []
-    longest = 0
-    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
+    best = (False, 0)
+    for start, end, kind in sorted(spans):
+        rank = kind in _GENERAL, end - start
         if merged and start < merged[-1][1]:
-            before = merged[-1]
-            name = kind if end - start > longest else before[2]
-            longest = max(longest, end - start)
-            merged[-1] = before[0], max(before[1], end), name
+            first, last, name = merged.pop()
+            merged.append((first, max(last, end), kind if rank < best else name))
+            best = min(best, rank)
         else:
             merged.append((start, end, kind))
-            longest = end - start
+            best = rank
     return merged
 
 
@@ -84,13 +106,11 @@ def _in_characters(data: bytes, spans: list[tuple[int, int, str]]) -> Iterator[T
     """Yield spans of bytes as spans of characters."""
     done = characters = 0
     for start, end, kind in spans:
-        characters += _count(data[done:start])
-        length = _count(data[start:end])
+        begin, until = max(done, _whole_character(data, start)), end
+        while until < len(data) and 0x80 <= data[until] < 0xC0:
+            until += 1
+        characters += len(data[done:begin].decode())
+        length = len(data[begin:until].decode())
         yield TextSecret(characters, characters + length, kind)
         characters += length
-        done = end
-
-
-def _count(data: bytes) -> int:
-    """Count the characters that begin in a part of a text."""
-    return len(data) - sum(0x80 <= byte < 0xC0 for byte in data)
+        done = until

@@ -11,6 +11,7 @@ from cognition_engines.masking.policy import FieldSecret, TextSecret, mask_of
 
 T = TypeVar("T")
 _SCANNER: Final = "cognition_engines.masking.scanner"  # loaded by name: a start without a write does not need it
+_BETWEEN: Final = "\n;\n"  # a name at the end of a text does not belong to the next one
 _NAMES: Final = frozenset({"id", "ids", "key", "project", "supersedes", "origin", "repository"})
 
 
@@ -101,11 +102,11 @@ def _leaves(
     A member of JSON is read as `"key": "value"`, because the key says what the value is.
     """
     if type(value) is str:
-        yield "", _Leaf(path, value, is_name), "\n"
+        yield "", _Leaf(path, value, is_name), _BETWEEN
     elif isinstance(value, Mapping):
         for key, member in value.items():
             yield '"', _Leaf(path, str(key), is_name), '": '
-            inner = f"{path}.{key}"
+            inner = f"{path}.{key}" if path else str(key)
             if type(member) is str:
                 yield '"', _Leaf(inner, member, is_name), '"\n'
             else:
