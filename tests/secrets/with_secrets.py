@@ -69,7 +69,7 @@ WITH_SECRETS: Final = (
     _hidden("Jira: bot@example.com with @@", "ATATT3xFfGF0" + fake(171, URL_SAFE) + "=" + fake(8, HEX.upper())),
     _hidden("stripe listen --forward-to localhost; signing secret whsec_" + "@@", fake(32)),
     _hidden("The Perplexity key of the bot: @@.", "pplx-" + fake(48)),
-    _hidden("twilio: sid AC" + fake(32, HEX) + ", TWILIO_AUTH_TOKEN=@@", fake(32, HEX)),
+    _hidden("twilio: sid AC" + fake(32, HEX, "sid") + ", TWILIO_AUTH_TOKEN=@@", fake(32, HEX)),
     _hidden("square: @@", "sq0csp-" + fake(43, URL_SAFE)),
     _hidden("figma export needs figd_" + "@@ in X-Figma-Token", fake(40, URL_SAFE)),
     _hidden("doppler run --token @@ -- make", "dp.pt." + fake(43)),

@@ -18,6 +18,13 @@ WINDOW: Final = 1024  # bytes; ends at a blank if there is one
 LONGEST_WINDOW: Final = 8192  # of a text without blanks
 OVERLAP: Final = 256  # bytes of the window before, so that a name and its value are seen together
 KEY: Final = "private-key"
+_ENDS: Final = bytes.maketrans(b",)&<>]}|", b";;;;;;;;")
+_PAGE_TOKEN: Final = re.compile(
+    rb"(?i)(?:page|continuation|pagination|sync|cursor)[_-]?token['\"]?[ \t]{0,4}[:=][ \t]{0,4}['\"]?$"
+)
+_PLACEHOLDERS: Final = frozenset(
+    {"password", "passwd", "pass", "pwd", "secret", "changeme", "postgres", "root", "test"}
+)
 _BLANK: Final = re.compile(rb"\s")
 _GENERAL: Final = frozenset({"secret", "password", "authorization", "bearer-token"})  # by a name or place
 
@@ -33,16 +40,29 @@ def find_secrets(text: str) -> tuple[TextSecret, ...]:
     """Return the secrets in a text, in order, none of which overlap; takes time in proportion to the text."""
     data = text.encode()
     spans = [(start, end, KEY) for start, end in find_key_blocks(data)]
-    scanner = load_scanner()
     for begin, window in _windows(data):
-        for finding in scanner.scan(window):
-            if finding.visible:
-                location = finding.location
-                span = begin + location["start_offset"], begin + location["end_offset"]
-                spans.append((*span, _kind(finding.rule_id)))
+        spans += ((begin + start, begin + end, kind) for start, end, kind in _scan(window))
+        if (ended := _with_ends(window)) != window:
+            spans += ((begin + start, begin + end, kind) for start, end, kind in _scan(ended))
     if not spans:
         return ()
     return tuple(_in_characters(data, _merge(spans)))
+
+
+def _scan(window: bytes) -> Iterator[tuple[int, int, str]]:
+    """Yield the positions and kinds of the secrets in a window."""
+    for finding in load_scanner().scan(window):
+        if finding.visible and finding.secret.lower() not in _PLACEHOLDERS:
+            location = finding.location
+            start, kind = location["start_offset"], _kind(finding.rule_id)
+            if kind != "secret" or not _PAGE_TOKEN.search(window, max(0, start - 64), start):
+                yield start, location["end_offset"], kind
+
+
+def _with_ends(window: bytes) -> bytes:
+    """Return a window of equal length whose punctuation ends tokens: many rules expect a blank or a quote there."""
+    ended = window.translate(_ENDS).replace(b". ", b"; ").replace(b".\n", b";\n")
+    return ended[:-1] + b";" if ended.endswith(b".") else ended
 
 
 def _windows(data: bytes) -> Iterator[tuple[int, bytes]]:
