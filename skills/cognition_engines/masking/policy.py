@@ -5,6 +5,7 @@ from typing import Final, Literal, TypeAlias
 
 SecretPolicy: TypeAlias = Literal["refuse", "mask", "warn", "allow"]
 
+MASK: Final = "[masked:"  # begins each mask
 AGENTS: Final[SecretPolicy] = "mask"  # the defaults
 FILES: Final[SecretPolicy] = "warn"
 
@@ -44,7 +45,7 @@ class FieldSecret:
 
 def mask_of(kind: str) -> str:
     """Return the text that replaces a secret of a kind."""
-    return f"[masked: {kind}]"
+    return f"{MASK} {kind}]"
 
 
 def refusal(kind: str) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 from kingfisher_sdk import Rules, Scanner
 
 from cognition_engines.masking.key_blocks import find_key_blocks
-from cognition_engines.masking.policy import TextSecret
+from cognition_engines.masking.policy import MASK, TextSecret
 
 WINDOW: Final = 1024  # bytes; ends at a blank if there is one
 LONGEST_WINDOW: Final = 8192  # of a text without blanks
@@ -52,11 +52,16 @@ def find_secrets(text: str) -> tuple[TextSecret, ...]:
 def _scan(window: bytes) -> Iterator[tuple[int, int, str]]:
     """Yield the positions and kinds of the secrets in a window."""
     for finding in load_scanner().scan(window):
-        if finding.visible and finding.secret.lower() not in _PLACEHOLDERS:
+        if finding.visible and not _is_placeholder(finding.secret):
             location = finding.location
             start, kind = location["start_offset"], _kind(finding.rule_id)
             if kind != "secret" or not _PAGE_TOKEN.search(window, max(0, start - 64), start):
                 yield start, location["end_offset"], kind
+
+
+def _is_placeholder(secret: str) -> bool:
+    """Return whether a value stands for a secret: a word of examples, or a mask."""
+    return secret.lower() in _PLACEHOLDERS or secret.startswith(MASK)
 
 
 def _with_ends(window: bytes) -> bytes:

@@ -12,7 +12,7 @@ from cognition_engines.masking.policy import FieldSecret, TextSecret, mask_of
 T = TypeVar("T")
 _SCANNER: Final = "cognition_engines.masking.scanner"  # loaded by name: a start without a write does not need it
 _BETWEEN: Final = "\n;\n"  # a name at the end of a text does not belong to the next one
-_NAMES: Final = frozenset({"id", "ids", "key", "project", "supersedes", "origin", "repository"})
+_NAMES: Final = frozenset({"id", "ids", "idempotency_key", "project", "supersedes", "origin", "repository"})
 
 
 class _Finder(Protocol):

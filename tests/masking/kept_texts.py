@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.secrets.fakes import BASE32, BASE64, DIGITS, HEX, LETTERS, LOWER, UPPER, URL_SAFE, fake, key_block, web_token
+from tests.masking.fakes import BASE32, BASE64, DIGITS, HEX, LETTERS, LOWER, UPPER, URL_SAFE, fake, key_block, web_token
 
 
 def _hidden(text: str, secret: str) -> tuple[str, str]:
@@ -20,9 +20,11 @@ KEPT_WITH_SECRETS: Final = (
     _hidden('"webhook": "@@"', f"https://hooks.slack.com/services/T{fake(10, UPPER)}/B{fake(10, UPPER)}/{fake(24)}"),
     _hidden("<stripe key=@@>", "sk_" + "test_" + fake(40, LETTERS, "k8")),
     _hidden("Gemini works with @@, quota 60 rpm.", "AIza" + "Sy" + fake(33, URL_SAFE, "k9")),
-    _hidden("llm:\n  key: @@\n  model: gpt", "sk-proj-" + fake(74, URL_SAFE, "a") + "T3Blbk" + "FJ" + fake(74, URL_SAFE)),
+    _hidden(
+        "llm:\n  key: @@\n  model: gpt", "sk-proj-" + fake(74, URL_SAFE, "a") + "T3Blbk" + "FJ" + fake(74, URL_SAFE)
+    ),
     _hidden("claude: @@.", "sk-ant-" + "api03-" + fake(93, LETTERS, "k11") + "AA"),
-    _hidden("localStorage.jwt = \"@@\"", web_token("k12")),
+    _hidden('localStorage.jwt = "@@"', web_token("k12")),
     _hidden("NPM_TOKEN is @@ for all packages", "npm_" + fake(36, LETTERS, "k13")),
     _hidden("[pypi]\nusername = __token__\npassword = @@", "pypi-" + "AgEIcHlwaS5vcmc" + fake(140, URL_SAFE, "k14")),
     _hidden("hf download with HF_TOKEN=@@ worked", "hf_" + fake(34, UPPER + LOWER, "k15")),
@@ -30,7 +32,7 @@ KEPT_WITH_SECRETS: Final = (
     _hidden("SharedAccessKeyName=root;SharedAccessKey=@@;EntityPath=orders", fake(43, BASE64, "k17") + "="),
     _hidden("az login --service-principal -u app -p @@ --tenant acme", "x9z" + "8Q~" + fake(34, LETTERS, "k18")),
     _hidden("Our Datadog: DD_API_KEY=@@", fake(32, HEX, "k19")),
-    _hidden("cloudflare_api_token = \"@@\"", fake(40, URL_SAFE, "k20")),
+    _hidden('cloudflare_api_token = "@@"', fake(40, URL_SAFE, "k20")),
     _hidden("fly auth token printed FlyV1 fm2_" + "@@", fake(120, BASE64, "k21")),
     _hidden("supabase service key: sbp_" + "@@", fake(40, HEX, "k22")),
     _hidden("Please add this deploy key:\n\n```\n@@\n```", key_block("OPENSSH PRIVATE KEY", 9)),
@@ -49,7 +51,7 @@ KEPT_WITH_SECRETS: Final = (
     _hidden("the access token is @@ (valid for a year)", fake(40, LETTERS, "k36")),
     _hidden("token=@@ was in the query of the failing call", fake(40, HEX, "k37")),
     _hidden("const secret = process.env.HOOK_SECRET || '@@';", fake(32, LETTERS, "k38")),
-    _hidden("client := New(WithToken(\"@@\"))", fake(40, LETTERS, "k39")),
+    _hidden('client := New(WithToken("@@"))', fake(40, LETTERS, "k39")),
     _hidden("http POST :8000/jobs 'Authorization: Bearer @@'", fake(48, URL_SAFE, "k40")),
     _hidden('"headers": {"authorization": "Basic @@"}', fake(32, LETTERS, "k41") + "="),
     _hidden("-H 'api-key: @@'", fake(32, HEX, "k42")),
@@ -69,20 +71,20 @@ KEPT_WITHOUT_SECRETS: Final = (
     f"next_page_token: {fake(30, URL_SAFE, 'n4')}",
     f'"sha1": "{fake(40, HEX, "n5")}", "size": 20481',
     f"@font-face{{src:url(data:application/font-woff;base64,{fake(160, BASE64, 'n6')})}}",
-    f"<link integrity=\"sha384-{fake(64, BASE64, 'n7')}\" crossorigin=\"anonymous\">",
+    f'<link integrity="sha384-{fake(64, BASE64, "n7")}" crossorigin="anonymous">',
     f"Content-Security-Policy: script-src 'nonce-{fake(22, BASE64, 'n8')}'",
-    f"public_key = \"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{fake(43, BASE64, 'n9')}\"",
+    f'public_key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{fake(43, BASE64, "n9")}"',
     "OPENAI_API_KEY=<your key>\nANTHROPIC_API_KEY=<your key>",
     "STRIPE_KEY=sk_test_xxxxxxxxxxxxxxxxxxxxxxxx",
     "password: ENC[vault]",
     "db_password: !vault |",
     "api_key = os.getenv('API_KEY')",
     "apiKey: process.env.STRIPE_API_KEY,",
-    'password: "{{ lookup(\'env\', \'DB_PASSWORD\') }}"',
+    "password: \"{{ lookup('env', 'DB_PASSWORD') }}\"",
     "spring.datasource.password=${DB_PASSWORD:}",
     "Authorization: Bearer {access_token}",
-    "curl -H \"Authorization: Bearer $(gcloud auth print-access-token)\" https://run.example.com",
-    "curl -u \"$USER:$PASS\" https://example.com/api/v2/items",
+    'curl -H "Authorization: Bearer $(gcloud auth print-access-token)" https://run.example.com',
+    'curl -u "$USER:$PASS" https://example.com/api/v2/items',
     "mysql -u root -p shop < dump.sql",
     "postgresql://localhost:5432/app1?sslmode=disable",
     "https://user@example.com/path/to/thing",

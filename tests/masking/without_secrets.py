@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.secrets.fakes import BASE64, DIGITS, HEX, LETTERS, LOWER, UPPER, URL_SAFE, fake
+from tests.masking.fakes import BASE64, DIGITS, HEX, LETTERS, LOWER, UPPER, URL_SAFE, fake
 
 WITHOUT_SECRETS: Final = (
     f"The commit {fake(40, HEX)} broke the build.",
