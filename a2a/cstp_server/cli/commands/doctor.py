@@ -12,10 +12,10 @@ from rich.text import Text
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.escapes import one_line
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
+from cstp_server.cli.secret_report import report_stored_secrets
 from cstp_server.doctor import components as parts, environment as places, indexes
 from cstp_server.doctor.components import check_sources
 from cstp_server.doctor.finding import Finding, Level, run_within
-from cstp_server.doctor.stored_secrets import report_stored_secrets
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.terminal import say
 from cstp_server.tokens import FIX_TOKENS
