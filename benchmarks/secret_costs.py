@@ -18,9 +18,9 @@ from typing import Final
 
 from cognition_engines.embedding.open import EmbeddingChoice
 from cognition_engines.engine import Engine, EngineOptions
+from cognition_engines.masking.masked_values import load_rules
 from cognition_engines.masking.policy import SecretPolicies, SecretPolicy
 from cognition_engines.masking.scanner import find_secrets
-from cognition_engines.masking.values import load_rules
 from cognition_engines.models import EVERYTHING, Alternative, Reason
 from cognition_engines.writing.requests import RecordDecision, WriteCaller
 from cognition_engines.writing.secret_checks import check_request

@@ -22,8 +22,8 @@ from cognition_engines.indexes.published import OtherWorkers, PublishedSeq
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
+from cognition_engines.masking.masked_values import load_rules
 from cognition_engines.masking.policy import POLICIES, SecretPolicies
-from cognition_engines.masking.values import load_rules
 from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.everything import Everything
@@ -156,8 +156,7 @@ class Engine:
         self.search_knowledge: Final = knowledge.query
         self.get_chunk: Final = knowledge.chunk
         episodes = Episodes(records, searching, self.pools)
-        self.get_episode: Final = episodes.get
-        self.find_episodes: Final = episodes.find
+        self.get_episode, self.find_episodes = episodes.get, episodes.find
         self.list_decisions: Final = lists.decisions
         governing = Governing(records, self.listings, self.pools)
         self.decision_context: Final = governing.context
@@ -178,9 +177,8 @@ class Engine:
         self.session_context: Final = Sessions(*briefed).read
         ledger = LedgerFile(options.ledger)
         self.retention: Final = Retention(records, indexes, ledger, options.worker)
-        self.write: Final = Writer(
-            records, indexes, embedder, self.pools, published, ledger, self.audit, options.secrets
-        ).write
+        written = records, indexes, embedder, self.pools, published, ledger, self.audit, options.secrets
+        self.write: Final = Writer(*written).write
 
     @classmethod
     def open(

@@ -5,9 +5,9 @@ from typing import Final
 import pytest
 from hypothesis import given, strategies as st
 
+from cognition_engines.masking.masked_values import mask_text, mask_values
 from cognition_engines.masking.policy import mask_of
 from cognition_engines.masking.scanner import LONGEST_WINDOW, OVERLAP, WINDOW, find_secrets
-from cognition_engines.masking.values import mask_text, mask_values
 from tests.masking.fakes import fake, key_block
 from tests.masking.kept_texts import KEPT_WITH_SECRETS, KEPT_WITHOUT_SECRETS
 from tests.masking.with_secrets import WITH_SECRETS

@@ -19,8 +19,8 @@ from cognition_engines.exchange.lines import UnreadableLine, line_of, read_line
 from cognition_engines.kinds.graph import Edge
 from cognition_engines.kinds.registry import embedding_text, kind_of, references_of
 from cognition_engines.kinds.spec import Kind, Origin, Role
+from cognition_engines.masking.masked_values import mask_values
 from cognition_engines.masking.policy import FILES, SecretPolicy, refusal
-from cognition_engines.masking.values import mask_values
 from cognition_engines.models import Problem, microseconds
 from cognition_engines.open_file import lines_of
 from cognition_engines.store.erasure.ledger import Erasure

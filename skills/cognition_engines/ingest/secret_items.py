@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from cognition_engines.drafts.chunking import Piece
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned, rejected, warned
+from cognition_engines.masking.masked_values import Masked, mask_values
 from cognition_engines.masking.policy import SecretPolicy, name_refusal, refusal
-from cognition_engines.masking.values import Masked, mask_values
 from cognition_engines.open_file import LARGEST_WHOLE, NotAFile, open_file
 
 _NAMES: Final[Mapping[tuple[type[Any], str], str]] = {

@@ -8,7 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.masking.values import mask_values
+from cognition_engines.masking.masked_values import mask_values
 from cognition_engines.store.database import Store, begin_read, count_rows
 from cognition_engines.store.schema import counter, metadata, records, vectors
 from cognition_engines.store.transfer.copy import Watcher

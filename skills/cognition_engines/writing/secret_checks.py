@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Generic
 
 from cognition_engines.kinds.decisions import DecisionLink
+from cognition_engines.masking.masked_values import mask_values
 from cognition_engines.masking.policy import FieldSecret, SecretPolicies, name_refusal, refusal
-from cognition_engines.masking.values import mask_values
 from cognition_engines.models import Decision, DecisionDetails
 from cognition_engines.writing.requests import (
     A,
