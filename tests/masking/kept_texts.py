@@ -1,4 +1,4 @@
-"""Fifty texts with a secret and fifty without, written after the rules and kept from tuning, to check them."""
+"""Fifty texts with a secret and fifty without, written after the first version of the rules, to check them."""
 
 from typing import Final
 

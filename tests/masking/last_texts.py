@@ -1,4 +1,4 @@
-"""Fifty texts with a secret and fifty without, on which no rule was ever tuned."""
+"""Fifty texts with a secret and fifty without, written after the second version of the rules, to check them."""
 
 from typing import Final
 
@@ -31,9 +31,7 @@ LAST_WITH_SECRETS: Final = (
     _hidden("terraform login token: @@", fake(14, LETTERS, "z16") + ".atlasv1." + fake(67, LETTERS, "z16")),
     _hidden("VAULT_TOKEN=hvs." + "@@ vault kv get secret/app", fake(95, URL_SAFE, "z17")),
     _hidden("digitalocean: @@", "dop_v1_" + fake(64, HEX, "z18")),
-    _hidden(
-        "Bot token for #support is @@", "xoxb-" + fake(11, DIGITS, "z19") + "-" + fake(13, DIGITS) + "-" + fake(24)
-    ),
+    _hidden("Bot of #support: @@", "xoxb-" + fake(11, DIGITS, "z19") + "-" + fake(13, DIGITS) + "-" + fake(24)),
     _hidden("grafana: Authorization: Bearer @@", "glsa_" + fake(32, LETTERS, "z20") + "_" + fake(8, HEX)),
     _hidden("cat id_rsa\n@@\n$ exit", key_block("RSA PRIVATE KEY", 14)),
     _hidden('GOOGLE_KEY={"private_key_id":"1","private_key":"@@"}', key_block("PRIVATE KEY", 20, "\\n")),

@@ -47,9 +47,11 @@ def leaks(folder: Path, secrets: list[str]) -> list[tuple[str, str]]:
 
 def served(serve: Callable[..., Serving], policy: str) -> tuple[Serving, dict[str, Any]]:
     serving = serve(SeededEmbedder(), secrets={"agents": policy, "files": policy})
-    ids = [serving.ask("recordDecision", decision=f"use tool {number}", confidence=0.5)["id"] for number in range(2)]
+    one, other = [
+        serving.ask("recordDecision", decision=f"use tool {number}", confidence=0.5)["id"] for number in range(2)
+    ]
     memory = serving.ask("remember", content="a text that is replaced", project="text")["id"]
-    return serving, dict(full_calls(*ids, memory))
+    return serving, dict(full_calls(one, other, memory))
 
 
 def test_each_text_of_each_writing_method_is_in_its_full_call() -> None:

@@ -10,13 +10,15 @@ from cognition_engines.masking.policy import mask_of
 from cognition_engines.masking.scanner import LONGEST_WINDOW, OVERLAP, WINDOW, find_secrets
 from tests.masking.fakes import fake, key_block
 from tests.masking.kept_texts import KEPT_WITH_SECRETS, KEPT_WITHOUT_SECRETS
+from tests.masking.last_texts import LAST_WITH_SECRETS, LAST_WITHOUT_SECRETS
 from tests.masking.with_secrets import WITH_SECRETS
 from tests.masking.without_secrets import WITHOUT_SECRETS
 
 LEAST: Final = 0.9
 SETS: Final = (
     pytest.param(WITH_SECRETS, WITHOUT_SECRETS, id="written before the rules"),
-    pytest.param(KEPT_WITH_SECRETS, KEPT_WITHOUT_SECRETS, id="written after the rules"),
+    pytest.param(KEPT_WITH_SECRETS, KEPT_WITHOUT_SECRETS, id="written after the first rules"),
+    pytest.param(LAST_WITH_SECRETS, LAST_WITHOUT_SECRETS, id="written after the second rules"),
 )
 TOKEN: Final = "ghp_" + fake(36)
 plain = st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=300)
@@ -35,7 +37,7 @@ def test_nine_of_ten_masked_texts_have_a_secret(with_secrets: list[tuple[str, st
     assert right / (right + len(wrong)) >= LEAST, wrong
 
 
-@pytest.mark.parametrize("text", [text for text, _ in (*WITH_SECRETS, *KEPT_WITH_SECRETS)])
+@pytest.mark.parametrize("text", [text for text, _ in (*WITH_SECRETS, *KEPT_WITH_SECRETS, *LAST_WITH_SECRETS)])
 def test_a_masked_text_has_no_secret_any_more(text: str) -> None:
     assert find_secrets(mask_text(text)) == ()
 

@@ -1,4 +1,4 @@
-"""A hundred texts with a secret, as (text, secret): every second text was kept from tuning, to check the result."""
+"""A hundred texts with a secret, as (text, secret); the first rules were tuned on every second one."""
 
 from typing import Final
 

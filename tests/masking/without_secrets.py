@@ -1,4 +1,4 @@
-"""A hundred texts that resemble secrets: every second text was kept from tuning, to check the result."""
+"""A hundred texts that resemble secrets; the first rules were tuned on every second one."""
 
 from typing import Final
 

@@ -87,7 +87,8 @@ def _finder() -> _Finder:
 
 
 def _mask(text: str, secrets: Sequence[TextSecret]) -> str:
-    done, parts = 0, []
+    done = 0
+    parts: list[str] = []
     for secret in secrets:
         parts += (text[done : secret.start], mask_of(secret.kind))
         done = secret.end
@@ -114,7 +115,7 @@ def _leaves(
     elif isinstance(value, list | tuple):
         for place, item in enumerate(value):
             yield from _leaves(item, f"{path}[{place}]", is_name, names)
-    elif is_dataclass(value):
+    elif is_dataclass(value) and not isinstance(value, type):
         for name, camel, identifies in _fields(type(value)):
             member = getattr(value, name)
             if member is not None and not isinstance(member, int | float):

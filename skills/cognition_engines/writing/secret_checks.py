@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic
 
-from cognition_engines.kinds.decisions import DecisionLink
 from cognition_engines.masking.masked_values import mask_values
 from cognition_engines.masking.policy import FieldSecret, SecretPolicies, name_refusal, refusal
 from cognition_engines.models import Decision, DecisionDetails
@@ -20,19 +19,6 @@ from cognition_engines.writing.requests import (
     WritesRefused,
 )
 from cognition_engines.writing.stated_decisions import stated_decision, stated_members
-
-# The names of members in a call, if they differ from those of the fields; "" is a field whose members stand outside.
-_NAMES: Final[Mapping[tuple[type[Any], str], str]] = {
-    (RecordDecision, "stated"): "",
-    (UpdateDecision, "stated"): "updates",
-    (Decision, "details"): "",
-    (DecisionDetails, "statement"): "decision",
-    (ReviewDecision, "content"): "",
-    (GivenRecord, "record"): "",
-    (GivenRecord, "text"): "content",
-    (LinkDecisions, "type"): "edgeType",
-    (DecisionLink, "type"): "edgeType",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +37,20 @@ class _Call:
     idempotency_key: str | None
 
 
+# The names of members in a call, if they differ from those of the fields; "" is a field whose members stand outside.
+_NAMES: Final[Mapping[tuple[type[Any], str], str]] = {
+    (_Call, "request"): "",
+    (RecordDecision, "stated"): "",
+    (UpdateDecision, "stated"): "updates",
+    (Decision, "details"): "",
+    (DecisionDetails, "statement"): "decision",
+    (ReviewDecision, "content"): "",
+    (GivenRecord, "record"): "",
+    (GivenRecord, "text"): "content",
+    (LinkDecisions, "type"): "edgeType",
+}
+
+
 def check_request(request: Request[A], key: str | None, policies: SecretPolicies) -> CheckedRequest[A]:
     """Return a request without secrets, or with secrets if the policy only warns of them.
 
@@ -61,7 +61,7 @@ def check_request(request: Request[A], key: str | None, policies: SecretPolicies
     policy = policies.files if isinstance(request, PutRecords) else policies.agents
     if policy == "allow":
         return CheckedRequest(request)
-    found = mask_values(_Call(_without_derived(request), key), _NAMES | {(_Call, "request"): ""})
+    found = mask_values(_Call(_without_derived(request), key), _NAMES)
     if not found.secrets:
         return CheckedRequest(request)
     if policy == "warn":
