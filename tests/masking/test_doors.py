@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from cognition_engines.masking.scanner import find_secrets
 from cstp.methods.registry import METHODS
 from tests.chaos.values import Parameter, parameters, variants
 from tests.masking.fakes import fake
 from tests.masking.full_calls import Path as JsonPath, full_calls, named, texts_in, turn, with_text
+from tests.mcp.conftest import body_of, mcp_url, over_http
 from tests.serving import SeededEmbedder, Serving
 
 WRITING = sorted(method.name for method in METHODS if method.stores or method.writes)
@@ -137,3 +139,16 @@ def test_equal_calls_under_a_key_get_equal_answers_with_masks(serve: Callable[..
     first, second = serving.ask("remember", **call), serving.ask("remember", **call)
     assert first["id"] == second["id"]
     assert first["secrets"] == second["secrets"]
+
+
+async def test_a_tool_of_mcp_masks_secrets_and_reports_them(serve: Callable[..., Serving]) -> None:
+    serving, _ = served(serve, "mask")
+    secret = secret_for("tool")
+    async with over_http(mcp_url(serving), serving.tokens[0]) as client:
+        result = await client.call_tool("remember", {"content": f"the key is {secret}"})
+    assert body_of(result)["secrets"] == [{"field": "content", "kind": "github-pat", "masked": True}]
+    assert leaks(serving.settings.data_dir, [secret]) == []
+
+
+def test_marks_in_place_of_a_password_are_no_secret() -> None:
+    assert find_secrets("postgresql://cstp:…@db/cstp and redis://:***@cache/0") == ()

@@ -60,8 +60,8 @@ def _scan(window: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def _is_placeholder(secret: str) -> bool:
-    """Return whether a value stands for a secret: a word of examples, or a mask."""
-    return secret.lower() in _PLACEHOLDERS or secret.startswith(MASK)
+    """Return whether a value stands for a secret: a word of examples, only marks, or a mask."""
+    return secret.lower() in _PLACEHOLDERS or secret.startswith(MASK) or not any(map(str.isalnum, secret))
 
 
 def _with_ends(window: bytes) -> bytes:
