@@ -92,6 +92,7 @@ __all__ = [
     "ForgetReceipt",
     "ForgetRemaining",
     "ForgetResult",
+    "FoundSecret",
     "GetChunkResult",
     "GetDecisionContextResult",
     "GetDecisionResult",

@@ -120,7 +120,21 @@ class NotIndexed(WireResult):
     cause: str
 
 
-class WriteResult(WireResult):
+class FoundSecret(WireResult):
+    """A secret in a text of the call: the path of its member, and its kind. If it was `masked`, it was not stored."""
+
+    field: str
+    kind: str
+    masked: bool
+
+
+class SecretsResult(WireResult):
+    """The secrets found in the texts of a call; the member is absent if there are none."""
+
+    secrets: list[FoundSecret] = Field(default=[], exclude_if=lambda found: not found)
+
+
+class WriteResult(SecretsResult):
     """The members of every write's answer.
 
     The change is visible from `seq` on, a time: with it as `minSeq`, any server of the same store reads the written

@@ -10,6 +10,7 @@ from cognition_engines.indexes.index_folder import ALONE, FolderLock
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.ingest.maps.map_files import opened_map
 from cognition_engines.ingest.options import FollowedSource, Options, Selection, Texts
+from cognition_engines.masking.policy import SecretPolicies, SecretPolicy
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.relevance import Relevance
 from cognition_engines.store.audit.trail import AuditOptions
@@ -58,9 +59,10 @@ def engine_options(settings: Settings, member: Membership | None = None) -> Engi
         relevance=relevance(settings.search),
         store_named=settings.store_named,
         ledger=settings.ledger_path,
-        sources=tuple(map(_to_followed_source, settings.sources)),
+        sources=tuple(_to_followed_source(one, settings.secrets.files) for one in settings.sources),
         audit=AuditOptions(audit.reads, audit.durable, audit.days, settings.log.audit_queries),
         worker=ALONE if member is None else member.worker,
+        secrets=SecretPolicies(settings.secrets.agents, settings.secrets.files),
         others=None if member is None else OtherIndexes(member),
     )
 
@@ -70,14 +72,22 @@ def relevance(search: SearchSettings) -> Relevance:
     return Relevance(language=search.language, least_cosine=search.least_cosine)
 
 
-def _to_followed_source(source: SourceSettings) -> FollowedSource:
+def _to_followed_source(source: SourceSettings, secrets: SecretPolicy) -> FollowedSource:
     level = None if source.sensitivity is None else SENSITIVITIES[source.sensitivity]
     by = None if source.map is None else opened_map(source.map)
     texts = Texts(
         source.kind, bots=source.bots, system_messages=source.system_messages, day_first=source.day_first, map=by
     )
     selection = Selection(source.include, source.exclude, any_extension=source.kind is not None)
-    options = Options(source.project, level, source.repository, prune=source.prune, texts=texts, selection=selection)
+    options = Options(
+        source.project,
+        level,
+        source.repository,
+        prune=source.prune,
+        texts=texts,
+        selection=selection,
+        secrets=secrets,
+    )
     return FollowedSource(source.address, options)
 
 

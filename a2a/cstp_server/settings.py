@@ -12,6 +12,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from cognition_engines.indexes.vectors.collection import VectorIndex
 from cognition_engines.ingest.collections.addresses import FORMS
+from cognition_engines.masking.policy import AGENTS, FILES, SecretPolicy
 from cognition_engines.relevance import Language
 from cstp_server.source_settings import Section, SourceSettings
 
@@ -250,6 +251,17 @@ class AuditSettings(Section):
     days: Positive | None = Field(365, description="Days until a row is removed; null keeps all rows.")
 
 
+class SecretSettings(Section):
+    """Secrets in texts, such as keys and passwords: refuse, mask, warn or allow; see docs/security.md."""
+
+    agents: SecretPolicy = Field(
+        AGENTS,
+        description="Writes of agents: mask stores [masked: KIND], refuse rejects the call, warn only reports, "
+        "allow does not look.",
+    )
+    files: SecretPolicy = Field(FILES, description="Records of files, collections and imports: as agents.")
+
+
 class Settings(Section):
     """All settings."""
 
@@ -266,6 +278,7 @@ class Settings(Section):
     ui: UiSettings = UiSettings()
     log: LogSettings = LogSettings()
     audit: AuditSettings = AuditSettings()
+    secrets: SecretSettings = SecretSettings()
     sources: tuple[SourceSettings, ...] = Field(
         (),
         description=f"Sources to follow: a list of url (a collection: {FORMS}) or path (a folder or file, with prune, "

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from math import inf
 from pathlib import Path
+from threading import Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -22,6 +23,8 @@ from cognition_engines.indexes.published import OtherWorkers, PublishedSeq
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
+from cognition_engines.masking.masked_values import load_rules
+from cognition_engines.masking.policy import POLICIES, SecretPolicies
 from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.everything import Everything
@@ -71,7 +74,8 @@ class EngineOptions:
     later if that took longer. `ledger` is the file that notes forgotten records, in addition to the database. `worker`
     numbers this process among several over one folder of indexes: only the first follows sources and forgets expired
     records. A write waits for the indexes of `others`, too, before it is answered. `relevance` has the weights of texts
-    and queries. `lock` is the lock of the folder if the caller has taken it; the engine closes it.
+    and queries. `lock` is the lock of the folder if the caller has taken it; the engine closes it. `secrets` are
+    the policies for secrets in texts.
     """
 
     call_seconds: float = 15.0
@@ -90,6 +94,7 @@ class EngineOptions:
     worker: WorkerNumber = ALONE
     others: OtherWorkers | None = None
     lock: FolderLock | None = None
+    secrets: SecretPolicies = POLICIES
 
 
 WRITE_THREADS: Final = 2  # one writes while the next one is prepared; the store takes one writer at a time
@@ -153,8 +158,7 @@ class Engine:
         self.search_knowledge: Final = knowledge.query
         self.get_chunk: Final = knowledge.chunk
         episodes = Episodes(records, searching, self.pools)
-        self.get_episode: Final = episodes.get
-        self.find_episodes: Final = episodes.find
+        self.get_episode, self.find_episodes = episodes.get, episodes.find
         self.list_decisions: Final = lists.decisions
         self.decision_context: Final = governing.context
         self.list_episodes: Final = lists.episodes
@@ -174,7 +178,8 @@ class Engine:
         self.session_context: Final = Sessions(*briefed).read
         ledger = LedgerFile(options.ledger)
         self.retention: Final = Retention(records, indexes, ledger, options.worker)
-        self.write: Final = Writer(records, indexes, embedder, self.pools, published, ledger, self.audit).write
+        written = records, indexes, embedder, self.pools, published, ledger, self.audit, options.secrets
+        self.write: Final = Writer(*written).write
 
     @classmethod
     def open(
@@ -209,6 +214,8 @@ class Engine:
             engine.audit.start()
             if engine.sources is not None:
                 engine.sources.start()
+            if options.secrets.agents != "allow":
+                Thread(target=load_rules, name="secret-rules", daemon=True).start()
             undo.pop_all()
         return engine
 

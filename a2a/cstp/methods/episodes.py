@@ -23,7 +23,16 @@ from cstp.reads import (
     RecordOrigin,
     SearchMode,
 )
-from cstp.writes import DRY_RUN_DESCRIPTION, PROJECT_DESCRIPTION, Line200, LongText, NotIndexed, Tags, WriteParams
+from cstp.writes import (
+    DRY_RUN_DESCRIPTION,
+    PROJECT_DESCRIPTION,
+    Line200,
+    LongText,
+    NotIndexed,
+    SecretsResult,
+    Tags,
+    WriteParams,
+)
 
 GivenTags = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=64)]  # may be blank
 
@@ -109,7 +118,7 @@ class StoreEpisodeParams(WriteParams):
     dry_run: bool = Field(default=False, description=DRY_RUN_DESCRIPTION)
 
 
-class StoreEpisodeResult(WireResult):
+class StoreEpisodeResult(SecretsResult):
     """The episode as it was stored; `created` is false if an earlier call with the same key did that.
 
     `embeddingStatus` is failed if the model refuses the text, so that the episode is found by its words alone.

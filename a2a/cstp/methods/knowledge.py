@@ -27,7 +27,7 @@ from cstp.reads import (
     RecordOrigin,
     SearchMode,
 )
-from cstp.writes import DRY_RUN_DESCRIPTION, MOST, PROJECT_DESCRIPTION, Line200, NotIndexed, WriteParams
+from cstp.writes import DRY_RUN_DESCRIPTION, MOST, PROJECT_DESCRIPTION, Line200, NotIndexed, SecretsResult, WriteParams
 
 ExtractionType: TypeAlias = Literal["decision", "pattern", "warning", "methodology", "checklist", "persona", "workflow"]
 KnowledgeType: TypeAlias = Literal["chunk", "extraction", ExtractionType]
@@ -274,7 +274,7 @@ class StoredRecordState(WireResult):
     num_chunks: int
 
 
-class StoreKnowledgeResult(WireResult):
+class StoreKnowledgeResult(SecretsResult):
     """The outcome of each record, in the order in which they were sent."""
 
     records: list[StoredRecordState]

@@ -35,6 +35,7 @@ from cstp.writes import (
     NotIndexed,
     PossibleConflict,
     RecordId,
+    SecretsResult,
     WriteParams,
     storable,
 )
@@ -251,7 +252,7 @@ class StoredEvent(WireResult):
     narrative: str
 
 
-class RememberResult(WireResult):
+class RememberResult(SecretsResult):
     """The outcome; `status` is unchanged if the text was stored before with equal members.
 
     `isChunked` says that it was cut into `numChunks` passages, which are searched in its place; `tokenCount` is an

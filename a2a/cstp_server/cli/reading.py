@@ -216,6 +216,7 @@ def run_here(
             if not os.path.lexists(path) and not records.origins.read_below(os.path.abspath(path)):
                 raise typer.BadParameter(f"{path} does not exist, and has no records", param_hint="PATH")
         threads = loaded.settings.embedding.threads
+        options = replace(options, secrets=loaded.settings.secrets.files)
         return ingest(sources.files, options, records, embedder, shown, threads, collections, formats)
 
 

@@ -1,6 +1,6 @@
 """From the wire's values to the engine's, and back, by the names of their members; and how handlers write."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, Final, TypeVar
@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from pydantic.alias_generators import to_camel
 
 from cognition_engines.engine import Engine
+from cognition_engines.masking.policy import FieldSecret
 from cognition_engines.models import SENSITIVITIES, Sensitivity
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing import requests
@@ -16,7 +17,7 @@ from cstp.contract import Wire
 from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound, Violation
 from cstp.fields import Level
 from cstp.methods.decision_reads import RecordProvenance
-from cstp.writes import WriteParams
+from cstp.writes import FoundSecret, WriteParams
 from cstp_server.rpc.bound import Call
 
 A = TypeVar("A", bound=Written)
@@ -69,6 +70,11 @@ async def write(engine: Engine, call: Call, params: Any, request: Request[A]) ->
     """Return the engine's answer to a write by the agent of the token. Raise the errors of the protocol."""
     with refusals():
         return await engine.write(writer_of(call, params), request, params.idempotency_key, params.dry_run)
+
+
+def found_secrets(found: Iterable[FieldSecret]) -> list[FoundSecret]:
+    """Return secrets found in a call, in wire form."""
+    return [FoundSecret(field=one.field, kind=one.kind, masked=one.masked) for one in found]
 
 
 def writer_of(call: Call, params: WriteParams) -> WriteCaller:

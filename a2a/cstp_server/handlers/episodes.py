@@ -40,9 +40,14 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
         request = from_wire(StoreEpisode, params, sensitivity=SENSITIVITIES[params.sensitivity])
         done = await write(engine, call, params, request)
         refused = any(each.part == "vectors" for each in done.not_indexed or ())
-        status = "failed" if refused else "success"
         return to_wire(
-            wire.StoreEpisodeResult, done, params, id=int(done.id), created_at=done.at, embedding_status=status
+            wire.StoreEpisodeResult,
+            done,
+            params,
+            id=int(done.id),
+            query=done.query or params.query,
+            created_at=done.at,
+            embedding_status="failed" if refused else "success",
         )
 
     async def get_episode(params: wire.GetEpisodeParams, call: Call) -> wire.GetEpisodeResult:

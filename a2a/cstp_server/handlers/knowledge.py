@@ -31,7 +31,7 @@ from cstp.contract import Wire
 from cstp.errors import NotFound
 from cstp.methods import extractions, knowledge as wire
 from cstp.reads import SNIPPET_BYTES
-from cstp_server.handlers.conversion import refusals, to_wire, writer_of
+from cstp_server.handlers.conversion import found_secrets, refusals, to_wire, writer_of
 from cstp_server.handlers.searches import NO_TIME, Asked, Part, explain_result, fit, no_match, read_search, shown_place
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -97,7 +97,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
             wire.StoredRecordState(kind=one.kind, id=one.id, status=one.status, num_chunks=one.chunks)  # type: ignore[arg-type]
             for one in done.records
         ]
-        return to_wire(wire.StoreKnowledgeResult, done, records=states)
+        return to_wire(wire.StoreKnowledgeResult, done, records=states, secrets=found_secrets(done.secrets))
 
     return (
         BoundMethod(wire.GET_CHUNK, get_chunk),

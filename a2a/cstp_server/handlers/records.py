@@ -5,6 +5,7 @@ from typing import Any
 from cognition_engines.engine import Engine
 from cognition_engines.exchange.lines import UnreadableLine, origin_object, read_object
 from cognition_engines.kinds.spec import KINDS, Kind
+from cognition_engines.masking.policy import FieldSecret
 from cognition_engines.queries.following import FollowedChanges, Following, UnknownCursor
 from cognition_engines.queries.operator_reads import LookUp
 from cognition_engines.store.codec import moment
@@ -15,7 +16,7 @@ from cognition_engines.writing.knowledge import check_import
 from cognition_engines.writing.requests import PutRecords, WritesRefused
 from cstp.errors import MAX_VIOLATIONS, Conflict, InvalidParams, Overloaded, Violation
 from cstp.methods import records as wire
-from cstp_server.handlers.conversion import LEVELS, refusals, to_wire, write, writer_of
+from cstp_server.handlers.conversion import LEVELS, found_secrets, refusals, to_wire, write, writer_of
 from cstp_server.limits.places import FollowerPlaces
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -35,11 +36,12 @@ def record_methods(engine: Engine, followers: FollowerPlaces) -> tuple[AnyBound,
             request = PutRecords(records=entries, replaces=_replaces(params))
             before = await engine.look_up(_look_up(params.look_up or wire.LookUp()), call.agent)
             seq, indexed, not_indexed = before.seq, True, None
+            secrets: tuple[FieldSecret, ...] = ()
             outcomes: tuple[Outcome, ...] = ()
             if request.records or request.replaces:
                 done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
                 seq, indexed, not_indexed = done.seq, done.indexed, done.not_indexed
-                outcomes = done.outcomes
+                outcomes, secrets = done.outcomes, done.secrets
         return to_wire(
             wire.PutRecordsResult,
             outcomes=[one.value for one in outcomes],
@@ -51,6 +53,7 @@ def record_methods(engine: Engine, followers: FollowerPlaces) -> tuple[AnyBound,
             indexed=indexed,
             seq=seq,
             not_indexed=not_indexed,
+            secrets=found_secrets(secrets),
         )
 
     async def forget(params: wire.ForgetParams, call: Call) -> wire.ForgetResult:

@@ -21,6 +21,8 @@ from cognition_engines.exchange.lines import UnreadableLine, line_of, read_line
 from cognition_engines.kinds.graph import Edge
 from cognition_engines.kinds.registry import embedding_text, kind_of, references_of
 from cognition_engines.kinds.spec import Kind, Origin, Role
+from cognition_engines.masking.masked_values import mask_values
+from cognition_engines.masking.policy import FILES, SecretPolicy, refusal
 from cognition_engines.models import Problem, microseconds
 from cognition_engines.open_file import lines_of
 from cognition_engines.set_aside import Part, SetAside
@@ -132,6 +134,7 @@ class ImportSummary:
     rejected: tuple[Problem, ...]
     kinds: Mapping[str, int]
     forgotten: int = 0  # left out: they were forgotten after the export
+    secrets: tuple[Problem, ...] = ()  # found in lines that were stored
 
 
 def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher, set_aside: SetAside) -> Iterator[bytes]:
@@ -159,14 +162,17 @@ def import_file(
     threads: int,
     watcher: Watcher,
     erasures: Sequence[Erasure] = (),
+    secrets: SecretPolicy = FILES,
 ) -> ImportSummary:
     """Import the records of a file, all of them or, if a line is invalid, none.
 
-    Leave out the records forgotten since, by the ledger of the store and `erasures`, which are added to it. The file is
-    read twice, so a pipe will not do. Raise OSError for a file that cannot be read, ComponentFailed when the store or
-    the embedder fails, or when the file was not the same the second time.
+    Leave out the records forgotten since, by the ledger of the store and `erasures`, which are added to it. By the
+    policy for secrets, lines with secrets are reported, or invalid: `mask` refuses them, too, since the ids and digests
+    were computed from their texts. The file is read twice, so a pipe will not do. Raise OSError for a file that cannot
+    be read, ComponentFailed when the store or the embedder fails, or when the file was not the same the second time.
     """
-    kinds, problems, lines, refs = _check_file(path, records)
+    found: list[Problem] = []
+    kinds, problems, lines, refs = _check_file(path, records, secrets, found)
     if problems:
         return ImportSummary(lines, 0, 0, 0, tuple(problems), {})
     if erasures:
@@ -180,7 +186,8 @@ def import_file(
             watcher.advance(len(batch))
     if counts.total() != lines:
         raise ComponentFailed("import", f"{path}: the file was changed meanwhile: {lines} lines, then {counts.total()}")
-    return ImportSummary(lines, counts["new"], counts["changed"], counts["unchanged"], (), kinds, counts["forgotten"])
+    outcomes = counts["new"], counts["changed"], counts["unchanged"]
+    return ImportSummary(lines, *outcomes, (), kinds, counts["forgotten"], tuple(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +201,9 @@ class _Line:
     refs: LineRefs
 
 
-def _check_file(path: Path, records: Records) -> tuple[dict[str, int], list[Problem], int, list[LineRefs]]:
+def _check_file(
+    path: Path, records: Records, policy: SecretPolicy, secrets: list[Problem]
+) -> tuple[dict[str, int], list[Problem], int, list[LineRefs]]:
     """Return the number of records of each kind, the problems, the lines with text, and their references."""
     kinds: Counter[Kind] = Counter()
     problems: list[Problem] = []
@@ -210,9 +219,12 @@ def _check_file(path: Path, records: Records) -> tuple[dict[str, int], list[Prob
                 raise UnreadableLine(f"record.id is that of line {first[place].number}")
             first[place] = _Line(number, kind, entry.origin, entry.record.project, refs_of(entry))
             kinds[kind] += 1
+            found, reason = (secrets, "has a secret ({})") if policy == "warn" else (problems, refusal("{}"))
+            for one in () if policy == "allow" else mask_values(entry).secrets:
+                found.append(Problem(str(path), number, f"{one.field} {reason.format(one.kind)}"))
         except UnreadableLine as error:
             problems.append(Problem(str(path), number, str(error)))
-        if len(problems) == MOST:
+        if len(problems) >= MOST:
             break
     if not problems:
         problems += islice(_taken_ids(path, records, first), MOST)

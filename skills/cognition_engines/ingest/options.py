@@ -7,6 +7,7 @@ from threading import Event
 from typing import Final, Protocol
 
 from cognition_engines.ingest.maps.field_map import FieldMap
+from cognition_engines.masking.policy import FILES, SecretPolicy
 from cognition_engines.models import Problem, Sensitivity
 
 DECISION_FOLDERS: Final = ("adr", "adrs", "decisions", "architecture-decisions", "decision-records")
@@ -102,6 +103,7 @@ class Options:
     `repository` is the name of the repository that all files belong to; None detects it for each. `texts` says how to
     read texts. A run ends after `limit` records, of which a document with its chunks is one. With `prune`, a source
     loses at most a third of its records unless the run is `sure`; with `gone`, a missing path counts as empty.
+    `secrets` is the policy for secrets in texts.
     """
 
     project: str | None = None
@@ -115,6 +117,7 @@ class Options:
     limit: int | None = None
     sure: bool = False
     gone: bool = False
+    secrets: SecretPolicy = FILES
 
 
 @dataclass(frozen=True, slots=True)

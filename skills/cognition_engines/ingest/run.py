@@ -38,6 +38,7 @@ from cognition_engines.ingest.plan import Batch, Fresh, RecordSink, compare, cou
 from cognition_engines.ingest.report import Tally, content_of
 from cognition_engines.ingest.repository import FilePlace, Places, of_collection
 from cognition_engines.ingest.rights import Ambiguous, Guards, RunOptions
+from cognition_engines.ingest.secret_items import check_items
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.models import Problem
 from cognition_engines.open_file import NotAFile, open_file
@@ -225,6 +226,7 @@ def _identify_items(
 ) -> Iterator[tuple[Unit, int]]:
     """Yield the records of the file at a path, or of a collection, each with the position reached."""
     tally = run.tally
+    items = check_items(items, place.source, run.options.secrets, path)
     asked = RunOptions(run.options.project, run.options.sensitivity, place.scope)
     local = path is not None and path.suffix.lower() in MARKDOWN
     settling = Settling(place, asked, partial(_find_known, run.records), guards.over(place), local=local)

@@ -274,7 +274,7 @@ def store_episode(
     entry = entry_of(_record_from(Episode, asked, id=id, project=project, created_at=at), writer, made)
     stored = transaction.put(entry, made.model, None)
     transaction.revise(stored, entry, ("query", "reward", "reflection"), None)
-    return StoredEpisode(id=str(id), seq=transaction.seq(), at=at)
+    return StoredEpisode(id=str(id), seq=transaction.seq(), at=at, query=asked.query)
 
 
 def _memory_again(transaction: WriteTransaction, writer: WriteCaller, answer: Remembered) -> Remembered:

@@ -11,6 +11,7 @@ from cognition_engines.kinds.decisions import DecisionLink, LinkType, OutcomeNam
 from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.registry import OtherRecord
 from cognition_engines.kinds.spec import Kind
+from cognition_engines.masking.policy import FieldSecret
 from cognition_engines.models import Decision, Sensitivity, Viewer
 from cognition_engines.store.values import Entry, Outcome, Replaces
 
@@ -162,13 +163,14 @@ class Written:
     """The result of every write: the record's id, and the `seq` from which reads see the write.
 
     `seq` is 0 if nothing had to be written. `indexed` says that every search of this server sees it already, which it
-    never does if `not_indexed` names parts.
+    never does if `not_indexed` names parts. `secrets` are those found in the request; they are in no stored answer.
     """
 
     id: str
     seq: int
     indexed: bool = False
     not_indexed: tuple[NotIndexed, ...] | None = None
+    secrets: tuple[FieldSecret, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,6 +291,7 @@ class StoredEpisode(Written):
 
     at: datetime
     created: bool = True
+    query: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

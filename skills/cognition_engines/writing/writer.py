@@ -16,6 +16,7 @@ from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.kinds.spec import Kind
+from cognition_engines.masking.policy import SecretPolicies
 from cognition_engines.models import Decision
 from cognition_engines.queries.conflicts import MOST, SIMILAR, Comparison, find_conflicts, find_nearest, title_of
 from cognition_engines.queries.pools import Pools
@@ -53,6 +54,7 @@ from cognition_engines.writing.requests import (
     WriteConflict,
     Written,
 )
+from cognition_engines.writing.secret_checks import CheckedRequest, check_request
 from cognition_engines.writing.stated_decisions import stated_members
 
 INDEX_SECONDS: Final = 0.25  # that an answer waits for the indexes
@@ -78,6 +80,7 @@ class Writer:
         published: PublishedSeq,
         ledger: LedgerFile,
         trail: AuditTrail,
+        secrets: SecretPolicies,
     ) -> None:
         self._records = records
         self._indexes = indexes
@@ -86,10 +89,21 @@ class Writer:
         self._published = published
         self._erasures = ErasureCheck(records, indexes, pools, published, ledger)
         self._trail = trail
+        self._secrets = secrets
 
     async def write(self, writer: WriteCaller, request: Request[A], key: str | None = None, dry_run: bool = False) -> A:
-        """Write one thing, once for each `key` of the agent; with `dry_run` only check whether that would work."""
+        """Write one thing, once for each `key` of the agent; with `dry_run` only check whether that would work.
+
+        Secrets are masked, refused or reported first, so that nothing is computed from their texts.
+        """
         caller = self._pools.caller(writer.agent)
+        checked: CheckedRequest[A] = await self._pools.writes.run(caller, check_request, request, key, self._secrets)
+        answer = await self._write(caller, writer, checked.request, key, dry_run)
+        return replace(answer, secrets=checked.secrets)
+
+    async def _write(
+        self, caller: Caller, writer: WriteCaller, request: Request[A], key: str | None, dry_run: bool
+    ) -> A:
         digest = request_digest(request)
         if key is not None:
             known = await self._pools.writes.run(caller, self._find_answer, writer, request, key, digest)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -12,6 +12,7 @@ from rich.text import Text
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.escapes import one_line
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
+from cstp_server.cli.secret_report import report_stored_secrets
 from cstp_server.doctor import components as parts, environment as places, indexes
 from cstp_server.doctor.components import check_sources
 from cstp_server.doctor.finding import Finding, Level, run_within
@@ -69,12 +70,23 @@ _COLOURS: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.PROBLEM: "b
 
 @app.command("doctor")
 def doctor_command(
-    ctx: typer.Context, as_json: JsonOption = False, data_dir: DataDirOption = None, config: ConfigOption = None
+    ctx: typer.Context,
+    secrets: Annotated[
+        bool, typer.Option("--secrets", help="Search all stored texts for keys and passwords instead.")
+    ] = False,
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
 ) -> int:
     """Check settings, folder, tokens, model, records, indexes, limits and server. Changes nothing.
 
-    Each finding is ok, a warning or a problem, with a remedy. Exit code 1 if there is a problem.
+    Each finding is ok, a warning or a problem, with a remedy. Exit code 1 if there is a problem. With --secrets, list
+    the id, field and kind of each stored secret; exit code 1 if there is one.
     """
+    if secrets:
+        loaded = settings_for(ctx, data_dir, config)
+        name_store(loaded)
+        return report_stored_secrets(loaded, as_json=as_json)
     console = Console()
     found: list[Finding] = []
     try:

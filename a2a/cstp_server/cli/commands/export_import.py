@@ -159,7 +159,8 @@ def import_command(
         record_bars(quiet=as_json) as bars,
     ):
         ledger = read_ledger(loaded.settings.ledger_path)
-        done = import_file(path, records, model, loaded.settings.embedding.threads, bars, ledger)
+        threads, secrets = loaded.settings.embedding.threads, loaded.settings.secrets.files
+        done = import_file(path, records, model, threads, bars, ledger, secrets)
     _print_outcome(done, file, as_json=as_json)
     return 1 if done.rejected else 0
 
@@ -232,12 +233,16 @@ def _regular(file: str) -> Iterator[Path]:
 def _print_outcome(done: ImportSummary, file: str, *, as_json: bool) -> None:
     counts = {name: getattr(done, name) for name in ("read", "new", "changed", "unchanged")}
     if as_json:
-        rejected = [{"line": problem.line, "reason": problem.reason} for problem in done.rejected]
-        others = {"rejected": rejected, "forgotten": done.forgotten, "kinds": dict(done.kinds)}
+        rejected, secrets = (
+            [{"line": one.line, "reason": one.reason} for one in problems] for problems in (done.rejected, done.secrets)
+        )
+        others = {"rejected": rejected, "secrets": secrets, "forgotten": done.forgotten, "kinds": dict(done.kinds)}
         say(json.dumps({**counts, **others}))
         return
     for line in problem_lines([replace(problem, file=file) for problem in done.rejected]):
         say(f"rejected: {line}", err=True)
+    for line in problem_lines([replace(problem, file=file) for problem in done.secrets]):
+        say(f"warning: {line}", err=True)
     shown = ", ".join(f"{count} {name}" for name, count in counts.items() if name != "read")
     forgotten = f", {done.forgotten} skipped: they were forgotten" if done.forgotten else ""
     nothing = "; nothing was written" if done.rejected else ""

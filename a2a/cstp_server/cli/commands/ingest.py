@@ -83,7 +83,8 @@ def ingest_command(
     try:
         with reading_progress(quiet=as_json) as shown:
             if target is not None:
-                summary = reading.run_elsewhere(sources, options, target, shown)
+                found = settings_for(ctx, data_dir, config).settings.secrets.files
+                summary = reading.run_elsewhere(sources, replace(options, secrets=found), target, shown)
             else:
                 summary = _run_here(sources, options, settings_for(ctx, data_dir, config), shown)
     except CstpError as refused:

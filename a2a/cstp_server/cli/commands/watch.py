@@ -72,10 +72,11 @@ def watch_command(
         def run(options: Options, shown: Progress) -> Summary:
             return reading.run_here(reading.Sources(files), options, loaded, embedder, shown, named=True)
     else:
+        secrets = settings_for(ctx, data_dir, config).settings.secrets.files
         target = reading.Target(base_of(url, "--url"), required_token(token), timeout)
 
         def run(options: Options, shown: Progress) -> Summary:
-            return reading.run_elsewhere(reading.Sources(files), options, target, shown)
+            return reading.run_elsewhere(reading.Sources(files), replace(options, secrets=secrets), target, shown)
 
     try:
         with _stopped_by_signals() as stop:

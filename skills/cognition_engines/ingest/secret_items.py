@@ -1,0 +1,99 @@
+"""Secrets in what a run reads: masked, refused or reported before a record gets its id, a digest or vectors."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from cognition_engines.drafts.chunking import Piece
+from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned, rejected, warned
+from cognition_engines.masking.masked_values import Masked, mask_values
+from cognition_engines.masking.policy import SecretPolicy, name_refusal, refusal
+from cognition_engines.open_file import LARGEST_WHOLE, NotAFile, open_file
+
+_NAMES: Final[Mapping[tuple[type[Any], str], str]] = {
+    (RecordDraft, "record"): "",
+    (DocumentDraft, "head"): "",
+    (DocumentDraft, "pieces"): "content",
+    (Piece, "text"): "",
+}
+_SCANNER: Final = "cognition_engines.masking.scanner"
+
+
+def check_items(
+    items: Iterator[tuple[Item, int]], source: str, policy: SecretPolicy, path: Path | None = None
+) -> Iterator[tuple[Item, int]]:
+    """Yield the items of a source as they may be stored, with a warning or a refusal for each secret.
+
+    `path` is the file in which lines are looked up; None if there is none.
+    """
+    if policy == "allow":
+        yield from items
+        return
+    lines = _Lines(path)
+    for item, position in items:
+        if isinstance(item, RejectedRecord | Warned):
+            yield item, position
+            continue
+        found = mask_values(item, _NAMES)
+        for checked in _checked(item, found, source, policy, lines) if found.secrets else (item,):
+            yield checked, position
+
+
+def _checked(
+    item: RecordDraft | DocumentDraft, found: Masked, source: str, policy: SecretPolicy, lines: "_Lines"
+) -> Iterator[Item]:
+    """Yield the problems of an item with secrets, and the item itself unless it is refused."""
+    for one in found.secrets:
+        if policy == "refuse" or (policy == "mask" and one.is_name):
+            reason = name_refusal(one.kind) if policy == "mask" else refusal(one.kind)
+            yield rejected(source, f"{_field(item, one.field)} {reason}", next(lines.of(item, one.kind)))
+            return
+    done = "which was masked" if policy == "mask" else "which is stored as it is"
+    for field, kind in dict.fromkeys((_field(item, one.field), one.kind) for one in found.secrets):
+        for line in lines.of(item, kind):
+            yield warned(source, f"{field} has a secret ({kind}), {done}", line)
+    masked = found.value if policy == "mask" else item
+    yield replace(masked, vectors=None) if masked is not item and isinstance(masked, RecordDraft) else masked
+
+
+def _field(item: RecordDraft | DocumentDraft, field: str) -> str:
+    """Return the path of a field, without the number of the piece for the text of a document."""
+    return field.partition("[")[0] if isinstance(item, DocumentDraft) else field
+
+
+class _Lines:
+    """The lines of a file that have secrets, by kind; read once, when they are first needed."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._found: dict[str, list[int]] | None = None
+
+    def of(self, item: RecordDraft | DocumentDraft, kind: str) -> Iterator[int]:
+        """Yield the lines of the kind in a document, or that of a record; the first of an item if unknown."""
+        if self._found is None:
+            self._found = self._read()
+        lines = [line for line in self._found.get(kind, ()) if line >= item.line]
+        if isinstance(item, DocumentDraft):
+            yield from lines or [item.line]
+        else:
+            yield lines[0] if lines else item.line
+
+    def _read(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        if self._path is None:
+            return found
+        try:
+            with open_file(self._path, self._path.parent) as file:
+                text = file.read(LARGEST_WHOLE).decode(errors="replace")
+        except (NotAFile, OSError):
+            return found
+        line, done = 1, 0
+        for secret in import_module(_SCANNER).find_secrets(text):
+            line += text.count("\n", done, secret.start)
+            done = secret.start
+            lines = found.setdefault(secret.kind, [])
+            if line not in lines[-1:]:
+                lines.append(line)
+        return found

@@ -1,0 +1,1 @@
+"""Secrets in texts: found by rules, and masked, refused or reported by a policy."""

@@ -1,0 +1,29 @@
+"""Private keys in PEM form and similar blocks, which are longer than the windows of a scan."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+MARK: Final = b"PRIVATE KEY"
+_BEGIN: Final = re.compile(rb"-----BEGIN[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)?-----")
+_END: Final = re.compile(rb"-----END[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)?-----")
+_LINES: Final = re.compile(rb"(?:(?:(?:\\{1,2}[nr]|[\s>|'\"#+])+)?[A-Za-z0-9+/=]{16,}+)+")
+_BODY: Final = re.compile(rb"[A-Za-z0-9+/=]{16}")
+
+
+def find_key_blocks(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the positions of private keys, also of those that are cut off, quoted, or have escaped ends of lines."""
+    if MARK not in data:
+        return
+    begins = list(_BEGIN.finditer(data))
+    ends = [match.span() for match in _END.finditer(data)]
+    place = 0
+    for number, begin in enumerate(begins):
+        limit = begins[number + 1].start() if number + 1 < len(begins) else len(data)
+        while place < len(ends) and ends[place][0] < begin.end():
+            place += 1
+        if place < len(ends) and ends[place][1] <= limit:
+            if _BODY.search(data, begin.end(), ends[place][0]):
+                yield begin.start(), ends[place][1]
+        elif (lines := _LINES.match(data, begin.end(), limit)) is not None:
+            yield begin.start(), lines.end()

@@ -1,0 +1,165 @@
+"""Secrets in structured values: dataclasses, lists and JSON are read as one text, and rebuilt with masks."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
+from importlib import import_module
+from typing import Any, Final, Protocol, TypeVar, cast
+
+from cognition_engines.masking.policy import FieldSecret, TextSecret, mask_of
+
+T = TypeVar("T")
+_SCANNER: Final = "cognition_engines.masking.scanner"  # loaded by name: a start without a write does not need it
+_BETWEEN: Final = "\n;\n"  # a name at the end of a text does not belong to the next one
+_NAMES: Final = frozenset({"id", "ids", "idempotency_key", "project", "supersedes", "origin", "repository"})
+
+
+class _Finder(Protocol):
+    def __call__(self, text: str) -> tuple[TextSecret, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A value with masks in place of its secrets, and the secrets by field, each kind of a field once."""
+
+    value: Any
+    secrets: tuple[FieldSecret, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A text within a value: its path, and whether it identifies something."""
+
+    path: str
+    text: str
+    is_name: bool
+
+
+def load_rules() -> None:
+    """Load and compile the rules, which takes a third of a second, and seconds the first time on a machine."""
+    import_module(_SCANNER).load_scanner()
+
+
+def mask_text(text: str) -> str:
+    """Return a text with masks in place of its secrets."""
+    return _mask(text, _finder()(text))
+
+
+def mask_values(value: T, names: Mapping[tuple[type[Any], str], str] = {}) -> Masked:
+    """Return a value with masks in place of its secrets; the value itself if it has none.
+
+    `names` are the paths of fields whose name is another one, by class and field; "" is that of the value around it.
+    """
+    leaves: list[_Leaf] = []
+    parts: list[str] = []
+    starts: list[int] = []
+    length = 0
+    for before, leaf, after in _leaves(value, "", False, names):
+        starts.append(length + len(before))
+        parts += (before, leaf.text, after)
+        length = starts[-1] + len(leaf.text) + len(after)
+        leaves.append(leaf)
+    found: dict[int, list[TextSecret]] = {}
+    for secret in _finder()("".join(parts)):
+        first = max(0, bisect_right(starts, secret.start) - 1)
+        for place in range(first, len(starts)):
+            start = starts[place]
+            if start >= secret.end:
+                break
+            low, high = max(secret.start - start, 0), min(secret.end - start, len(leaves[place].text))
+            if low < high:
+                found.setdefault(place, []).append(TextSecret(low, high, secret.kind))
+    if not found:
+        return Masked(value)
+    masked = _rebuild(value, iter([_mask(leaf.text, found.get(place, ())) for place, leaf in enumerate(leaves)]))
+    shown = [leaf for _, leaf, _ in _leaves(masked, "", False, names)]  # a path may have a key with a secret
+    secrets = dict.fromkeys(
+        FieldSecret(shown[place].path, one.kind, shown[place].is_name)
+        for place, of_leaf in found.items()
+        for one in of_leaf
+    )
+    return Masked(masked, tuple(secrets))
+
+
+def _finder() -> _Finder:
+    return cast("_Finder", import_module(_SCANNER).find_secrets)
+
+
+def _mask(text: str, secrets: Sequence[TextSecret]) -> str:
+    done = 0
+    parts: list[str] = []
+    for secret in secrets:
+        parts += (text[done : secret.start], mask_of(secret.kind))
+        done = secret.end
+    return "".join((*parts, text[done:]))
+
+
+def _leaves(
+    value: object, path: str, is_name: bool, names: Mapping[tuple[type[Any], str], str]
+) -> Iterator[tuple[str, _Leaf, str]]:
+    """Yield all texts of a value, in the order of `_rebuild`, each with the text before and after it in the whole.
+
+    A member of JSON is read as `"key": "value"`, because the key says what the value is.
+    """
+    if type(value) is str:
+        yield "", _Leaf(path, value, is_name), _BETWEEN
+    elif isinstance(value, Mapping):
+        for key, member in value.items():
+            yield '"', _Leaf(path, str(key), is_name), '": '
+            inner = f"{path}.{key}" if path else str(key)
+            if type(member) is str:
+                yield '"', _Leaf(inner, member, is_name), '"\n'
+            else:
+                yield from _leaves(member, inner, is_name, names)
+    elif isinstance(value, list | tuple):
+        for place, item in enumerate(value):
+            yield from _leaves(item, f"{path}[{place}]", is_name, names)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for name, camel, identifies in _fields(type(value)):
+            member = getattr(value, name)
+            if member is not None and not isinstance(member, int | float):
+                shown = names.get((type(value), name), camel)
+                inner = f"{path}.{shown}" if path and shown else path or shown
+                yield from _leaves(member, inner, is_name or identifies, names)
+
+
+def _rebuild(value: Any, texts: Iterator[str]) -> Any:
+    """Return a value with other texts."""
+    if type(value) is str:
+        return next(texts)
+    if isinstance(value, Mapping):
+        members: dict[str, Any] = {}
+        for member in value.values():
+            name = key = next(texts)
+            number = 1
+            while key in members:  # two keys may have the same mask
+                number += 1
+                key = f"{name} {number}"
+            members[key] = _rebuild(member, texts)
+        return members
+    if isinstance(value, list | tuple):
+        return type(value)([_rebuild(item, texts) for item in value])
+    if is_dataclass(value) and not isinstance(value, type):
+        changed = {}
+        for name, _, _ in _fields(type(value)):
+            member = getattr(value, name)
+            if member is not None and not isinstance(member, int | float):
+                changed[name] = _rebuild(member, texts)
+        return replace(value, **{name: one for name, one in changed.items() if one is not getattr(value, name)})
+    return value
+
+
+@cache
+def _fields(kind: type[Any]) -> tuple[tuple[str, str, bool], ...]:
+    """Return the fields of a dataclass: its name, its name on the wire, and whether it identifies something."""
+    return tuple((one.name, _camel(one.name), _is_name(one.name)) for one in fields(kind))
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(map(str.title, rest))
+
+
+def _is_name(field: str) -> bool:
+    return field in _NAMES or field.endswith(("_id", "_ids"))

@@ -1,0 +1,141 @@
+"""Finds secrets in a text by the rules of kingfisher-secret-scanner and of rules.yml.
+
+A text is scanned in windows: within one, the time of the library can grow with the square of the length.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import as_file, files
+from typing import Final
+
+from kingfisher_sdk import Rules, Scanner
+
+from cognition_engines.masking.key_blocks import find_key_blocks
+from cognition_engines.masking.policy import MASK, TextSecret
+
+WINDOW: Final = 1024  # bytes; ends at a blank if there is one
+LONGEST_WINDOW: Final = 8192  # of a text without blanks
+OVERLAP: Final = 256  # bytes of the window before, so that a name and its value are seen together
+KEY: Final = "private-key"
+_ENDS: Final = bytes.maketrans(b",)&<>]}|", b";;;;;;;;")
+_PAGE_TOKEN: Final = re.compile(
+    rb"(?i)(?:page|continuation|pagination|sync|cursor)[_-]?token['\"]?[ \t]{0,4}[:=][ \t]{0,4}['\"]?$"
+)
+_PLACEHOLDERS: Final = frozenset(
+    {"password", "passwd", "pass", "pwd", "secret", "changeme", "postgres", "root", "test"}
+)
+_BLANK: Final = re.compile(rb"\s")
+_GENERAL: Final = frozenset({"secret", "password", "authorization", "bearer-token"})  # by a name or place
+
+
+@cache
+def load_scanner() -> Scanner:
+    """Return the scanner with all rules, compiled once for the process."""
+    with as_file(files("cognition_engines.masking") / "rules.yml") as path:
+        return Scanner(Rules([path]))
+
+
+def find_secrets(text: str) -> tuple[TextSecret, ...]:
+    """Return the secrets in a text, in order, none of which overlap; takes time in proportion to the text."""
+    data = text.encode()
+    spans = [(start, end, KEY) for start, end in find_key_blocks(data)]
+    for begin, window in _windows(data):
+        spans += ((begin + start, begin + end, kind) for start, end, kind in _scan(window))
+        if (ended := _with_ends(window)) != window:
+            spans += ((begin + start, begin + end, kind) for start, end, kind in _scan(ended))
+    if not spans:
+        return ()
+    return tuple(_in_characters(data, _merge(spans)))
+
+
+def _scan(window: bytes) -> Iterator[tuple[int, int, str]]:
+    """Yield the positions and kinds of the secrets in a window."""
+    for finding in load_scanner().scan(window):
+        if finding.visible and not _is_placeholder(finding.secret):
+            location = finding.location
+            start, kind = location["start_offset"], _kind(finding.rule_id)
+            if kind != "secret" or not _PAGE_TOKEN.search(window, max(0, start - 64), start):
+                yield start, location["end_offset"], kind
+
+
+def _is_placeholder(secret: str) -> bool:
+    """Return whether a value stands for a secret: a word of examples, only marks, or a mask."""
+    return secret.lower() in _PLACEHOLDERS or secret.startswith(MASK) or not any(map(str.isalnum, secret))
+
+
+def _with_ends(window: bytes) -> bytes:
+    """Return a window of equal length whose punctuation ends tokens: many rules expect a blank or a quote there."""
+    ended = window.translate(_ENDS).replace(b". ", b"; ").replace(b".\n", b";\n")
+    return ended[:-1] + b";" if ended.endswith(b".") else ended
+
+
+def _windows(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the windows of a text with their positions."""
+    start = 0
+    while True:
+        if start + WINDOW >= len(data):
+            yield start, data[start:]
+            return
+        end = _end_of_window(data, start)
+        yield start, data[start:end]
+        if end == len(data):
+            return
+        blank = _after_blank(data, end - 2 * OVERLAP, end - OVERLAP)
+        start = _whole_character(data, end - OVERLAP if blank is None else blank)
+
+
+def _end_of_window(data: bytes, start: int) -> int:
+    """Return the end of a window: after the last blank, else after the next one, else at the longest length."""
+    end = _after_blank(data, start + WINDOW // 2 + OVERLAP, start + WINDOW)
+    if end is None:
+        blank = _BLANK.search(data, start + WINDOW, start + LONGEST_WINDOW)
+        end = min(len(data), start + LONGEST_WINDOW) if blank is None else blank.end()
+    return _whole_character(data, end)
+
+
+def _after_blank(data: bytes, low: int, high: int) -> int | None:
+    """Return the position after the last blank of a range."""
+    return max(data.rfind(b"\n", low, high), data.rfind(b" ", low, high), data.rfind(b"\t", low, high)) + 1 or None
+
+
+def _whole_character(data: bytes, place: int) -> int:
+    """Return the position, or the beginning of the character in which it lies."""
+    while place < len(data) and 0x80 <= data[place] < 0xC0:
+        place -= 1
+    return place
+
+
+def _kind(rule: str) -> str:
+    """Return the kind of a rule: `aws-access-token` of `betterleaks.aws-access-token`, without a variant."""
+    return rule.partition(".")[2].partition(".")[0] or rule
+
+
+def _merge(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Return spans that do not overlap; overlapping ones become one, of the most specific kind."""
+    merged: list[tuple[int, int, str]] = []
+    best = (False, 0)
+    for start, end, kind in sorted(spans):
+        rank = kind in _GENERAL, end - start
+        if merged and start < merged[-1][1]:
+            first, last, name = merged.pop()
+            merged.append((first, max(last, end), kind if rank < best else name))
+            best = min(best, rank)
+        else:
+            merged.append((start, end, kind))
+            best = rank
+    return merged
+
+
+def _in_characters(data: bytes, spans: list[tuple[int, int, str]]) -> Iterator[TextSecret]:
+    """Yield spans of bytes as spans of characters."""
+    done = characters = 0
+    for start, end, kind in spans:
+        begin, until = max(done, _whole_character(data, start)), end
+        while until < len(data) and 0x80 <= data[until] < 0xC0:
+            until += 1
+        characters += len(data[done:begin].decode())
+        length = len(data[begin:until].decode())
+        yield TextSecret(characters, characters + length, kind)
+        characters += length
+        done = until
