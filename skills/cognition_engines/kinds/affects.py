@@ -1,7 +1,7 @@
 """The parts of a project that a decision governs: their rules, and the texts by which the decision is found."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, TypeAlias
 
@@ -10,15 +10,9 @@ from pydantic_core import PydanticCustomError
 
 from cognition_engines.kinds.fields import Line, Model, OrText
 from cognition_engines.models import AffectedPart, AffectedType, Decision
-from cognition_engines.path_patterns import (
-    LONGEST_GOVERNING,
-    BadPattern,
-    anchor_of,
-    check_governing,
-    compile_list,
-    count_names,
-    includes,
-)
+from cognition_engines.path_patterns import LONGEST_GOVERNING, BadPattern, check_governing, compile_list, count_names
+from cognition_engines.path_sets import PathSet
+from cognition_engines.wanted import Wanted, always
 
 PATH: Final = "path"
 MOST_PARTS: Final = 100  # of a decision
@@ -109,20 +103,20 @@ def endings_of(path: str) -> list[str]:
 
 
 def matched_parts(
-    parts: Sequence[AffectedPart], files: Mapping[str, Sequence[str]], names: Collection[str]
+    parts: Sequence[AffectedPart], files: PathSet, names: Collection[str], wanted: Wanted = always
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the texts of the parts that choose a file or are one of the names, the most specific first; and the files.
 
-    `files` are by their anchors: see `path_patterns.by_anchor`.
+    Raise NotWanted if no caller waits any more.
     """
     paths = [one.pattern for one in parts if one.type == PATH]
     negated = any(path.startswith("!") for path in paths)
-    whole = compile_list("\n".join(paths)) if negated else None
+    whole = frozenset(files.choose(compile_list("\n".join(paths)), wanted)) if negated else None
     found: dict[str, None] = {}
     chosen: dict[str, None] = {}
     for pattern in (path for path in paths if not path.startswith("!")):
-        for file in files.get(anchor_of(pattern), ()):
-            if includes(compile_list(pattern), file) and (whole is None or includes(whole, file)):
+        for file in files.choose(compile_list(pattern), wanted):
+            if whole is None or file in whole:
                 found[f"{PATHS}{pattern}"] = chosen[file] = None
     found |= dict.fromkeys(f"{one.type}:{one.pattern}" for one in parts if one.type != PATH and one.pattern in names)
     return tuple(sorted(found, key=specificity, reverse=True)), tuple(chosen)

@@ -5,7 +5,7 @@ calls at any offset and with any conditions: one for the changes since the last 
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final
@@ -21,6 +21,7 @@ from cognition_engines.models import Conditions, Viewer
 from cognition_engines.spaces import NO_NUMBER, Space
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
+from cognition_engines.wanted import Wanted, always, check_wanted
 
 RECORDED: Final = "recorded"  # the order in which records were first stored
 # Labels whose texts have an order other than the alphabet; all other texts come after these.
@@ -48,6 +49,14 @@ def sorted_rows(snapshot: Snapshot, rows: Ints, order: Order) -> Ints:
     present = rows[there]
     keys = found[there] if order.ascending else -found[there]
     return np.concatenate((present[np.argsort(keys, kind="stable")], rows[~there]))
+
+
+def _accepted(conditions: Conditions, stored: Iterable[StoredRecord], wanted: Wanted) -> Iterator[StoredRecord]:
+    """Yield the records that meet the conditions. Raise NotWanted if no caller waits any more."""
+    for each in stored:
+        check_wanted(wanted, "the page")
+        if accepts(conditions, each):
+            yield each
 
 
 def _values(snapshot: Snapshot, column: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -101,17 +110,23 @@ class Listing:
         self._state = _State(self._columns.snapshot, np.empty(0, np.int64))
 
     def page(
-        self, conditions: Conditions, viewer: Viewer, offset: int, limit: int, order: Order | None = None
+        self,
+        conditions: Conditions,
+        viewer: Viewer,
+        offset: int,
+        limit: int,
+        order: Order | None = None,
+        wanted: Wanted = always,
     ) -> ListPage:
         """Return the records from `offset` on, at most `limit`, that the viewer sees and the conditions accept.
 
         With `order`, sort all of them by it first.
 
-        Raise ComponentFailed if the records do not answer.
+        Raise ComponentFailed if the records do not answer, and NotWanted if no caller waits any more.
         """
         for _ in range(ATTEMPTS):
             state = self.follow()
-            rows = state.order[state.snapshot.mask(conditions, viewer)[state.order]]
+            rows = state.order[state.snapshot.mask(conditions, viewer, wanted)[state.order]]
             rows = rows if order is None else sorted_rows(state.snapshot, rows, order)
             shown = rows[offset : offset + limit]
             keys: list[int] = state.snapshot.keys[shown].tolist()
@@ -120,7 +135,7 @@ class Listing:
             if seqs == state.snapshot.seqs[shown].tolist():
                 break
         stored = [found[key] for key in keys if key in found]
-        return ListPage(len(rows), [each for each in stored if accepts(conditions, each)])
+        return ListPage(len(rows), [*_accepted(conditions, stored, wanted)])
 
     def follow(self) -> _State:
         """Read the changes since the last time. Raise ComponentFailed if the records do not answer."""
