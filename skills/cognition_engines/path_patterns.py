@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
@@ -12,6 +12,7 @@ MOST_PATTERNS: Final = 1_000  # in one list
 LONGEST_PATTERN: Final = 500  # characters
 LONGEST_GOVERNING: Final = 256  # characters of a pattern that a decision states
 MOST_STARS: Final = 3  # of such a pattern between two slashes
+MOST_WILDCARDS: Final = 16  # of such a pattern: stars, question marks and sets of characters
 _WILD: Final = re.compile(r"[*?\[\]]")
 _LITERAL: Final = re.compile(r"[^*?\[\\]+")
 _LETTER_ESCAPED: Final = re.compile(r"\\[^\W_]")
@@ -175,6 +176,17 @@ def check_governing(pattern: str) -> None:
         parsed = ()
     if len(parsed) != 1 or parsed[0].glob is None:
         raise BadPattern("must be a pattern as in a .gitignore that can match a path")
+    if _count_wild_steps(parsed[0].glob) > MOST_WILDCARDS:
+        raise BadPattern(f"must have at most {MOST_WILDCARDS} wildcards")
+
+
+def count_wildcards(lines: Iterable[str]) -> int:
+    """Return the number of wildcards of patterns, a `**` as one. Raise BadPattern."""
+    return sum(0 if each.glob is None else _count_wild_steps(each.glob) for each in parse_patterns([*lines]))
+
+
+def _count_wild_steps(glob: Glob) -> int:
+    return sum(not isinstance(step, str) for step in glob)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -10,12 +10,20 @@ from pydantic_core import PydanticCustomError
 
 from cognition_engines.kinds.fields import Line, Model, OrText
 from cognition_engines.models import AffectedPart, AffectedType, Decision
-from cognition_engines.path_patterns import LONGEST_GOVERNING, BadPattern, check_governing, compile_list, count_names
+from cognition_engines.path_patterns import (
+    LONGEST_GOVERNING,
+    BadPattern,
+    check_governing,
+    compile_list,
+    count_names,
+    count_wildcards,
+)
 from cognition_engines.path_sets import PathSet
 from cognition_engines.wanted import Wanted, always
 
 PATH: Final = "path"
 MOST_PARTS: Final = 100  # of a decision
+MOST_WILDCARDS: Final = 200  # of a decision's patterns together
 MOST_NAMED: Final = 64  # paths in its text
 _NAMED: Final = re.compile(
     r"(?<![\w/.:-])(?:[\w.@+-]{1,100}/){1,20}[\w.@+-]{1,100}(?![\w/])|`([\w@+-][\w.@+-]{0,100}\.\w{1,10})`"
@@ -45,6 +53,23 @@ def _check(part: GivenPart) -> GivenPart:
     return part
 
 
+def check_together(parts: Iterable[tuple[str, str]]) -> None:
+    """Raise BadPattern if the patterns of a decision have too many wildcards together; `parts` are types and patterns.
+
+    Each of them has been checked.
+    """
+    if count_wildcards(pattern for type, pattern in parts if type == PATH) > MOST_WILDCARDS:
+        raise BadPattern(f"must have at most {MOST_WILDCARDS} wildcards in all patterns together")
+
+
+def _check_together(parts: tuple[GivenPart, ...]) -> tuple[GivenPart, ...]:
+    try:
+        check_together((one.type, one.pattern) for one in parts)
+    except BadPattern as error:
+        raise PydanticCustomError("patterns", "{reason}", {"reason": str(error)}) from None
+    return parts
+
+
 GivenParts: TypeAlias = Annotated[
     tuple[
         Annotated[GivenPart, OrText(lambda text: GivenPart(pattern=text), LONGEST_GOVERNING), AfterValidator(_check)],
@@ -55,18 +80,29 @@ GivenParts: TypeAlias = Annotated[
         description=f"a list of at most {MOST_PARTS} patterns of paths as in a .gitignore, each of at most "
         f"{LONGEST_GOVERNING} characters, or of objects with type (path, package, api or data) and pattern",
     ),
+    AfterValidator(_check_together),
 ]
 
 
 def refused_part(given: object) -> str | None:
-    """Return the name of the first bad pattern in a list of a file, and what it must be; None without one."""
+    """Return the rule that a list of a file breaks, with the number of the first bad pattern; None without one."""
+    parts: list[tuple[str, str]] = []
     for number, item in enumerate(given if isinstance(given, list) else [given], start=1):
         kind, pattern = (item.get("type", PATH), item.get("pattern")) if isinstance(item, dict) else (PATH, item)
         if isinstance(pattern, str):
+            parts.append((kind, pattern))
             try:
                 check_part(kind, pattern)
             except BadPattern as error:
                 return f"pattern {number} {error}: {pattern[:LONGEST_GOVERNING]!r}"
+    return None if len(parts) > MOST_PARTS else _refused_together(parts)
+
+
+def _refused_together(parts: Iterable[tuple[str, str]]) -> str | None:
+    try:
+        check_together(parts)
+    except BadPattern as error:
+        return str(error)
     return None
 
 
