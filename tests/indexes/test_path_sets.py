@@ -79,7 +79,8 @@ class Waiting:
 def listing(records: Records) -> Listing:
     """Decisions with forty patterns."""
     parts = [AffectedPart("path", f"*a{number}*") for number in range(40)]
-    records.put([entry(Kind.DECISION, f"d-{place}", title="A", affects=(one,)) for place, one in enumerate(parts)], None)
+    entries = [entry(Kind.DECISION, f"d-{place}", title="A", affects=(part,)) for place, part in enumerate(parts)]
+    records.put(entries, None)
     return Listing(records, DECISIONS)
 
 
