@@ -25,7 +25,6 @@ from benchmarks.options import default_texts, sizes
 from benchmarks.page import RIGHT, describe_machine, describe_versions, resident_bytes, table
 from benchmarks.serving import other_server, write_entries
 from benchmarks.texts import read_queries, read_texts
-from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.engine import EngineOptions
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.kinds.spec import Kind, Origin
@@ -35,6 +34,7 @@ from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import open_records
 from cognition_engines.store.values import Entry, FloatArray
 from cognition_engines.sync_engine import SyncEngine
+from cognition_engines.wanted import Wanted, always
 
 TEXTS: Final = 2000
 QUERIES: Final = 200

@@ -17,13 +17,14 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.embedding.base import Embedder, FloatArray, Wanted, always
+from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
+from cognition_engines.wanted import Wanted, always
 from cstp_server.limits.places import Gate
 from cstp_server.open_engine import engine_options
 from cstp_server.process.listen import bind

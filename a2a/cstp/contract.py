@@ -100,9 +100,10 @@ class Method(Generic[P, R]):
 
     `scope` None means any live token may call it; one of `other_scopes` does as well. `cost` is its units in the
     agent's limits, unless the server's settings differ. A method `from_records` reads the records themselves, others
-    may answer from indexes, which follow them. A method that `stores` changes records, whatever its scope. Calls of a
-    method that is not `audited` leave no row in the audit: its results name no record. A method without a `tool` is not
-    available over MCP.
+    may answer from indexes, which follow them. `paths` is the parameter, such as `filters.paths`, whose paths are
+    matched with the patterns of decisions, None without one: the price grows with both. A method that `stores` changes
+    records, whatever its scope. Calls of a method that is not `audited` leave no row in the audit: its results name no
+    record. A method without a `tool` is not available over MCP.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Method(Generic[P, R]):
     cost: int = 1
     other_scopes: tuple[Scope, ...] = ()
     from_records: bool = False
+    paths: str | None = None
     stores: bool = False
     audited: bool = True
     tool: ToolText | None = None

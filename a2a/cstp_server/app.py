@@ -256,7 +256,16 @@ def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMe
         batch_answer_bytes=server.max_batch_answer_bytes,
     )
     return Parts(
-        dispatcher=Dispatcher(methods, limiter, bounds, metrics, parser, engine.reached, AuditedCalls(engine.audit)),
+        dispatcher=Dispatcher(
+            methods,
+            limiter,
+            bounds,
+            metrics,
+            parser,
+            engine.reached,
+            AuditedCalls(engine.audit),
+            lambda: engine.listings.decisions.patterns,
+        ),
         limiter=limiter,
         tokens=tokens,
         gate=prepared.gate,

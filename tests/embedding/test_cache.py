@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from cognition_engines.embedding import cache as cache_module
-from cognition_engines.embedding.base import FloatArray, Wanted, always
+from cognition_engines.embedding.base import FloatArray
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed, NotWanted
+from cognition_engines.wanted import Wanted, always
 
 
 class CountingEmbedder:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.vectors.collection import VectorChoice
@@ -19,6 +18,7 @@ from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
+from cognition_engines.wanted import Wanted, always
 from tests.stores import Stores
 
 EVERYTHING = Viewer(Sensitivity.HIGHLY_SENSITIVE)

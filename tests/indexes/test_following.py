@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.indexes.indexes import open_indexes
 from cognition_engines.indexes.vectors.collection import VectorChoice
@@ -17,6 +16,7 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records
+from cognition_engines.wanted import Wanted, always
 from tests.stored import models
 
 

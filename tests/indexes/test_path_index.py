@@ -11,7 +11,8 @@ from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.path_index import PathIndex
 from cognition_engines.indexes.columns.snapshot import MaskCache
 from cognition_engines.models import Governs, Viewer
-from cognition_engines.path_patterns import compile_list, includes
+from cognition_engines.path_patterns import compile_list
+from cognition_engines.path_sets import includes
 from cognition_engines.spaces import DECISIONS
 from tests.indexes.made import page_of
 

@@ -10,7 +10,6 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.collections.addresses import checked_address
 from cognition_engines.ingest.collections.open_collection import open_collection
@@ -18,6 +17,7 @@ from cognition_engines.ingest.maps.map_files import parsed_map
 from cognition_engines.ingest.options import Amount, Options, Summary
 from cognition_engines.ingest.run import ingest
 from cognition_engines.store.records import Records, open_records
+from cognition_engines.wanted import Wanted, always
 from tests.ingest.chroma_places import Place, client_of
 from tests.stores import ChromaProgram, Stores
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.ingest.collections.addresses import checked_address
 from cognition_engines.ingest.collections.chroma_source import open_chroma
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.records import Records
+from cognition_engines.wanted import Wanted, always
 from tests.ingest.chroma_places import Place
 from tests.ingest.conftest import CountingEmbedder
 from tests.ingest.runs import Run

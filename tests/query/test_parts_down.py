@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.embedding.base import FloatArray, Wanted, always
+from cognition_engines.embedding.base import FloatArray
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
+from cognition_engines.wanted import Wanted, always
 from cstp.methods.registry import METHODS
 from tests.isolation.world import EPOCH, World, make_world, put
 from tests.serving import SeededEmbedder, Serving, start

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.embedding.base import Embedder, Wanted, always
+from cognition_engines.embedding.base import Embedder
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry, FloatArray
+from cognition_engines.wanted import Wanted, always
 from tests.serving import Serving, start
 from tests.stores import Stores
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.values import FloatArray
+from cognition_engines.wanted import Wanted, always
 from tests.kinds import entry
 
 TEXT = "Alpha begins here. " + "Then comes a long middle part about queues. " * 3 + "And omega ends it."

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.embedding.base import FloatArray, Wanted, always
+from cognition_engines.embedding.base import FloatArray
 from cognition_engines.errors import NotWanted
+from cognition_engines.wanted import Wanted, always
 from tests.serving import SeededEmbedder, Serving, serve
 
 __all__ = ["serve"]

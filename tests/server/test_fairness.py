@@ -12,9 +12,10 @@ from typing import Any
 import httpx
 import pytest
 
-from cognition_engines.embedding.base import FloatArray, Wanted, always
+from cognition_engines.embedding.base import FloatArray
 from cognition_engines.errors import NotWanted
 from cognition_engines.kinds.spec import Kind
+from cognition_engines.wanted import Wanted, always
 from tests.chaos.greedy import MCP, MODEST
 from tests.isolation.world import make_world, put
 from tests.serving import SeededEmbedder, Serving, serve

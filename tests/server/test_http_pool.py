@@ -12,10 +12,10 @@ from time import monotonic
 
 import pytest
 
-from cognition_engines.embedding.base import Wanted
 from cognition_engines.errors import ComponentBusy, ComponentFailed, NoGoodMatch
 from cognition_engines.queries.pools import MOST_GIVEN_UP, Pool, Work, run_through
 from cognition_engines.queries.turns import Caller, Threads
+from cognition_engines.wanted import Wanted
 
 ALONE = Caller("alone", inf)
 

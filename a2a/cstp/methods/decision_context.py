@@ -75,6 +75,7 @@ GET_DECISION_CONTEXT = Method(
     summary="Return the decisions that govern files: in force, proposed and past.",
     params=GetDecisionContextParams,
     result=GetDecisionContextResult,
+    paths="files",
     from_records=True,
     tool=ToolText(
         title="Decisions that govern files",

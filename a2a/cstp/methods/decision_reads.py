@@ -253,6 +253,7 @@ LIST_DECISIONS = Method(
     summary="List the decisions page by page, newest first or in another order, with filters.",
     params=ListDecisionsParams,
     result=ListDecisionsResult,
+    paths="paths",
     from_records=True,
     tool=ToolText(
         title="List decisions",

@@ -191,6 +191,7 @@ QUERY_DECISIONS = Method(
     summary="Search the agent's decisions by meaning and by words, with filters.",
     params=QueryDecisionsParams,
     result=QueryDecisionsResult,
+    paths="filters.paths",
     cost=2,
     tool=ToolText(
         title="Search decisions",

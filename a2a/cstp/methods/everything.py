@@ -177,6 +177,7 @@ SEARCH = Method(
     summary="Search records of all kinds in one order, by meaning and by words, with filters.",
     params=SearchParams,
     result=SearchResult,
+    paths="paths",
     cost=2,
     tool=ToolText(
         title="Search everything",

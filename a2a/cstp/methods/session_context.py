@@ -156,6 +156,7 @@ GET_SESSION_CONTEXT = Method(
     summary="Brief an agent at the start of a session, within a budget of tokens.",
     params=GetSessionContextParams,
     result=GetSessionContextResult,
+    paths="files",
     errors=(QueryFailed, Conflict),
     cost=2,
     tool=ToolText(

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Protocol
 
-from cognition_engines.kinds.affects import matched_parts
-from cognition_engines.models import AffectedPart
-from cognition_engines.path_patterns import by_anchor
+from cognition_engines.path_anchors import anchor_of, by_anchor
+from cognition_engines.path_patterns import compile_list
+from cognition_engines.path_sets import PathSet
 
 _BATCH: Final = 256  # files of a question
 _NUMBER: Final = re.compile(r"(\d{1,9})[-_. ]")
@@ -132,4 +132,7 @@ def stale_patterns(source: DecisionSource, tracked: Sequence[str]) -> Iterator[S
 
 
 def _matches(pattern: str, files: dict[str, list[str]]) -> bool:
-    return pattern.startswith("!") or bool(matched_parts([AffectedPart("path", pattern)], files, ())[1])
+    """Return whether a pattern chooses a tracked file, or has no files of its own: one that begins with `!`."""
+    possible, parsed = files.get(anchor_of(pattern), []), compile_list(pattern)
+    batches = (PathSet(possible[start : start + _BATCH]) for start in range(0, len(possible), _BATCH))
+    return pattern.startswith("!") or any(batch.chooses_any(parsed) for batch in batches)

@@ -15,6 +15,8 @@ from cstp_server.settings import Settings
 _WRITES: Final = "\x1fwrites "
 TEXT_UNIT: Final = 1024  # characters of a text parameter; each further ones cost a unit
 VALUE_BYTES: Final = 64  # validating a value takes at least as long as parsing this many bytes
+MOST_PATHS: Final = 256  # of a call; one with more is refused
+COMPARISONS: Final = 50_000  # of a stored pattern with a path; each further ones cost a unit
 _DENSE: Final = 4  # a token of the model is about four plain characters, or one of any other kind
 _PLAIN: Final = (ascii_letters + digits + whitespace).encode()
 
@@ -125,6 +127,21 @@ def weigh(sent: object) -> Weight:
         elif isinstance(value, list):
             left += value
     return Weight(units, size)
+
+
+def weigh_paths(sent: object, parameter: str, patterns: int) -> int:
+    """Return a unit for each further comparisons of the paths of a parameter with the stored patterns.
+
+    `parameter` is a name, or several with a dot between them. A list may be sent as JSON text; then commas count.
+    """
+    value = sent
+    for name in parameter.split("."):
+        if isinstance(value, str):
+            value = value if name in value else None
+        else:
+            value = value.get(name) if isinstance(value, Mapping) else None
+    count = len(value) if isinstance(value, list) else value.count(",") + 1 if isinstance(value, str) else 0
+    return min(count, MOST_PATHS) * patterns // COMPARISONS
 
 
 def _units_of(text: str) -> int:

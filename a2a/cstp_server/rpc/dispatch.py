@@ -28,7 +28,7 @@ from cstp.reads import ReadParams
 from cstp.validation import parse_params
 from cstp_server.limits.limiter import Limiter
 from cstp_server.limits.places import BodyParser
-from cstp_server.limits.prices import weigh
+from cstp_server.limits.prices import weigh, weigh_paths
 from cstp_server.observe.log import call_line
 from cstp_server.observe.metrics import CallMetrics
 from cstp_server.rpc.bound import AnyBound, AuditedCalls, AuditNotes, Call
@@ -120,8 +120,11 @@ class Dispatcher:
         parser: BodyParser,
         reached: Reached,
         audit: AuditedCalls,
+        patterns: Callable[[], int] = lambda: 0,
     ) -> None:
+        """Take the parts of a server; `patterns` returns the number of patterns that decisions have stored."""
         self.parser = parser
+        self._patterns = patterns
         self._audit = audit
         self._limiter = limiter
         self._reached = reached
@@ -240,12 +243,14 @@ class Dispatcher:
         None is any name that is not served: it is charged like a call, too.
         """
         name = "" if bound is None else bound.method.name
+        paths = None if bound is None else bound.method.paths
 
         async def run(context: tuple[Call, Outcome, Validate], sent: object, /) -> Result:
             call, outcome, validate = replace(context[0], method=name), context[1], context[2]
             try:
                 weight = weigh(sent)
-                await self._limiter.charge(call.token.agent, name, weight.units)
+                compared = 0 if paths is None else weigh_paths(sent, paths, self._patterns())
+                await self._limiter.charge(call.token.agent, name, weight.units + compared)
                 outcome.audit.admitted = True
 
                 def validate_and_run(model: type[Wire], given: object) -> Awaitable[Wire]:

@@ -1,13 +1,14 @@
 """The protocol of an embedding model, the checks of its answers, and the windows of long texts."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError, ForeignCalls
+from cognition_engines.wanted import Wanted, always
 
 T = TypeVar("T")
 WINDOW: Final = 254  # with the two special tokens of BERT models, the 256 that MiniLM was trained for
@@ -15,7 +16,6 @@ STEP: Final = 200
 MAX_WINDOWS: Final = 64  # of a text that is stored
 QUERY_WINDOWS: Final = 4  # of a query: a caller waits for it, and others are queued behind it
 FloatArray = NDArray[np.float32]
-Wanted = Callable[[], bool]  # whether a caller still waits for the result; called from the thread that works on it
 _IDENTITY: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,58}[a-zA-Z0-9]")
 
 
@@ -39,11 +39,6 @@ def windows(tokens: Sequence[T], size: int = WINDOW, step: int = STEP, most: int
     if len(starts) > most:
         starts = [last * place // (most - 1) for place in range(most)]
     return [tokens[start : start + size] for start in starts]
-
-
-def always() -> bool:
-    """Return True, for work whose result is always wanted."""
-    return True
 
 
 class Embedder(Protocol):

@@ -8,8 +8,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from cognition_engines.embedding.base import Embedder, FloatArray, Wanted, always
+from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.wanted import Wanted, always
 
 SPANS: Final = 4096  # texts whose windows are cached: placing them takes a millisecond for each 1,500 characters
 

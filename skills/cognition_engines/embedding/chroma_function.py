@@ -13,8 +13,9 @@ from typing import Any, Final
 from chromadb.api.types import EmbeddingFunction
 from chromadb.utils.embedding_functions import known_embedding_functions
 
-from cognition_engines.embedding.base import FloatArray, Wanted, always, checked_identity, unit_vectors
+from cognition_engines.embedding.base import FloatArray, checked_identity, unit_vectors
 from cognition_engines.errors import ComponentFailed, ConfigurationError, ForeignCalls, NotWanted
+from cognition_engines.wanted import Wanted, always
 
 _SECRET_ENDINGS: Final = ("key", "token", "secret", "password", "credentials", "headers", "session")
 _PROBE: Final = "dimension"

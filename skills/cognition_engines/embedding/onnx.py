@@ -21,13 +21,12 @@ from cognition_engines.embedding.base import (
     STEP,
     WINDOW,
     FloatArray,
-    Wanted,
-    always,
     checked_identity,
     unit_vectors,
     windows,
 )
 from cognition_engines.errors import ComponentFailed, ConfigurationError, ForeignCalls, NotWanted
+from cognition_engines.wanted import Wanted, always
 
 Pooling = Literal["mean", "cls"]
 

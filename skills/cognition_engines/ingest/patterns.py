@@ -6,7 +6,8 @@ from typing import Final
 
 from cognition_engines.ingest.options import Selection
 from cognition_engines.open_file import NotAFile, open_in
-from cognition_engines.path_patterns import BadPattern, Pattern, includes, last_match, parse_patterns
+from cognition_engines.path_patterns import BadPattern, Pattern, parse_patterns
+from cognition_engines.path_sets import includes, last_match
 
 IGNORE_FILE: Final = ".cstpignore"
 _LARGEST: Final = 250_000  # bytes of such a file

@@ -1,7 +1,7 @@
 """The parts of a project that a decision governs: their rules, and the texts by which the decision is found."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, TypeAlias
 
@@ -13,15 +13,17 @@ from cognition_engines.models import AffectedPart, AffectedType, Decision
 from cognition_engines.path_patterns import (
     LONGEST_GOVERNING,
     BadPattern,
-    anchor_of,
     check_governing,
     compile_list,
     count_names,
-    includes,
+    count_wildcards,
 )
+from cognition_engines.path_sets import PathSet
+from cognition_engines.wanted import Wanted, always
 
 PATH: Final = "path"
 MOST_PARTS: Final = 100  # of a decision
+MOST_WILDCARDS: Final = 200  # of a decision's patterns together
 MOST_NAMED: Final = 64  # paths in its text
 _NAMED: Final = re.compile(
     r"(?<![\w/.:-])(?:[\w.@+-]{1,100}/){1,20}[\w.@+-]{1,100}(?![\w/])|`([\w@+-][\w.@+-]{0,100}\.\w{1,10})`"
@@ -51,6 +53,23 @@ def _check(part: GivenPart) -> GivenPart:
     return part
 
 
+def check_together(parts: Iterable[tuple[str, str]]) -> None:
+    """Raise BadPattern if the patterns of a decision have too many wildcards together; `parts` are types and patterns.
+
+    Each of them has been checked.
+    """
+    if count_wildcards(pattern for type, pattern in parts if type == PATH) > MOST_WILDCARDS:
+        raise BadPattern(f"must have at most {MOST_WILDCARDS} wildcards in all patterns together")
+
+
+def _check_together(parts: tuple[GivenPart, ...]) -> tuple[GivenPart, ...]:
+    try:
+        check_together((one.type, one.pattern) for one in parts)
+    except BadPattern as error:
+        raise PydanticCustomError("patterns", "{reason}", {"reason": str(error)}) from None
+    return parts
+
+
 GivenParts: TypeAlias = Annotated[
     tuple[
         Annotated[GivenPart, OrText(lambda text: GivenPart(pattern=text), LONGEST_GOVERNING), AfterValidator(_check)],
@@ -61,18 +80,29 @@ GivenParts: TypeAlias = Annotated[
         description=f"a list of at most {MOST_PARTS} patterns of paths as in a .gitignore, each of at most "
         f"{LONGEST_GOVERNING} characters, or of objects with type (path, package, api or data) and pattern",
     ),
+    AfterValidator(_check_together),
 ]
 
 
 def refused_part(given: object) -> str | None:
-    """Return the name of the first bad pattern in a list of a file, and what it must be; None without one."""
+    """Return the rule that a list of a file breaks, with the number of the first bad pattern; None without one."""
+    parts: list[tuple[str, str]] = []
     for number, item in enumerate(given if isinstance(given, list) else [given], start=1):
         kind, pattern = (item.get("type", PATH), item.get("pattern")) if isinstance(item, dict) else (PATH, item)
         if isinstance(pattern, str):
+            parts.append((kind, pattern))
             try:
                 check_part(kind, pattern)
             except BadPattern as error:
                 return f"pattern {number} {error}: {pattern[:LONGEST_GOVERNING]!r}"
+    return None if len(parts) > MOST_PARTS else _refused_together(parts)
+
+
+def _refused_together(parts: Iterable[tuple[str, str]]) -> str | None:
+    try:
+        check_together(parts)
+    except BadPattern as error:
+        return str(error)
     return None
 
 
@@ -109,20 +139,20 @@ def endings_of(path: str) -> list[str]:
 
 
 def matched_parts(
-    parts: Sequence[AffectedPart], files: Mapping[str, Sequence[str]], names: Collection[str]
+    parts: Sequence[AffectedPart], files: PathSet, names: Collection[str], wanted: Wanted = always
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the texts of the parts that choose a file or are one of the names, the most specific first; and the files.
 
-    `files` are by their anchors: see `path_patterns.by_anchor`.
+    Raise NotWanted if no caller waits any more.
     """
     paths = [one.pattern for one in parts if one.type == PATH]
     negated = any(path.startswith("!") for path in paths)
-    whole = compile_list("\n".join(paths)) if negated else None
+    whole = frozenset(files.choose(compile_list("\n".join(paths)), wanted)) if negated else None
     found: dict[str, None] = {}
     chosen: dict[str, None] = {}
     for pattern in (path for path in paths if not path.startswith("!")):
-        for file in files.get(anchor_of(pattern), ()):
-            if includes(compile_list(pattern), file) and (whole is None or includes(whole, file)):
+        for file in files.choose(compile_list(pattern), wanted):
+            if whole is None or file in whole:
                 found[f"{PATHS}{pattern}"] = chosen[file] = None
     found |= dict.fromkeys(f"{one.type}:{one.pattern}" for one in parts if one.type != PATH and one.pattern in names)
     return tuple(sorted(found, key=specificity, reverse=True)), tuple(chosen)

@@ -1,7 +1,7 @@
 """The decisions that govern files: in force, proposed and past, the most specific first."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -14,13 +14,14 @@ from cognition_engines.indexes.columns.snapshot import Ints, Snapshot
 from cognition_engines.kinds.affects import PATHS, endings_of, matched_parts, named_paths, specificity
 from cognition_engines.kinds.decisions import UNDECIDED
 from cognition_engines.models import Conditions, Decision, HasAny, Not, Viewer, governing, microseconds, one_of
-from cognition_engines.path_patterns import by_anchor
+from cognition_engines.path_sets import PathSet
 from cognition_engines.queries.lists import Listings
-from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.pools import Pools, Work, run_through
 from cognition_engines.queries.successors import links_of
 from cognition_engines.queries.turns import Agent
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
+from cognition_engines.wanted import Wanted, always, check_wanted
 
 MOST_OF_GROUP: Final = 500  # decisions of one group that are read
 _NAMED: Final = ("package", "api", "data")  # the parts that are named and have no pattern
@@ -47,14 +48,15 @@ class ContextRequest:
     def conditions(self) -> Conditions:
         named = self.named
         either = (Not((Not(governing(self.files)), Not((HasAny(GOVERNS, named),)))),)
-        return (*(either if named else governing(self.files)), *self._common())
+        return (*(either if named else governing(self.files)), *self.common())
 
     def mentioning(self) -> Conditions:
         """Return the condition that a text names one of the files."""
         endings = dict.fromkeys(ending for file in self.files for ending in endings_of(file))
-        return (HasAny("mentions", tuple(endings)), *self._common())
+        return (HasAny("mentions", tuple(endings)), *self.common())
 
-    def _common(self) -> Conditions:
+    def common(self) -> Conditions:
+        """Return the conditions of all groups, on the project and the repository."""
         return (
             *one_of("project", self.project),
             *one_of("repository", None if self.repository is None else ("", self.repository)),
@@ -103,19 +105,26 @@ class Governing:
 
     async def context(self, request: ContextRequest, agent: Agent = None) -> DecisionContext:
         """Return the decisions that govern the files or have one of the names, for `agent`."""
-        caller = self._pools.caller(agent)
-        listing = self._listings.decisions
-        return await self._pools.lists.run(caller, read_context, listing, self._records, request, datetime.now(UTC))
+        return await run_through(self._pools.caller(agent), self._read, request)
+
+    def _read(self, request: ContextRequest) -> Work[DecisionContext]:
+        wanted = yield self._pools.lists
+        return read_context(self._listings.decisions, self._records, request, datetime.now(UTC), wanted)
 
 
-def read_context(listing: Listing, records: Records, request: ContextRequest, now: datetime) -> DecisionContext:
-    """Return the decisions that govern the files at a moment, each group by specificity, then the newest first."""
+def read_context(
+    listing: Listing, records: Records, request: ContextRequest, now: datetime, wanted: Wanted = always
+) -> DecisionContext:
+    """Return the decisions that govern the files at a moment, each group by specificity, then the newest first.
+
+    Raise NotWanted if no caller waits any more.
+    """
     conditions = request.conditions()
     for _ in range(ATTEMPTS):
         state = listing.follow()
-        mask = state.snapshot.mask(conditions, request.viewer)
+        mask = state.snapshot.mask(conditions, request.viewer, wanted)
         named = state.snapshot.mask(request.mentioning(), request.viewer) & ~mask
-        rows = _most_specific(state.snapshot, state.order[mask[state.order]], request)
+        rows = _most_specific(state.snapshot, state.order[mask[state.order]], request, wanted)
         groups = [*_groups(state.snapshot, rows, microseconds(now)), state.order[named[state.order]]]
         shown = np.concatenate([group[:MOST_OF_GROUP] for group in groups])
         keys: list[int] = state.snapshot.keys[shown].tolist()
@@ -126,12 +135,10 @@ def read_context(listing: Listing, records: Records, request: ContextRequest, no
     read = [
         [found[key] for key in state.snapshot.keys[group[:MOST_OF_GROUP]].tolist() if key in found] for group in groups
     ]
-    past = [one for one in read[2] if accepts(conditions, one)]
-    successors = {key: links.superseded_by for key, links in links_of(records, past, request.viewer).items()}
-    files = by_anchor(request.files)
-    current, proposals, history = (
-        [_governing(one, files, request, successors) for one in group if accepts(conditions, one)] for group in read[:3]
-    )
+    files = PathSet(request.files)
+    current, proposals, history = ([*_governing(group, files, request, wanted)] for group in read[:3])
+    past = links_of(records, [one.stored for one in history], request.viewer)
+    history = [replace(one, superseded_by=past[one.stored.key].superseded_by) for one in history]
     for each in (current, proposals, history):
         each.sort(key=lambda one: -max(map(specificity, one.matched), default=0))
     mentions = [_mentioning(one, request.files) for one in read[3] if accepts(request.mentioning(), one)]
@@ -140,14 +147,15 @@ def read_context(listing: Listing, records: Records, request: ContextRequest, no
 
 
 def _governing(
-    stored: StoredRecord,
-    files: Mapping[str, Sequence[str]],
-    request: ContextRequest,
-    successors: Mapping[int, tuple[str, ...]],
-) -> GoverningDecision:
-    assert isinstance(stored.record, Decision)
-    matched, chosen = matched_parts(stored.record.affects, files, request.packages)
-    return GoverningDecision(stored, matched, chosen, successors.get(stored.key, ()))
+    found: Iterable[StoredRecord], files: PathSet, request: ContextRequest, wanted: Wanted
+) -> Iterator[GoverningDecision]:
+    """Yield the records that meet the conditions of the request: some may have changed since they were found."""
+    for stored in found:
+        check_wanted(wanted, "the decisions that govern files")
+        assert isinstance(stored.record, Decision)
+        matched, chosen = matched_parts(stored.record.affects, files, request.packages, wanted)
+        if matched and accepts(request.common(), stored):
+            yield GoverningDecision(stored, matched, chosen)
 
 
 def _mentioning(stored: StoredRecord, files: Sequence[str]) -> GoverningDecision:
@@ -158,10 +166,10 @@ def _mentioning(stored: StoredRecord, files: Sequence[str]) -> GoverningDecision
     return GoverningDecision(stored, tuple(matched), tuple(dict.fromkeys(file for file, names in found if names)))
 
 
-def _most_specific(snapshot: Snapshot, rows: Ints, request: ContextRequest) -> Ints:
+def _most_specific(snapshot: Snapshot, rows: Ints, request: ContextRequest, wanted: Wanted) -> Ints:
     """Return the rows, those with the most specific pattern first, else in their order."""
     ranks = np.zeros(len(snapshot.keys), np.int64)
-    for text in (*snapshot.paths.matching(request.files), *request.named):
+    for text in (*snapshot.governing(request.files, wanted), *request.named):
         held = snapshot.rows_holding(GOVERNS, text)
         ranks[held] = np.maximum(ranks[held], specificity(text))
     return rows[np.argsort(-ranks[rows], kind="stable")]

@@ -30,7 +30,7 @@ from cognition_engines.models import (
     microseconds,
     one_of,
 )
-from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.pools import Pools, Work, run_through
 from cognition_engines.queries.turns import Agent
 from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, NO_NUMBER, TIMELINE
@@ -278,8 +278,13 @@ class Lists:
     ) -> ListPage:
         """Return the decisions from `offset` on, for `agent`: newest first, or in the given order."""
         caller = self._pools.caller(agent)
-        page = self._listings.decisions.page
-        return await self._pools.lists.run(caller, page, filters.conditions(), viewer, offset, limit, order)
+        return await run_through(caller, self._decision_page, filters.conditions(), viewer, offset, limit, order)
+
+    def _decision_page(
+        self, conditions: Conditions, viewer: Viewer, offset: int, limit: int, order: Order | None
+    ) -> Work[ListPage]:
+        wanted = yield self._pools.lists
+        return self._listings.decisions.page(conditions, viewer, offset, limit, order, wanted)
 
     async def extractions(
         self,

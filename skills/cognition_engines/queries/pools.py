@@ -21,9 +21,9 @@ from threading import Lock, current_thread
 from time import monotonic
 from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
-from cognition_engines.embedding.base import Wanted
 from cognition_engines.errors import ComponentBusy, ComponentFailed, NoGoodMatch
 from cognition_engines.queries.turns import Agent, Caller, FairQueue, RecentAgents, Threads, half
+from cognition_engines.wanted import Wanted
 
 GIVEN_UP_AFTER: Final = 6  # deadlines that a call may take before its thread is given up
 MOST_GIVEN_UP: Final = 8  # threads of a pool at a time

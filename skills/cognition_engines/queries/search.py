@@ -56,6 +56,7 @@ from cognition_engines.retrieval.scores import (
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import Space
 from cognition_engines.store.values import StoredRecord
+from cognition_engines.wanted import Wanted
 
 T = TypeVar("T")
 
@@ -122,9 +123,9 @@ class _View:
     words: ViewerKeywords | None
     neighbours: LiveVectors | None
 
-    def part(self, query: Query, boost: DateBoost | None) -> Part:
+    def part(self, query: Query, boost: DateBoost | None, wanted: Wanted) -> Part:
         """Return the part of the space, before anything is found in it."""
-        mask = self.snapshot.mask(self.sought.conditions, query.viewer)
+        mask = self.snapshot.mask(self.sought.conditions, query.viewer, wanted)
         words = None if query.mode is Mode.SEMANTIC else self.words
         return Part(query.viewer, self.snapshot, mask, words, EMPTY, EMPTY, dates=boost)
 
@@ -237,10 +238,10 @@ class Search:
         items = read_items(query.text)
         views = [self._view(sought, query, items) for sought in query.sought]
         by_word = query.mode is Mode.KEYWORD
-        yield self.pools.keywords if by_word else self.pools.vectors
+        wanted = yield self.pools.keywords if by_word else self.pools.vectors
         dates = self.dates if query.mode is Mode.HYBRID else None
         boost = None if dates is None else dates.boost(query.text, query.as_of)
-        parts = [view.part(query, boost) for view in views]
+        parts = [view.part(query, boost, wanted) for view in views]
         if not by_word:
             parts = [
                 more_meaning(part, limit, vector, view.neighbours) for part, view in zip(parts, views, strict=True)

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any, Final, Generic, TypeVar
 
 from cognition_engines.drafts.ids import digest, with_place
-from cognition_engines.kinds.affects import check_part
+from cognition_engines.kinds.affects import check_part, check_together
 from cognition_engines.kinds.decisions import UNDECIDED, DecisionLink
 from cognition_engines.kinds.registry import Record, embedding_text, kind_of
 from cognition_engines.kinds.spec import WRITTEN, Kind, Origin
@@ -71,12 +71,16 @@ def check_owner(stored: StoredRecord, writer: WriteCaller) -> None:
 
 
 def check_affects(decision: Decision, within: str = "") -> None:
-    """Raise WriteRefused, with the member of `within`, for a pattern that can match no path or is too long."""
+    """Raise WriteRefused, with the member of `within`, for bad patterns and for too many wildcards."""
     for place, part in enumerate(decision.affects):
         try:
             check_part(part.type, part.pattern)
         except BadPattern as error:
             raise WriteRefused(f"{within}affects[{place}].pattern", str(error)) from None
+    try:
+        check_together((part.type, part.pattern) for part in decision.affects)
+    except BadPattern as error:
+        raise WriteRefused(f"{within}affects", str(error)) from None
 
 
 def check_links(targets: Iterable[StoredRecord], writer: WriteCaller) -> None:

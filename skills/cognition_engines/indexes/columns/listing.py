@@ -5,7 +5,7 @@ calls at any offset and with any conditions: one for the changes since the last 
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final
@@ -23,6 +23,7 @@ from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import NO_NUMBER, Space
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
+from cognition_engines.wanted import Wanted, always, check_wanted
 
 RECORDED: Final = "recorded"  # the order in which records were first stored
 # Labels whose texts have an order other than the alphabet; all other texts come after these.
@@ -50,6 +51,14 @@ def sorted_rows(snapshot: Snapshot, rows: Ints, order: Order) -> Ints:
     present = rows[there]
     keys = found[there] if order.ascending else -found[there]
     return np.concatenate((present[np.argsort(keys, kind="stable")], rows[~there]))
+
+
+def _accepted(conditions: Conditions, stored: Iterable[StoredRecord], wanted: Wanted) -> Iterator[StoredRecord]:
+    """Yield the records that meet the conditions. Raise NotWanted if no caller waits any more."""
+    for each in stored:
+        check_wanted(wanted, "the page")
+        if accepts(conditions, each):
+            yield each
 
 
 def _values(snapshot: Snapshot, column: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -104,18 +113,29 @@ class Listing:
         self._lock = Lock()
         self._state = _State(self._columns.snapshot, np.empty(0, np.int64))
 
+    @property
+    def patterns(self) -> int:
+        """The number of patterns of paths in the records that have been read."""
+        return self._state.snapshot.paths.patterns
+
     def page(
-        self, conditions: Conditions, viewer: Viewer, offset: int, limit: int, order: Order | None = None
+        self,
+        conditions: Conditions,
+        viewer: Viewer,
+        offset: int,
+        limit: int,
+        order: Order | None = None,
+        wanted: Wanted = always,
     ) -> ListPage:
         """Return the records from `offset` on, at most `limit`, that the viewer sees and the conditions accept.
 
         With `order`, sort all of them by it first. Records that the columns leave out come last.
 
-        Raise ComponentFailed if the records do not answer.
+        Raise ComponentFailed if the records do not answer, and NotWanted if no caller waits any more.
         """
         for _ in range(ATTEMPTS):
             state = self.follow()
-            rows = state.order[state.snapshot.mask(conditions, viewer)[state.order]]
+            rows = state.order[state.snapshot.mask(conditions, viewer, wanted)[state.order]]
             rows = rows if order is None else sorted_rows(state.snapshot, rows, order)
             shown = rows[offset : offset + limit]
             keys: list[int] = state.snapshot.keys[shown].tolist()
@@ -123,12 +143,14 @@ class Listing:
             seqs = [found[key].seq if key in found else None for key in keys]
             if seqs == state.snapshot.seqs[shown].tolist():
                 break
-        stored = [each for key in keys if key in found and accepts(conditions, each := found[key])]
-        others = self._left_out(state.snapshot, conditions, viewer)
+        stored = _accepted(conditions, [found[key] for key in keys if key in found], wanted)
+        others = self._left_out(state.snapshot, conditions, viewer, wanted)
         first, last = max(0, offset - len(rows)), max(0, offset + limit - len(rows))
         return ListPage(len(rows) + len(others), [*stored, *others[first:last]])
 
-    def _left_out(self, snapshot: Snapshot, conditions: Conditions, viewer: Viewer) -> list[StoredRecord]:
+    def _left_out(
+        self, snapshot: Snapshot, conditions: Conditions, viewer: Viewer, wanted: Wanted
+    ) -> list[StoredRecord]:
         """Return the accepted records of the space that are set aside, and so in no column."""
         labels = {kind.label for kind in self._space.kinds}
         keys = [
@@ -137,7 +159,7 @@ class Listing:
             if note.part is Part.LISTS and note.kind in labels and not snapshot.holds(note.key)
         ]
         found = self._records.reads.by_keys(keys, viewer) if keys else {}
-        return [each for key in keys if key in found and accepts(conditions, each := found[key])]
+        return [*_accepted(conditions, [found[key] for key in keys if key in found], wanted)]
 
     def follow(self) -> _State:
         """Read the changes since the last time. Raise ComponentFailed if the records do not answer."""

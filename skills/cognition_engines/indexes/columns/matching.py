@@ -21,7 +21,7 @@ from cognition_engines.models import (
     OneOf,
     microseconds,
 )
-from cognition_engines.path_patterns import includes_any
+from cognition_engines.path_sets import includes_any
 from cognition_engines.spaces import LISTED, OPEN, SEARCHED
 from cognition_engines.store.values import StoredRecord
 

@@ -1,11 +1,14 @@
 """The patterns of decisions, found by a literal part that a path must have: most are never compared with it."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import Final
 
 from cognition_engines.kinds.affects import PATHS
-from cognition_engines.path_patterns import anchor_of, by_anchor, compile_list, includes
+from cognition_engines.path_anchors import Form, anchor_of, anchors_of_form, form_of
+from cognition_engines.path_patterns import compile_list
+from cognition_engines.path_sets import PathSet
+from cognition_engines.wanted import Wanted, always
 
 GOVERNS: Final = "governs"  # the set of the texts of what a decision governs
 
@@ -14,23 +17,38 @@ class PathIndex:
     """The texts of a set that are patterns of paths. One thread adds; any may ask meanwhile."""
 
     def __init__(self) -> None:
-        self._lists: dict[str, list[str]] = {}
+        self._lists: dict[Form, dict[str, list[str]]] = {}
         self._known = 0
+        self.patterns = 0  # in all lists
 
     def learn(self, texts: Collection[str | int]) -> None:
         """Add the texts that are new, which follow the known ones."""
         for text in islice(texts, self._known, None) if len(texts) > self._known else ():
             if isinstance(text, str) and text.startswith(PATHS):
-                lines = text.removeprefix(PATHS)
-                for anchor in {anchor_of(line) for line in lines.split("\n") if not line.startswith("!")}:
-                    self._lists.setdefault(anchor, []).append(lines)
+                self._add(text.removeprefix(PATHS))
         self._known = len(texts)
 
-    def matching(self, paths: Iterable[str]) -> list[str]:
-        """Return the texts whose patterns choose one of these files."""
-        found: dict[str, None] = {}
-        for anchor, files in by_anchor(paths).items():
-            for lines in tuple(self._lists.get(anchor, ())):
-                if lines not in found and any(includes(compile_list(lines), file) for file in files):
-                    found[lines] = None
+    def matching(self, paths: Sequence[str], wanted: Wanted = always) -> list[str]:
+        """Return the texts whose patterns choose one of these files. Raise NotWanted if no caller waits any more."""
+        candidates = self._with_anchors_in(paths)
+        if not candidates:
+            return []
+        together = PathSet(paths)
+        # in order, those that begin alike follow each other and share steps
+        found = [lines for lines in sorted(candidates) if together.chooses_any(compile_list(lines), wanted)]
         return [f"{PATHS}{lines}" for lines in found]
+
+    def _add(self, lines: str) -> None:
+        listed = lines.split("\n")
+        for anchor in {anchor_of(line) for line in listed if not line.startswith("!")}:
+            self._lists.setdefault(form_of(anchor), {}).setdefault(anchor, []).append(lines)
+        self.patterns += len(listed)
+
+    def _with_anchors_in(self, paths: Sequence[str]) -> set[str]:
+        """Return the lists with a pattern whose anchor is in one of the paths."""
+        names = {name for path in paths for name in path.split("/")}
+        found: set[str] = set()
+        for form, lists in tuple(self._lists.items()):
+            for anchor in anchors_of_form(form, paths, names):
+                found.update(lists.get(anchor, ()))
+        return found

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field
 from functools import reduce
 from threading import Lock
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,9 @@ from cognition_engines.indexes.columns.sketches import Words
 from cognition_engines.models import AtLeast, AtMost, Condition, Conditions, Governs, HasAll, HasAny, Not, OneOf, Viewer
 from cognition_engines.spaces import NO_NUMBER
 from cognition_engines.store.values import FINGERPRINT_PRIME
+from cognition_engines.wanted import Wanted, always
 
+T = TypeVar("T")
 Counts: TypeAlias = list[tuple[str, int]]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -42,24 +44,28 @@ NUMBERS: Final = 1024
 
 
 @dataclass(slots=True)
-class _PendingMask:
-    """A mask, or its computation: callers that come meanwhile wait for it."""
+class _Pending(Generic[T]):
+    """A value, or its computation: callers that come meanwhile wait for it."""
 
     lock: Lock = field(default_factory=Lock)
-    mask: Bools | None = None
+    value: T | None = None
 
-    def get(self, compute: Callable[[], Bools]) -> Bools:
+    def get(self, compute: Callable[[], T]) -> T:
         with self.lock:
-            if self.mask is None:
-                self.mask = compute()
-                self.mask.flags.writeable = False
-            return self.mask
+            if self.value is None:
+                self.value = compute()
+            return self.value
 
 
 @dataclass(slots=True)
 class _Entry:
-    rows: _PendingMask = field(default_factory=_PendingMask)
-    windows: _PendingMask = field(default_factory=_PendingMask)
+    rows: _Pending[Bools] = field(default_factory=_Pending)
+    windows: _Pending[Bools] = field(default_factory=_Pending)
+
+
+def _read_only(mask: Bools) -> Bools:
+    mask.flags.writeable = False
+    return mask
 
 
 class MaskCache:
@@ -69,6 +75,7 @@ class MaskCache:
         self.kept: Final = min(MOST, max(FEWEST, (MEGABYTES << 20) // max(1, rows)))
         self._lock = Lock()
         self._masks: dict[Hashable, _Entry] = {}
+        self._texts: dict[tuple[str, ...], _Pending[Sequence[str]]] = {}
         self._numbers: dict[Hashable, int] = {}
         self._values: dict[Hashable, dict[int, Sequence[str]]] = {}
 
@@ -79,13 +86,22 @@ class MaskCache:
             self._masks[key] = entry
             if len(self._masks) > self.kept:
                 del self._masks[next(iter(self._masks))]
-        return entry.rows.get(compute)
+        return entry.rows.get(lambda: _read_only(compute()))
+
+    def texts(self, paths: tuple[str, ...], compute: Callable[[], Sequence[str]]) -> Sequence[str]:
+        """Return the texts of patterns that choose one of these files, as `compute` returns them."""
+        with self._lock:
+            pending = self._texts.pop(paths, None) or _Pending()
+            self._texts[paths] = pending
+            if len(self._texts) > FEWEST:
+                del self._texts[next(iter(self._texts))]
+        return pending.get(compute)
 
     def windows(self, rows: Bools, compute: Callable[[], Bools]) -> Bools:
         """Return the mask over windows that belongs to a mask over rows; it is cached if the mask over rows is."""
         with self._lock:
-            entry = next((each for each in self._masks.values() if each.rows.mask is rows), None)
-        return compute() if entry is None else entry.windows.get(compute)
+            entry = next((each for each in self._masks.values() if each.rows.value is rows), None)
+        return compute() if entry is None else entry.windows.get(lambda: _read_only(compute()))
 
     def number(self, key: Hashable, count: Callable[[], int]) -> int:
         """Return the cached number of that key, or that of `count`; numbers do not evict masks."""
@@ -154,13 +170,20 @@ class Snapshot:
     def alive_count(self) -> int:
         return int(np.count_nonzero(self.alive))
 
-    def mask(self, conditions: Conditions, viewer: Viewer) -> Bools:
-        """Return which rows the viewer may see and the conditions accept, exactly."""
-        return self.masks.rows((conditions, viewer), lambda: self._mask(conditions, viewer))
+    def mask(self, conditions: Conditions, viewer: Viewer, wanted: Wanted = always) -> Bools:
+        """Return which rows the viewer may see and the conditions accept, exactly.
 
-    def _mask(self, conditions: Conditions, viewer: Viewer) -> Bools:
+        Raise NotWanted if no caller waits any more, between patterns of paths; nothing is cached then.
+        """
+        return self.masks.rows((conditions, viewer), lambda: self._mask(conditions, viewer, wanted))
+
+    def governing(self, paths: tuple[str, ...], wanted: Wanted = always) -> Sequence[str]:
+        """Return the texts of patterns that choose one of these files. Raise NotWanted as `mask` does."""
+        return self.masks.texts(paths, lambda: self.paths.matching(paths, wanted))
+
+    def _mask(self, conditions: Conditions, viewer: Viewer, wanted: Wanted = always) -> Bools:
         tests = [] if viewer.projects is None else [self._is_one_of("project", viewer.projects)]
-        tests += self._tests(conditions)
+        tests += self._tests(conditions, wanted)
         mask = np.empty(len(self.keys), np.bool_)
         # block by block: a column that two conditions bound is read from memory once
         for start in range(0, len(mask), _BLOCK):
@@ -254,11 +277,11 @@ class Snapshot:
                 # a slice is a copy, which the writer cannot disturb
                 yield np.frombuffer(rows[: bisect_left(rows, len(self.keys))], np.int32)  # type: ignore[call-overload]
 
-    def _tests(self, conditions: Conditions) -> list[Test]:
+    def _tests(self, conditions: Conditions, wanted: Wanted) -> list[Test]:
         bounded_below = {condition.column for condition in conditions if isinstance(condition, AtLeast)}
-        return [self._meets(condition, bounded_below) for condition in conditions]
+        return [self._meets(condition, bounded_below, wanted) for condition in conditions]
 
-    def _meets(self, condition: Condition, bounded_below: set[str]) -> Test:
+    def _meets(self, condition: Condition, bounded_below: set[str], wanted: Wanted) -> Test:
         match condition:
             case OneOf(columns, texts):
                 return _any([self._is_one_of(column, texts) for column in columns])
@@ -278,10 +301,10 @@ class Snapshot:
                 every = reduce(np.logical_and, alone, np.ones(len(self.keys), np.bool_))
                 return lambda part: every[part]
             case Governs(name, paths):
-                governing = self._rows_with(name, self.paths.matching(paths))
+                governing = self._rows_with(name, self.governing(paths, wanted))
                 return lambda part: governing[part]
             case Not(conditions):
-                return _any([_not(test) for test in self._tests(conditions)])
+                return _any([_not(test) for test in self._tests(conditions, wanted)])
 
     def _number(self, column: str) -> NDArray[Any]:
         return self.sensitivity if column == "sensitivity" else self.numbers[column]
