@@ -125,7 +125,7 @@ def test_an_import_keeps_unchanged_vectors(run: Run, records: Records, embedder:
     json_lines(tmp_path / "docs/a.jsonl", *given)
     run(tmp_path / "docs")
     before = records.reads.vectors_of([row.key for row in records.origins.read_below(str(tmp_path))], embedder.model)
-    lines = b"".join(export_lines(records, list(Kind), Quiet()))
+    lines = b"".join(export_lines(records, list(Kind), Quiet(), []))
     file = tmp_path / "lines"
     file.write_bytes(lines.replace(b"a.jsonl", b"b.jsonl").replace(b"About chk_b.", b"More about chk_b."))
     embedder.texts.clear()

@@ -44,7 +44,7 @@ with SyncEngine.open(store, folder / "indexes", None) as engine:
     def recalled(query):
         return next(each.content for each in engine.recall(query).results if each.stored.kind is Kind.COMMITMENT)
     held = records.reads.by_ids(Kind.COMMITMENT, records.ids(Kind.COMMITMENT)).values()
-    lines = export_lines(records, (Kind.COMMITMENT,), Silent())
+    lines = export_lines(records, (Kind.COMMITMENT,), Silent(), [])
     (folder / "exported.jsonl").write_bytes(b"".join(line + b"\\n" for line in lines))
     other = open_records(f"sqlite:///{folder}/other.sqlite")
     moved = import_file(folder / "exported.jsonl", other, None, 1, Silent())

@@ -494,7 +494,7 @@ async def test_an_import_brings_back_no_part_that_an_amendment_dropped_before_th
     engine: Engine, tmp_path: Path, stores: Stores, quiet: Watcher, known_by: str
 ) -> None:
     engine.records.put(before_the_amendment(), None)
-    lines = list(export_lines(engine.records, list(Kind), quiet))
+    lines = list(export_lines(engine.records, list(Kind), quiet, []))
     (tmp_path / "lines").write_bytes(b"\n".join(reversed(lines)))
     await amended_and_forgotten(engine)
     target, erasures = engine.records, []
@@ -510,7 +510,7 @@ async def test_an_import_brings_back_no_part_that_an_amendment_dropped_before_th
 async def test_an_import_keeps_parts_of_a_live_record(engine: Engine, tmp_path: Path, quiet: Watcher) -> None:
     event = part(Kind.EVENT, "evt_1", artifact_id="art_1", category="a", narrative="It came")
     engine.records.put([part(Kind.ARTIFACT, "art_1", content="One"), event], None)
-    (tmp_path / "old").write_bytes(b"\n".join(export_lines(engine.records, [Kind.EVENT], quiet)))
+    (tmp_path / "old").write_bytes(b"\n".join(export_lines(engine.records, [Kind.EVENT], quiet, [])))
     engine.records.delete(Kind.EVENT, ["evt_1"])
     await forgotten(engine, "art_1")
     assert import_file(tmp_path / "old", engine.records, None, 1, quiet).forgotten == 1

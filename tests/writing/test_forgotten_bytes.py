@@ -155,7 +155,7 @@ async def write_and_forget(engine: Engine, words: Words, wait_until: Callable[..
         seq = max(seq, (await engine.write(ANN, Forget(id=id))).seq)
     wait_until(lambda: engine.records.forgetting.compacted_to() >= seq and engine.indexes.words_compacted >= seq)
     assert words.files() == {}
-    exports = b"".join(export_lines(engine.records, list(Kind), Quiet()))
+    exports = b"".join(export_lines(engine.records, list(Kind), Quiet(), []))
     assert not [word for word in words.made if word in exports.decode().casefold()]
 
 

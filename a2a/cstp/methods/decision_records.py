@@ -22,6 +22,7 @@ from cstp.fields import (
 from cstp.writes import (
     MOST,
     Account,
+    Line256,
     LongText,
     Name,
     Names,
@@ -64,7 +65,7 @@ class Affected(Wire):
     """A part of the project that the decision governs, such as files by a pattern of paths."""
 
     type: Literal["path", "package", "api", "data"]
-    pattern: Name
+    pattern: Line256
 
 
 class GivenSource(Wire):

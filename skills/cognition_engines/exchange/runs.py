@@ -131,8 +131,8 @@ class ImportSummary:
     forgotten: int = 0  # left out: they were forgotten after the export
 
 
-def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher) -> Iterator[bytes]:
-    """Yield the lines of all records of these kinds, by kind and id.
+def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher, left_out: list[Problem]) -> Iterator[bytes]:
+    """Yield the lines of all records of these kinds, by kind and id; add a problem for each that no import accepts.
 
     Each is as of the moment when it is read: a server may write meanwhile.
     """
@@ -141,7 +141,14 @@ def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher) -> I
     for kind in kinds:
         for page in _pages(records.ids(kind), 200):
             found = records.reads.by_ids(kind, page)
-            yield from (line_of(found[id]) for id in page if id in found)
+            for stored in (found[id] for id in page if id in found):
+                line = line_of(stored)
+                try:
+                    read_line(line)
+                except UnreadableLine as error:
+                    left_out.append(Problem(f"{kind.label} {stored.record.id}", None, str(error)))
+                else:
+                    yield line
             watcher.advance(len(page))
 
 

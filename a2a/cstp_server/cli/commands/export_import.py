@@ -15,6 +15,7 @@ import typer
 from cognition_engines.exchange.decision_files import decision_files
 from cognition_engines.exchange.runs import ImportSummary, export_lines, import_file
 from cognition_engines.kinds.spec import KIND_NAMES, KINDS, Kind
+from cognition_engines.models import Problem
 from cognition_engines.open_file import NotAFile, kind_of_place, open_file
 from cognition_engines.store.erasure.ledger import read_ledger
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
@@ -50,13 +51,17 @@ def export_command(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
-) -> None:
+) -> int:
     """Write all records as lines of JSON, sorted by kind and id, complete except for vectors.
 
     A server may keep running. To save one moment with vectors and tokens, use cstp backup. FILE may be a named pipe.
 
+    A record that cstp import would reject, such as one with a number of more than 64 bits, is left out and named.
+
     With --decisions, each decision of an agent becomes a file that only its owner can read. After cstp ingest has read
     the file, the file defines the decision; reviews and links stay.
+
+    Exit code 1 if a record was left out.
     """
     if (file is None) is (decisions is None):
         raise typer.BadParameter("give a FILE, or --decisions DIR", param_hint="FILE")
@@ -64,7 +69,7 @@ def export_command(
         if kind:
             raise typer.BadParameter("cannot be combined with --decisions", param_hint="--kind")
         _export_decisions(settings_for(ctx, data_dir, config), decisions, project, force=force)
-        return
+        return 0
     if project is not None:
         raise typer.BadParameter("requires --decisions", param_hint="--project")
     assert file is not None
@@ -74,9 +79,14 @@ def export_command(
         raise typer.BadParameter(f"{file} is a folder; give a file in it", param_hint="FILE")
     if file != "-" and Path(file).is_file() and not force:
         raise typer.BadParameter(f"{file} exists; choose another, or pass --force", param_hint="FILE")
+    left_out: list[Problem] = []
     with existing_records(loaded, reads_only=True) as records, record_bars(quiet=file == "-") as bars:
-        count = _write_lines(export_lines(records, kinds, bars), file)
-    say(f"{count} {'record' if count == 1 else 'records'} exported", err=True)
+        count = _write_lines(export_lines(records, kinds, bars, left_out), file)
+    for line in problem_lines(left_out):
+        say(f"left out: {line}", err=True)
+    others = f", {len(left_out)} left out" if left_out else ""
+    say(f"{count} {'record' if count == 1 else 'records'} exported{others}", err=True)
+    return 1 if left_out else 0
 
 
 def _write_lines(lines: Iterable[bytes], file: str) -> int:
