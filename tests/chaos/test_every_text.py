@@ -21,6 +21,7 @@ from tests.text_runs import (
     write_texts,
 )
 
+OF_A_ROUND = 1_280  # texts, if each strategy gives one example
 TURNS = 10  # in each, texts go through every door, and the folder is then moved and served again
 
 
@@ -33,7 +34,7 @@ def test_every_text_is_refused_by_name_or_read_found_listed_and_moved(
         folder = tmp_path / f"turn-{turn}"
         folder.mkdir()
         doors = Doors(served(data_dir=folder / "data"))
-        scale = max(1, round(count / TURNS / 400))  # texts of one example through each door
+        scale = -(-count // (TURNS * OF_A_ROUND))
         for form in FORMS:
             write_texts(doors, form, scale, fresh=True)
         for change in CHANGES:
@@ -49,6 +50,7 @@ def test_every_text_is_refused_by_name_or_read_found_listed_and_moved(
             return served(data_dir=data_dir)
 
         check_folder(doors, serve)
+        doors.client.close()
         doors.server.terminate()
         texts, refused = texts + doors.texts, refused + doors.refused
     what = "texts, values and numbers in every field of every method and of every kind of record in files"

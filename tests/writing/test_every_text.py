@@ -42,8 +42,10 @@ def serve(lasting_stores: Stores) -> Iterator[Callable[[Path], Served]]:
 
 
 @pytest.fixture(scope="module")
-def doors(serve: Callable[[Path], Served], tmp_path_factory: pytest.TempPathFactory) -> Doors:
-    return Doors(serve(tmp_path_factory.mktemp("texts") / "data"))
+def doors(serve: Callable[[Path], Served], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doors]:
+    made = Doors(serve(tmp_path_factory.mktemp("texts") / "data"))
+    yield made
+    made.client.close()
 
 
 @pytest.mark.parametrize("form", FORMS)
