@@ -204,7 +204,7 @@ class Doors:
         refused: set[Place] = set()
         self.texts += len(values)
         values[form.main.place] = f"{values[form.main.place]} {word}"
-        for _ in form.slots:
+        for _ in range(len(form.slots) + 1):
             params = form.fill(values)
             (reply,) = self.send([(form.method, params)])
             if "result" in reply:

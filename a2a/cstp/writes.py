@@ -37,12 +37,13 @@ def _one_line(value: str) -> str:
 LongText = Annotated[
     str, Field(min_length=1, max_length=LONGEST_TEXT), AfterValidator(not_blank), AfterValidator(storable)
 ]
-Name = Annotated[Label, AfterValidator(storable)]
+Name = Annotated[Label, AfterValidator(_one_line)]
 # lines of records, as docs/record-files.md has them
 Line100 = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(not_blank), AfterValidator(_one_line)]
 Line200 = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(not_blank), AfterValidator(_one_line)]
-Line256 = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(not_blank), AfterValidator(_one_line)]
 Line500 = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(not_blank), AfterValidator(_one_line)]
+Line1024 = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(not_blank), AfterValidator(_one_line)]
+Line2048 = Annotated[str, Field(min_length=1, max_length=2048), AfterValidator(not_blank), AfterValidator(_one_line)]
 Line2000 = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(not_blank), AfterValidator(_one_line)]
 Tags = Annotated[list[Line100], Field(max_length=64), AfterValidator(each_once)]
 Names = Annotated[list[Name], Field(max_length=MOST), AfterValidator(each_once)]
