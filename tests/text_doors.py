@@ -224,7 +224,7 @@ class Doors:
         """Write a record, and check that it is read as it was sent, and found by its word; return its id."""
         result, sent = self.write(form, given)
         id, word = result["records"][0]["id"] if "records" in result else result["id"], result["word"]
-        found = self.found(word)
+        found = self.found(word, result["seq"])
         parts = found if form.name == "source" else [one["id"] for one in result.get("events", ())]
         assert id in found or parts, f"{form.name}: {id} is not found by {word}, but {found}"
         self.ids.setdefault(form.name, []).append((id, word))
@@ -234,9 +234,9 @@ class Doors:
                 assert is_shown(text, whole), f"{form.name}: {place} of {id}: {text!r} not in {whole}"
         return id
 
-    def found(self, word: str) -> list[Any]:
-        """Return the ids of the records that have a word, by keywords alone."""
-        return [one["id"] for one in self.ask("search", query=word, mode="keyword", limit=50)["results"]]
+    def found(self, word: str, seq: int = 0) -> list[Any]:
+        """Return the ids of the records that have a word, by keywords alone, once a change is known."""
+        return [one["id"] for one in self.ask("search", query=word, mode="keyword", limit=50, minSeq=seq)["results"]]
 
     def listed(self, method: str, member: str, id: str = "id") -> set[Any]:
         """Return the ids on all pages of a list."""
