@@ -83,7 +83,10 @@ class ParseError(CstpError):
 
     code = -32700
     message = "Parse error"
-    meaning = "Send one JSON document in UTF-8: no NaN, no lone surrogate, no byte order mark, at most 64 levels deep."
+    meaning = (
+        "Send one JSON document in UTF-8: no NaN, no number beyond a double, no lone surrogate, no byte order mark, at "
+        "most 64 levels deep."
+    )
     family = "refused"
 
 

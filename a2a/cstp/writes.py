@@ -1,7 +1,9 @@
 """Common parts of all methods that write: bounds of texts, the key of a call, the members of every answer."""
 
+import math
 import re
-from typing import Annotated, Final, Literal
+from collections.abc import Iterator
+from typing import Annotated, Final, Literal, LiteralString
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
 from pydantic_core import PydanticCustomError, to_json
@@ -12,6 +14,8 @@ from cstp.reads import Present
 
 LONGEST_TEXT: Final = 32_768  # characters
 MOST: Final = 100  # items of a list
+_BEYOND: Final = 2**63  # the least number of more than 64 bits, with its sign
+_DEEPEST: Final = 62  # levels of a value, the most that a line of an export holds
 _PRINTABLE: Final = re.compile(r"[!-~]{1,128}")
 _PERIOD: Final = re.compile(r"[1-9][0-9]{0,3}[dwm]")
 
@@ -34,11 +38,13 @@ def _one_line(value: str) -> str:
 LongText = Annotated[
     str, Field(min_length=1, max_length=LONGEST_TEXT), AfterValidator(not_blank), AfterValidator(storable)
 ]
-Name = Annotated[Label, AfterValidator(storable)]
+Name = Annotated[Label, AfterValidator(_one_line)]
 # lines of records, as docs/record-files.md has them
 Line100 = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(not_blank), AfterValidator(_one_line)]
 Line200 = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(not_blank), AfterValidator(_one_line)]
 Line500 = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(not_blank), AfterValidator(_one_line)]
+Line1024 = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(not_blank), AfterValidator(_one_line)]
+Line2048 = Annotated[str, Field(min_length=1, max_length=2048), AfterValidator(not_blank), AfterValidator(_one_line)]
 Line2000 = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(not_blank), AfterValidator(_one_line)]
 Tags = Annotated[list[Line100], Field(max_length=64), AfterValidator(each_once)]
 Names = Annotated[list[Name], Field(max_length=MOST), AfterValidator(each_once)]
@@ -57,12 +63,33 @@ def _period(value: str) -> str:
 
 
 def _account(value: JsonValue) -> JsonValue:
-    """Return an object or a list unchanged. Raise PydanticCustomError for anything else, or if it is too long."""
+    """Return an object or a list unchanged. Raise PydanticCustomError if it is anything else, or cannot be stored."""
     if not isinstance(value, dict | list):
         raise PydanticCustomError("text", "must be an object or a list")
+    if fault := next(_faults(value), None):
+        raise PydanticCustomError("text", fault)
     if len(to_json(value)) > LONGEST_TEXT:
         raise PydanticCustomError("text", f"must have at most {LONGEST_TEXT} bytes of JSON")
     return value
+
+
+def _faults(value: JsonValue) -> Iterator[LiteralString]:
+    """Yield a message for each part of a value that no export could hold."""
+    waiting: list[tuple[JsonValue, int]] = [(value, 1)]
+    while waiting:
+        one, level = waiting.pop()
+        if isinstance(one, dict | list):
+            if level > _DEEPEST:
+                yield f"must nest at most {_DEEPEST} levels deep"
+                return
+            inner = [*one.keys(), *one.values()] if isinstance(one, dict) else one
+            waiting += [(each, level + 1) for each in inner]
+        elif isinstance(one, str) and "\0" in one:
+            yield "must not have a NUL"
+        elif isinstance(one, float) and not math.isfinite(one):
+            yield "must have finite numbers"
+        elif isinstance(one, int) and not -_BEYOND <= one < _BEYOND:
+            yield "must have whole numbers of at most 64 bits"
 
 
 IdempotencyKey = Annotated[str, AfterValidator(_key), WithJsonSchema({"type": "string", "pattern": "^[!-~]{1,128}$"})]

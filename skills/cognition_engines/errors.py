@@ -44,6 +44,10 @@ class UnknownChange(ComponentFailed):
     """A caller asks for a change that has not been made: the part works."""
 
 
+class StatedError(ValueError):
+    """An error of a value whose message names the member and the fault, without the content of a record."""
+
+
 class NotWanted(EngineError):
     """No caller waits for the result any more, so that the work has stopped."""
 

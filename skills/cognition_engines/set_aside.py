@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, NamedTuple, TypeVar
 
-from cognition_engines.errors import EngineError, PartRaised
+from cognition_engines.errors import EngineError, PartRaised, StatedError
 
 T = TypeVar("T")
 
@@ -233,11 +233,11 @@ def is_unexpected(error: BaseException) -> bool:
 def cause_of(error: BaseException) -> str:
     """Return the class of an unexpected exception, without its message, which may quote the record.
 
-    The message of an EngineError is made for callers.
+    The messages of an EngineError and of a StatedError are made for callers.
     """
     if isinstance(error, PartRaised) and error.__cause__ is not None:
         error = error.__cause__
-    return str(error) if isinstance(error, EngineError) else type(error).__name__
+    return str(error) if isinstance(error, EngineError | StatedError) else type(error).__name__
 
 
 def _lines(notes: Iterable[SetAsideRecord]) -> Iterator[str]:

@@ -116,7 +116,7 @@ def variants(schema: Schema, definitions: Mapping[str, Schema]) -> list[Schema]:
     if "$ref" in schema:
         return variants(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     for word in ("anyOf", "oneOf", "allOf"):
-        if word in schema:
+        if word in schema and "properties" not in schema:  # an object says so which spellings exclude each other
             return [variant for each in schema[word] for variant in variants(each, definitions)]
     return [schema]
 

@@ -9,18 +9,21 @@ import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
 
+from cognition_engines.drafts.ids import with_place
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.exchange.runs import import_file
-from cognition_engines.kinds.spec import KINDS
+from cognition_engines.kinds.spec import KINDS, WRITTEN, Origin
 from cognition_engines.models import EVERYTHING
 from cognition_engines.store.records import open_records
+from cognition_engines.store.values import Entry
 from cognition_engines.writing.requests import RecordDecision, WriteCaller
 from cognition_engines.writing.stated_decisions import stated_decision
 from cstp_server.generate.reference import ROOT
@@ -256,6 +259,7 @@ HOSTILE: list[tuple[bytes, str]] = [
     (but(record={"id": "d", "title": "One", "tags": [2**64]}), "record.tags: a whole number must have at most 64 bits"),
     (but(kind="chunk", record={"id": "c", "content": "c", "metadata": {"n": 2**64}}), "record.metadata: a whole"),
     (but(kind="chunk", record={"id": "c", "content": "c", "metadata": {"n": [-(2**70)]}}), "at most 64 bits"),
+    (but(record={"id": "d", "title": "One", "metadata": {"n": 0.5}}).replace(b"0.5", b"1e400"), "record.metadata"),
     (but(kind="episode", record={"id": 2**70, "query": "q", "reward": 0}), "record.id: a whole number"),
 ]
 
@@ -343,6 +347,26 @@ def test_an_import_takes_no_record_of_another_origin_over(cstp: Cstp, target: Ca
     assert done.code == 1
     assert all(str(Path(name).absolute() / "a.jsonl") in done.err for name in ("one", "two"))
     assert json.loads(cstp("show", "d", "--json", *TARGET).out)["title"] == "Two"
+
+
+def test_export_names_a_record_that_import_would_reject_and_writes_the_others(
+    cstp: Cstp, target: Callable[..., None], stores: Stores
+) -> None:
+    cstp("ingest", str(write_repository("one", D | {"title": "One"})))
+    with closing(open_records(stores.records(Path("data").absolute()))) as records:
+        stated = stated_decision(decision="Count", confidence=0.5, trace={"n": 2**63}, bridge=[-(2**80)])
+        origin = Origin(WRITTEN, 0, None, "digest", identity="0" * 32, recorded_by="ann", via="cstp")
+        records.put([Entry(replace(stated, id="dec_1"), with_place(origin))], None)
+    done = cstp("export", "a.jsonl")
+    assert (done.code, done.err.splitlines()) == (
+        1,
+        [
+            "left out: decision dec_1 (record.details: a whole number must have at most 64 bits)",
+            "1 record exported, 1 left out",
+        ],
+    )
+    target("other")
+    assert cstp("import", "a.jsonl", *TARGET).out.startswith("1 read: 1 new")
 
 
 async def record_two(engine: Engine) -> None:

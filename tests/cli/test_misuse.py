@@ -85,6 +85,8 @@ MISUSES = {
     "call cstp.whoami =x": "KEY=VALUE: '=x' must be",
     "call cstp.whoami limit:=ten": "limit: the value after := is not JSON",
     "call cstp.whoami limit:=NaN": "limit: the value after := is not JSON",
+    "call cstp.whoami limit:=1e400": "limit: the value after := is not JSON",
+    'call cstp.whoami name:="\\ud800"': "name: the value after := is not JSON",
     "call cstp.whoami a=1 a:=1": "a is given twice",
     "call cstp.whoami --timeout 0": "'--timeout': Input should be greater",
     "call cstp.whoami --url nonsense": "--url: must read like http://host:8100",

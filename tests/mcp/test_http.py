@@ -329,6 +329,8 @@ def deep(levels: int) -> str:
         ("query_decisions", {"query": "crane", "filters": deep(1020)}, "filters must nest at most 64 levels deep"),
         ("query_decisions", {"query": "crane", "filters": {"tags": "[" * 65}}, "filters.tags must nest at most 64"),
         ("record_decision", {"decision": "Oil it", "confidence": 1, "trace": deep(500)}, "trace must nest at most 64"),
+        ("record_decision", {"decision": "Oil it", "confidence": 1, "trace": f'{{"n":{2**64}}}'}, "at most 64 bits"),
+        ("record_decision", {"decision": "Oil it", "confidence": 1, "trace": {"n": 2**63}}, "trace must have whole"),
         ("update_decision", {"id": "x", "updates": {"pre_decision": deep(65)}}, "updates.pre_decision must nest"),
         (
             "record_decision",
@@ -336,7 +338,7 @@ def deep(levels: int) -> str:
             "bridge must have at most 20000 values, together with the other JSON texts of the call",
         ),
     ],
-    ids=["values", "depth", "object", "inner", "trace", "updates", "sum"],
+    ids=["values", "depth", "object", "inner", "trace", "bits", "bits-in-object", "updates", "sum"],
 )
 def test_a_json_text_has_the_bounds_of_a_body_and_is_read_after_the_charge(
     common_server: Start, ask: Ask, tool: str, arguments: object, told: str

@@ -7,21 +7,12 @@ from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, NullTakesAway, PublishedNames, ToolText, Wire, WireResult
 from cstp.errors import Conflict, NotFound, QueryFailed
-from cstp.fields import (
-    WHOLE,
-    InstantOut,
-    Level,
-    LowerInstant,
-    Share,
-    UpperInstant,
-    each_once,
-    in_order,
-    not_blank,
-    not_over,
-)
+from cstp.fields import WHOLE, InstantOut, Level, LowerInstant, Share, UpperInstant, each_once, in_order, not_over
 from cstp.writes import (
     MOST,
     Account,
+    Line1024,
+    Line2048,
     LongText,
     Name,
     Names,
@@ -70,7 +61,7 @@ class Affected(Wire):
 class GivenSource(Wire):
     """A source that the decision is based on; `hash` is of the content read there."""
 
-    uri: Annotated[str, Field(min_length=1, max_length=2048), AfterValidator(not_blank)]
+    uri: Line2048
     quote: LongText | None = None
     hash: Name | None = None
 
@@ -98,7 +89,7 @@ class DecisionMembers(Wire):
     review_by: UpperInstant = Field(default=None, description="When to look at how it turned out.")
     feature: Name | None = None
     pr: Name | None = None
-    file: Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(not_blank)] | None = None
+    file: Line1024 | None = None
     line: Annotated[int, Field(ge=1, le=2**31 - 1), WHOLE] | None = None
     commit: Name | None = None
     affects: Annotated[list[Affected], Field(max_length=MOST)] | None = None
@@ -230,7 +221,7 @@ class UpdateDecisionResult(WriteResult):
 class GivenEvidence(Wire):
     """Evidence for the outcome of the decision; `hash` is of the content found there."""
 
-    uri: Annotated[str, Field(min_length=1, max_length=2048), AfterValidator(not_blank)]
+    uri: Line2048
     kind: Name | None = None
     hash: Name | None = None
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, JsonValue
 from pydantic.alias_generators import to_camel, to_snake
 
 from cstp.errors import InvalidParams, Violation
-from cstp_server.rpc.envelope import MAX_DEPTH, MAX_VALUES, shape_of
+from cstp_server.rpc.envelope import MAX_DEPTH, MAX_VALUES, load_exactly, shape_of
 
 _WIRE_NAME: Final = re.compile(r"\bcstp\.([a-z]+(?:[A-Z][a-z]+)*)\b|\b([a-z]+(?:[A-Z][a-z]+)+)\b")
 _INSTANT: Final = "ISO 8601: 2026-01-31T09:30:00Z, or a date such as 2026-01-31"
@@ -124,7 +124,7 @@ class _Texts:
             raise InvalidParams((Violation(path, message),))
         self._left -= values
         try:
-            return orjson.loads(body)
+            return load_exactly(body)
         except orjson.JSONDecodeError:
             return text
 

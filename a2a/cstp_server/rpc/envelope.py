@@ -1,6 +1,7 @@
 """JSON-RPC 2.0 on paper: from bytes to checked requests, one element at a time. Knows no method."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +15,7 @@ MAX_DEPTH: Final = 64
 MAX_VALUES: Final = 20_000  # all calls of a batch with all they may have are fewer; more would hold up the event loop
 ID_MIN: Final = -(2**63)
 ID_MAX: Final = 2**64 - 1
+_LONG_NUMBER: Final = re.compile(rb"[0-9]{19}")  # digits of the least integer beyond 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,8 @@ class Malformed:
 def parse_body(body: bytes) -> object:
     """Parse strict JSON in UTF-8, at most 64 levels deep. Raise ParseError, or InvalidRequest above 20,000 values.
 
-    Both bounds are checked in the bytes: to make 350,000 lists of 1 MiB takes a tenth of a second.
+    Integers are exact, however large. Both bounds are checked in the bytes: to make 350,000 lists of 1 MiB takes a
+    tenth of a second.
     """
     # counting all marks, those in texts as well, is cheaper and nearly always enough
     containers = body.count(b"[") + body.count(b"{")
@@ -48,9 +51,18 @@ def parse_body(body: bytes) -> object:
         if values > MAX_VALUES:
             raise InvalidRequest(f"the body must have at most {MAX_VALUES} values")
     try:
-        return orjson.loads(body)
+        return load_exactly(body)
     except orjson.JSONDecodeError as error:
         raise ParseError from error
+
+
+def load_exactly(body: bytes) -> object:
+    """Parse strict JSON in UTF-8. Raise orjson.JSONDecodeError.
+
+    orjson rounds integers beyond 64 bits to a double, so a text with so many digits is read again.
+    """
+    document: object = orjson.loads(body)
+    return json.loads(body.decode()) if _LONG_NUMBER.search(body) else document
 
 
 def shape_of(body: bytes) -> tuple[int, int]:

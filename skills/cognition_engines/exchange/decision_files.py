@@ -21,6 +21,7 @@ EXPORTED: Final = "cstp-export"  # the member of the front matter that has the h
 _PAGE: Final = 200
 _LONGEST_NAME: Final = 60  # characters of a title in the name of a file
 _NO_LETTERS: Final = re.compile(r"[^a-z0-9]+")
+_NOT_IN_YAML: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 # Members that files have no member of their own for, so that they are metadata there.
 _OTHERS: Final = (
     *("feature", "pr", "validFrom", "validTo", "file", "line", "commit", "reviewBy", "sources"),
@@ -69,11 +70,17 @@ def decision_file(found: DecisionHistory) -> DecisionFile:
         for name, value in _members(decision, found.stored.origin.content_hash).items()
         if value not in (None, [], {})
     }
-    front = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in members.items()]
+    front = [f"{name}: {_write_yaml(value)}" for name, value in members.items()]
     links = [_link_text(str(decision.id), link) for link in found.links]
     body = [f"# {decision.title}", decision.text, "## Links\n\n" + "\n".join(links) if links else ""]
     text = "\n".join(["---", *front, "---"]) + "\n" + "\n\n".join(filter(None, body)) + "\n"
     return DecisionFile(_name(decision), text)
+
+
+def _write_yaml(value: JsonValue) -> str:
+    """Return a value as JSON that is YAML, too: without characters that YAML forbids or takes for the end of a line."""
+    text = json.dumps(value, ensure_ascii=False)
+    return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _name(decision: Decision) -> str:

@@ -15,10 +15,11 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, cast, get_type_hin
 
 import orjson
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, from_json, to_json
 
 from cognition_engines.drafts.ids import digest, with_place
 from cognition_engines.drafts.plain_values import join_reasons, unsound
+from cognition_engines.errors import StatedError
 from cognition_engines.escapes import one_line
 from cognition_engines.kinds.affects import GivenPart, GivenParts, parts_of
 from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Metadata, Model, Share, Text
@@ -34,7 +35,7 @@ _Label: TypeAlias = Annotated[str, Text(10_000)]
 _Status: Any = Literal.__getitem__(STATUSES)
 
 
-class UnreadableLine(ValueError):
+class UnreadableLine(StatedError):
     """A line is no record; the message names the member and the fault."""
 
 
@@ -111,7 +112,7 @@ _DECISION: Final = TypeAdapter[Any](_Decision)
 
 def line_of(stored: StoredRecord) -> bytes:
     """Return a record as one line, with its end."""
-    text = orjson.dumps(_dump_record(stored.record, stored.origin, stored.updated_at, stored.expires_at)).decode()
+    text = to_json(_dump_record(stored.record, stored.origin, stored.updated_at, stored.expires_at)).decode()
     return f"{one_line(text)}\n".encode()  # JSON still, with nothing in it that a terminal obeys
 
 
@@ -153,11 +154,7 @@ def read_object(given: Mapping[str, JsonValue]) -> Entry:
     stated = given.get("digest")
     if not isinstance(stated, str) or not _DIGEST.fullmatch(stated):
         raise UnreadableLine("digest must be 32 hexadecimal digits, a dot and 8 more")
-    try:
-        line = orjson.dumps(others)
-    except TypeError:
-        raise UnreadableLine("must have whole numbers of at most 64 bits") from None
-    entry = read_line(line)
+    entry = read_line(to_json(others))
     place = None if over is None else (str(over[0]), str(over[1]))
     return replace(entry, origin=replace(entry.origin, digest=stated), over=place)
 
@@ -194,8 +191,8 @@ def _by_name(record: Any) -> dict[str, Any]:
 def read_line(line: bytes) -> Entry:
     """Return the entry of a line, without vectors. Raise `UnreadableLine` if there is none."""
     try:
-        given = orjson.loads(line)
-    except orjson.JSONDecodeError:
+        given = from_json(line, allow_inf_nan=False)  # reads 1e400 as well, so that its member is named
+    except ValueError:
         raise UnreadableLine("is not JSON in UTF-8") from None
     if not isinstance(given, dict):
         raise UnreadableLine("must be an object with kind, record, origin and updatedAt")

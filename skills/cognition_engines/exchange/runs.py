@@ -138,7 +138,7 @@ class ImportSummary:
 
 
 def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher, set_aside: SetAside) -> Iterator[bytes]:
-    """Yield the lines of all records of these kinds, by kind and id.
+    """Yield the lines of all records of these kinds, by kind and id; note records that no import accepts.
 
     Each is as of the moment when it is read: a server may write meanwhile. Records that cannot be written as a line are
     left out, and are in `set_aside` then.
@@ -149,10 +149,17 @@ def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher, set_
         for page in _pages(records.ids(kind), 200):
             found = records.reads.by_ids(kind, page)
             for stored in (found[id] for id in page if id in found):
-                line = set_aside.attempt(Part.EXPORT, stored.version, partial(line_of, stored), None)
+                line = set_aside.attempt(Part.EXPORT, stored.version, partial(_checked_line, stored), None)
                 if line is not None:
                     yield line
             watcher.advance(len(page))
+
+
+def _checked_line(stored: StoredRecord) -> bytes:
+    """Return the line of a record. Raise UnreadableLine if no import accepts it."""
+    line = line_of(stored)
+    read_line(line)
+    return line
 
 
 def import_file(

@@ -147,7 +147,7 @@ def read_params(file: str) -> dict[str, object]:
         text = sys.stdin.buffer.read(_LARGEST + 1) if file == "-" else _start_of(Path(file))
         if len(text) > _LARGEST:
             raise typer.BadParameter(f"{file}: must have at most {_LARGEST:,} bytes", param_hint="--params")
-        found = json.loads(text, parse_constant=_no_json)
+        found = _load(text)
     except OSError as error:
         raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="--params") from None
     except (ValueError, RecursionError):
@@ -171,9 +171,16 @@ def parse_params(pairs: list[str]) -> dict[str, object]:
             found[name] = value
             continue
         try:
-            found[name] = json.loads(value, parse_constant=_no_json)
+            found[name] = _load(value)
         except (ValueError, RecursionError) as error:
             raise typer.BadParameter(f"{name}: the value after := is not JSON", param_hint="KEY=VALUE") from error
+    return found
+
+
+def _load(text: str | bytes) -> object:
+    """Return the value of a JSON text. Raise ValueError for anything that no server reads, such as 1e400 or \\ud800."""
+    found: object = json.loads(text, parse_constant=_no_json)
+    json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
     return found
 
 

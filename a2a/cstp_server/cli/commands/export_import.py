@@ -57,10 +57,13 @@ def export_command(
 
     A server may keep running. To save one moment with vectors and tokens, use cstp backup. FILE may be a named pipe.
 
+    A record that cstp import would reject, such as one with a number of more than 64 bits, is left out and named.
+
     With --decisions, each decision of an agent becomes a file that only its owner can read. After cstp ingest has read
     the file, the file defines the decision; reviews and links stay.
 
-    Exit code 1 if a record cannot be written; standard error names it, and all others are written.
+    Exit code 1 if a record cannot be written, or no import would accept it; standard error names it, and all others are
+    written.
     """
     if (file is None) is (decisions is None):
         raise typer.BadParameter("give a FILE, or --decisions DIR", param_hint="FILE")
@@ -80,8 +83,10 @@ def export_command(
     with existing_records(loaded, reads_only=True) as records, record_bars(quiet=file == "-") as bars:
         set_aside = SetAside(logged=False)
         count = _write_lines(export_lines(records, kinds, bars, set_aside), file)
-    say(f"{count} {'record' if count == 1 else 'records'} exported", err=True)
-    return report_left_out(set_aside)
+    others = f", {len(set_aside.records)} left out" if set_aside.records else ""
+    code = report_left_out(set_aside)
+    say(f"{count} {'record' if count == 1 else 'records'} exported{others}", err=True)
+    return code
 
 
 def _write_lines(lines: Iterable[bytes], file: str) -> int:

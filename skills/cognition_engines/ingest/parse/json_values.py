@@ -131,7 +131,7 @@ class BrokenJson(ValueError):
     """The rest of the file cannot be read; the text is the reason."""
 
 
-_STREAM_DECODER: Final = json.JSONDecoder(parse_constant=refuse_constant)
+_STREAM_DECODER: Final = json.JSONDecoder(parse_int=_integer, parse_constant=refuse_constant)
 
 
 class _Reading:
