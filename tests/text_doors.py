@@ -175,7 +175,7 @@ class Doors:
     server: Served
     client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=120, trust_env=False, verify=False))
     words: Iterator[str] = field(default_factory=words)
-    ids: dict[str, list[tuple[Any, str]]] = field(default_factory=dict)  # by form, each with its word
+    ids: dict[str, dict[Any, str]] = field(default_factory=dict)  # by form, each with its last word
     ingested: list[str] = field(default_factory=list)  # the words of stored records of files
     texts: int = 0  # tried in all
     refused: int = 0
@@ -227,8 +227,11 @@ class Doors:
         found = self.found(word, result["seq"])
         parts = found if form.name == "source" else [one["id"] for one in result.get("events", ())]
         assert id in found or parts, f"{form.name}: {id} is not found by {word}, but {found}"
-        self.ids.setdefault(form.name, []).append((id, word))
+        self.ids.setdefault(form.name, {})[id] = word  # a memory of the same source and id is changed
         whole = [text for one in [id, *parts] for text in texts_in(self.ask("fetch", id=one))]
+        if form.name == "source":  # its text is in chunks, and the one with the word is a part of it
+            cut = sent.pop(form.main.place, f"plain {word}").replace("\r\n", "\n")
+            assert any(word in one and one.strip() in cut for one in whole), f"{id}: {cut!r}, but {whole}"
         for place, value in sent.items():
             for text in texts_in(value):
                 assert is_shown(text, whole), f"{form.name}: {place} of {id}: {text!r} not in {whole}"

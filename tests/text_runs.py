@@ -205,11 +205,11 @@ def check_folder(doors: Doors, serve: Callable[[Path], Served]) -> None:
         "turn": memories,
     }
     for name, ids in listed.items():
-        assert {id for id, _ in doors.ids.get(name, ())} <= ids, name
+        assert doors.ids.get(name, {}).keys() <= ids, name
     lines, doors.server = check_transfers(folder, serve)
     for word in doors.ingested:
         assert word.encode() in lines, f"{word} is not exported"
-    some = [(id, word) for ids in doors.ids.values() for id, word in ids]
+    some = [pair for ids in doors.ids.values() for pair in ids.items()]
     for id, word in Random(1).sample(some, min(len(some), 200)):
         found = doors.found(word)
         assert found, f"{id} is not found by {word} after a start"
