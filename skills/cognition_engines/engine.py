@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from math import inf
 from pathlib import Path
-from threading import Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final, Protocol
 
-from cognition_engines.background import Background
+from cognition_engines.background import Background, BackgroundThread
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
@@ -215,7 +214,8 @@ class Engine:
             if engine.sources is not None:
                 engine.sources.start()
             if options.secrets.agents != "allow":
-                Thread(target=load_rules, name="secret-rules", daemon=True).start()
+                failing = "the rules for secrets cannot be loaded; writes try again"
+                BackgroundThread("secret-rules", load_rules, indexes.background, failing).start()
             undo.pop_all()
         return engine
 

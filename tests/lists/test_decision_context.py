@@ -141,9 +141,7 @@ def test_a_hidden_decision_leaves_no_trace(serve: Serve) -> None:
     assert len(governing(serving, "src/a.py")["governing"]) == 3
 
 
-@pytest.mark.parametrize(
-    "pattern", ["a**b**c", "src/[a", "../up", "#note", "/", "x\\", "!", "a\n**", "a//b", "src\\api"]
-)
+@pytest.mark.parametrize("pattern", ["a**b**c", "src/[a", "../up", "#note", "/", "x\\", "!", "a//b", "src\\api"])
 def test_a_bad_pattern_is_refused_by_its_place(serve: Serve, pattern: str) -> None:
     serving = serve()
     affects = [{"type": "package", "pattern": pattern}, {"type": "path", "pattern": pattern}]

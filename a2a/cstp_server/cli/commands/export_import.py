@@ -83,6 +83,11 @@ def export_command(
     with existing_records(loaded, reads_only=True) as records, record_bars(quiet=file == "-") as bars:
         set_aside = SetAside(logged=False)
         count = _write_lines(export_lines(records, kinds, bars, set_aside), file)
+    return _report_export(count, set_aside)
+
+
+def _report_export(count: int, set_aside: SetAside) -> int:
+    """Print the records that were left out and the count of the others; return the exit code."""
     others = f", {len(set_aside.records)} left out" if set_aside.records else ""
     code = report_left_out(set_aside)
     say(f"{count} {'record' if count == 1 else 'records'} exported{others}", err=True)
