@@ -1,11 +1,11 @@
 """The processor time of `Engine.decision_context`: ordinary patterns, and patterns and paths that are hard to match."""
 
 import asyncio
-import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from statistics import median
 from string import ascii_lowercase
 from tempfile import TemporaryDirectory
 from time import process_time
@@ -175,7 +175,7 @@ async def _measure(case: Case, folder: Path) -> PatternRow:
                 again.append(times[1])
                 control.append(_control(case.patterns, request.files))
                 found = len(context.governing) + context.unread
-        return PatternRow(case, *map(statistics.median, (first, again, control)), found=found)
+        return PatternRow(case, median(first), median(again), median(control), found)
     finally:
         engine.close()
 

@@ -134,7 +134,7 @@ def named_paths(decision: Decision) -> tuple[str, ...]:
 
 
 def endings_of(path: str) -> list[str]:
-    """Return the ways to name a file in a text: its path, and the ends of it that have a slash and not too many names."""
+    """Return the ways to name a file in a text: its path, and the ends of it with several names."""
     names = path.split("/")
     return [path, *("/".join(names[start:]) for start in range(max(1, len(names) - _MOST_NAMES), len(names) - 1))]
 
