@@ -22,6 +22,7 @@ from benchmarks.kind_calls import measure_kinds, render_kinds
 from benchmarks.options import ROOT, default_texts, positive, show_progress, sizes
 from benchmarks.page import describe_versions, page
 from benchmarks.pages import PAGE_ROUNDS, PAGE_SPEED, NoBrowser, PageBlock, chromium, measure_pages, render_pages
+from benchmarks.patterns import measure_patterns, render_patterns
 from benchmarks.serving import fill, served
 from benchmarks.starting import measure_start
 from benchmarks.table import Block, render
@@ -61,6 +62,7 @@ def main() -> int:
         "workers": _measure_workers,
         "pages": _measure_pages,
         "hooks": _measure_hooks,
+        "patterns": _measure_patterns,
     }
     measure = next((modes[name] for name in modes if getattr(options, name)), _measure_all)
     try:
@@ -141,6 +143,11 @@ def _measure_hooks(options: argparse.Namespace, _: float) -> None:
     _write_mode(options, "hooks", "Speed of hooks", "hook-speed.md", parts)
 
 
+def _measure_patterns(options: argparse.Namespace, _: float) -> None:
+    parts = render_patterns(measure_patterns())
+    _write_mode(options, "patterns", "Speed of patterns of paths", "pattern-speed.md", parts)
+
+
 def _measure_pages(options: argparse.Namespace, _: float) -> None:
     """Measure the page for people, over every size of `--sizes`. Raises NoBrowser."""
     rounds = min(PAGE_ROUNDS, options.rounds)
@@ -195,6 +202,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", action="store_true", help="instead: one worker and two")
     parser.add_argument("--pages", action="store_true", help="instead: the page for people, in chromium")
     parser.add_argument("--hooks", action="store_true", help="instead: the hooks of an agent's program")
+    parser.add_argument("--patterns", action="store_true", help="instead: patterns of paths, also hostile ones")
     parser.add_argument("--rounds", type=positive, default=200, help="calls in each cell")
     parser.add_argument("--quick", action="store_true", help="at most 50 rounds, and a short ingest")
     parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keeps filled stores between runs")

@@ -25,6 +25,7 @@ PATH: Final = "path"
 MOST_PARTS: Final = 100  # of a decision
 MOST_WILDCARDS: Final = 200  # of a decision's patterns together
 MOST_NAMED: Final = 64  # paths in its text
+_MOST_NAMES: Final = 21  # of a path in a text
 _NAMED: Final = re.compile(
     r"(?<![\w/.:-])(?:[\w.@+-]{1,100}/){1,20}[\w.@+-]{1,100}(?![\w/])|`([\w@+-][\w.@+-]{0,100}\.\w{1,10})`"
 )
@@ -133,9 +134,9 @@ def named_paths(decision: Decision) -> tuple[str, ...]:
 
 
 def endings_of(path: str) -> list[str]:
-    """Return the ways to name a file: its path, and the ends of it that have a slash."""
+    """Return the ways to name a file in a text: its path, and the ends of it with several names."""
     names = path.split("/")
-    return [path, *("/".join(names[start:]) for start in range(1, len(names) - 1))]
+    return [path, *("/".join(names[start:]) for start in range(max(1, len(names) - _MOST_NAMES), len(names) - 1))]
 
 
 def matched_parts(
