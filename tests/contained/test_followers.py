@@ -12,8 +12,10 @@ import pytest
 
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import PartRaised
-from cognition_engines.indexes.columns import builder
+from cognition_engines.indexes.columns import builder, path_index
+from cognition_engines.indexes.columns.path_index import PathIndex
 from cognition_engines.indexes.keywords import language, term_weights, text_documents
+from cognition_engines.path_sets import PathSet
 from cognition_engines.queries.decisions import Question
 from cognition_engines.set_aside import read_set_aside
 from cognition_engines.store.change_feed import ChangeFeed
@@ -218,6 +220,48 @@ def test_a_rebuild_at_the_start_leaves_out_only_the_record_that_a_part_cannot_pr
     notes = read_set_aside(serving.settings.indexes_path)
     assert {note.id for note in notes if note.part == fault.part} == set(bad)
     assert readiness(serving)["status"] == "degraded"
+
+
+@pytest.mark.long("starts a server")
+@pytest.mark.parametrize("name", ["_add", "_chooses", "compile_list"])
+def test_a_pattern_that_cannot_be_matched_hides_no_other(
+    name: str, run: Callable[..., Serving], patch: pytest.MonkeyPatch
+) -> None:
+    serving = run()
+    owner: Any = path_index if name == "compile_list" else PathIndex
+    real = getattr(owner, name)
+
+    def raising(*args: Any) -> Any:
+        if any(BAD in one for one in args if isinstance(one, str)):
+            raise PanicException(BAD)
+        return real(*args)
+
+    if name != "_chooses":
+        patch.setattr(owner, name, raising)
+    else:
+        chooses = PathSet.chooses_any
+        patch.setattr(PathSet, "chooses_any", lambda self, patterns, *rest: _chosen(chooses, self, patterns, *rest))
+    ids = [
+        serving.ask(
+            "recordDecision",
+            decision=f"Keep the {word} loader",
+            confidence=0.5,
+            affects=[{"type": "path", "pattern": f"src/**/*{word}*.py"}],
+        )["id"]
+        for word in ("harbour", BAD)
+    ]
+    files = ["src/a/harbour.py", f"src/a/{BAD}.py"]
+    governing = serving.ask("getDecisionContext", files=files)["proposals"]
+    assert [one["id"] for one in governing] == ids[:1]
+    assert listed(serving) == set(ids)
+    notes = [note for note in serving.indexes.set_aside.records if note.part == "patterns"]
+    assert [(note.id, note.cause) for note in notes] == [(ids[1], "PanicException")]
+
+
+def _chosen(chooses: Callable[..., bool], paths: PathSet, patterns: Any, *rest: Any) -> bool:
+    if BAD in repr(patterns):
+        raise PanicException(BAD)
+    return chooses(paths, patterns, *rest)
 
 
 class Choosy(SeededEmbedder):

@@ -13,9 +13,9 @@ from cognition_engines.background import Background, BackgroundThread, Outage
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.indexes.columns.builder import Columns
+from cognition_engines.indexes.columns.isolation import Isolation
 from cognition_engines.indexes.columns.saved import ColumnsFile, Identity
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
-from cognition_engines.indexes.isolation import Isolation
 from cognition_engines.indexes.keywords.index import KeywordIndex, ViewerKeywords
 from cognition_engines.indexes.keywords.text_documents import add_label_terms, columns_of
 from cognition_engines.indexes.vectors.collection import VectorChoice
@@ -288,7 +288,7 @@ class SpaceIndex:
         if self.vectors is not None:
             self.vectors.expect(self._columns.seq)
             self._leave_vectors(self._columns.windows)
-        self._columns.publish()
+        self._column_rows.note_patterns(self._columns.publish())
         self._published()
 
     def _leave_vectors(self, windows: int) -> None:

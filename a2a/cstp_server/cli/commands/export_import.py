@@ -57,13 +57,11 @@ def export_command(
 
     A server may keep running. To save one moment with vectors and tokens, use cstp backup. FILE may be a named pipe.
 
-    A record that cstp import would reject, such as one with a number of more than 64 bits, is left out and named.
+    A record that cstp import would reject, such as one with a number of more than 64 bits, is left out and named;
+    the exit code is 1 then.
 
     With --decisions, each decision of an agent becomes a file that only its owner can read. After cstp ingest has read
     the file, the file defines the decision; reviews and links stay.
-
-    Exit code 1 if a record cannot be written, or no import would accept it; standard error names it, and all others are
-    written.
     """
     if (file is None) is (decisions is None):
         raise typer.BadParameter("give a FILE, or --decisions DIR", param_hint="FILE")
@@ -76,14 +74,19 @@ def export_command(
     assert file is not None
     kinds = sorted({_kind(name) for name in kind}) if kind else list(Kind)
     loaded = settings_for(ctx, data_dir, config)
-    if file != "-" and Path(file).is_dir():
-        raise typer.BadParameter(f"{file} is a folder; give a file in it", param_hint="FILE")
-    if file != "-" and Path(file).is_file() and not force:
-        raise typer.BadParameter(f"{file} exists; choose another, or pass --force", param_hint="FILE")
+    _check_output(file, force=force)
     with existing_records(loaded, reads_only=True) as records, record_bars(quiet=file == "-") as bars:
         set_aside = SetAside(logged=False)
         count = _write_lines(export_lines(records, kinds, bars, set_aside), file)
     return _report_export(count, set_aside)
+
+
+def _check_output(file: str, *, force: bool) -> None:
+    """Raise BadParameter for a folder, and without `force` for a file that exists."""
+    if file != "-" and Path(file).is_dir():
+        raise typer.BadParameter(f"{file} is a folder; give a file in it", param_hint="FILE")
+    if file != "-" and Path(file).is_file() and not force:
+        raise typer.BadParameter(f"{file} exists; choose another, or pass --force", param_hint="FILE")
 
 
 def _report_export(count: int, set_aside: SetAside) -> int:

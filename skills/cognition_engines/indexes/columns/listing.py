@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cognition_engines.indexes.columns.builder import Columns
+from cognition_engines.indexes.columns.isolation import Isolation
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import ABSENT, Ints, Snapshot
-from cognition_engines.indexes.isolation import Isolation
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Viewer
 from cognition_engines.set_aside import Part, SetAside
@@ -164,6 +164,7 @@ class Listing:
     def follow(self) -> _State:
         """Read the changes since the last time. Raise ComponentFailed if the records do not answer."""
         with self._lock:
+            self._isolation.note_patterns(self._state.snapshot)
             if self._records.last_seq() == self._columns.seq:
                 return self._state
             known = len(self._columns.snapshot.keys)
@@ -173,6 +174,7 @@ class Listing:
                 page, more = self._isolation.read(self._columns.seq, CHANGES)
                 self._isolation.apply(page, self._columns.apply)
             snapshot = self._columns.publish()
+            self._isolation.note_patterns(snapshot)
             if len(snapshot.keys) != known or self._columns.compactions != compactions:
                 known = 0 if self._columns.compactions != compactions else known
                 self._state = _State(snapshot, self._sort_rows(snapshot, known))

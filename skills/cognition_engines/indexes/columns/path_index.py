@@ -1,6 +1,7 @@
 """The patterns of decisions, found by a literal part that a path must have: most are never compared with it."""
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -8,6 +9,7 @@ from cognition_engines.kinds.affects import PATHS
 from cognition_engines.path_anchors import Form, anchor_of, anchors_of_form, form_of
 from cognition_engines.path_patterns import compile_list
 from cognition_engines.path_sets import PathSet
+from cognition_engines.set_aside import Raised, try_call
 from cognition_engines.wanted import Wanted, always
 
 GOVERNS: Final = "governs"  # the set of the texts of what a decision governs
@@ -19,13 +21,17 @@ class PathIndex:
     def __init__(self) -> None:
         self._lists: dict[Form, dict[str, list[str]]] = {}
         self._known = 0
+        self._failed: dict[str, BaseException] = {}  # by text
+        self._noted = 0  # of these, those that were returned
         self.patterns = 0  # in all lists
 
     def learn(self, texts: Collection[str | int]) -> None:
         """Add the texts that are new, which follow the known ones."""
         for text in islice(texts, self._known, None) if len(texts) > self._known else ():
             if isinstance(text, str) and text.startswith(PATHS):
-                self._add(text.removeprefix(PATHS))
+                added = try_call(partial(self._add, text.removeprefix(PATHS)))
+                if isinstance(added, Raised):
+                    self._failed[text] = added.error
         self._known = len(texts)
 
     def matching(self, paths: Sequence[str], wanted: Wanted = always) -> list[str]:
@@ -35,8 +41,24 @@ class PathIndex:
             return []
         together = PathSet(paths)
         # in order, those that begin alike follow each other and share steps
-        found = [lines for lines in sorted(candidates) if together.chooses_any(compile_list(lines), wanted)]
+        found = [lines for lines in sorted(candidates) if self._chooses(lines, together, wanted)]
         return [f"{PATHS}{lines}" for lines in found]
+
+    def take_failed(self) -> list[tuple[str, BaseException]]:
+        """Return texts that raised an unexpected exception, each once, with the error; they match no path."""
+        new = [*islice(self._failed.items(), self._noted, None)] if len(self._failed) > self._noted else []
+        self._noted += len(new)
+        return new
+
+    def _chooses(self, lines: str, paths: PathSet, wanted: Wanted) -> bool:
+        text = f"{PATHS}{lines}"
+        if text in self._failed:
+            return False
+        chosen = try_call(lambda: paths.chooses_any(compile_list(lines), wanted))
+        if isinstance(chosen, Raised):
+            self._failed[text] = chosen.error
+            return False
+        return chosen
 
     def _add(self, lines: str) -> None:
         listed = lines.split("\n")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from cognition_engines.indexes.isolation import Isolation
+from cognition_engines.indexes.columns.isolation import Isolation
 from cognition_engines.spaces import Space
 from cognition_engines.store.records import Records
 

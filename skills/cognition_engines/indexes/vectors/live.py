@@ -13,8 +13,8 @@ from typing import Final
 
 from cognition_engines.background import Background, BackgroundThread
 from cognition_engines.errors import ComponentFailed, ForeignCalls
+from cognition_engines.indexes.columns.isolation import Isolation
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
-from cognition_engines.indexes.isolation import Isolation
 from cognition_engines.indexes.vectors.backend import VectorBackend
 from cognition_engines.indexes.vectors.collection import COMPONENT, CollectionNeed, CollectionSpec, VectorChoice
 from cognition_engines.indexes.vectors.registry import backend_of

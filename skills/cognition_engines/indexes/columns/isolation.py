@@ -5,7 +5,9 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from cognition_engines.errors import ForeignCalls, PartRaised
-from cognition_engines.set_aside import Part, Raised, SetAside, try_call
+from cognition_engines.indexes.columns.path_index import GOVERNS
+from cognition_engines.indexes.columns.snapshot import Snapshot
+from cognition_engines.set_aside import Part, Raised, RecordVersion, SetAside, try_call
 from cognition_engines.spaces import Space
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Page, removed_page
@@ -73,6 +75,15 @@ class Isolation:
             self._set_aside.note(self._part, page.version(0, self._space), again.error)
         else:
             self._clear(page)
+
+    def note_patterns(self, snapshot: Snapshot) -> None:
+        """Note the records whose patterns cannot be matched with paths."""
+        for text, error in snapshot.paths.take_failed():
+            for row in snapshot.rows_holding(GOVERNS, text).tolist():
+                if snapshot.alive[row]:
+                    kind = self._space.kinds[0].label
+                    version = RecordVersion(int(snapshot.keys[row]), int(snapshot.seqs[row]), kind, snapshot.ids[row])
+                    self._set_aside.note(Part.PATTERNS, version, error)
 
     def _clear(self, page: Page) -> None:
         self._set_aside.clear(self._part, zip(page.keys.tolist(), page.seqs.tolist(), strict=True))
