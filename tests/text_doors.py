@@ -256,7 +256,7 @@ def is_shown(text: str, whole: Set[str]) -> bool:
     """Return whether a text is among those of an answer, or a text whose first line became its title."""
     if text in whole:
         return True
-    parts = [part.strip() for part in text.replace("\r\n", "\n").strip().partition("\n")]
+    parts = [part.strip() for part in text.strip().partition("\n")]
     return any(text in one for one in whole) or all(any(part in one for one in whole) for part in parts)
 
 
