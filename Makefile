@@ -3,7 +3,7 @@
 #   make demo ARGS="..."                  passes options on; also for test, bench and lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo documents test test-long test-method test-servers test-shared governed mcp-conformance chaos lint types bench bench-quality profile check docs site model env lock clean FORCE
+.PHONY: help demo documents test test-long test-method test-servers test-shared governed mcp-conformance chaos real-text lint types bench bench-quality profile check docs site model env lock clean FORCE
 
 # Each process would compile all that it imports if an environment forbade to keep it.
 unexport PYTHONDONTWRITEBYTECODE
@@ -58,6 +58,9 @@ governed: .venv/.dev ## check that the patterns of our decisions match files, an
 chaos: .venv/.dev ## run the fault tests in their long form and write their table into docs/reliability.md
 	@.venv/bin/python -m pytest tests/chaos tests/cli/test_moving.py tests/image --chaos long --timeout 7200 $(ARGS)
 	@.venv/bin/python -m tests.chaos.report
+
+real-text: .venv/.dev ## put all texts of the folder FOLDER through every door, and count them
+	@.venv/bin/python -m tests.real_text "$(FOLDER)"
 
 mcp-conformance: .venv/.dev ## run the official conformance suite of MCP, from npm, against /mcp
 	@.venv/bin/python -m tests.mcp.conformance

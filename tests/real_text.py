@@ -52,7 +52,7 @@ def given_text(form: Form, text: str, number: int) -> dict[Any, Any]:
 
     def value(slot: Slot) -> Any:
         if slot.kind != "text":
-            return {"of": text[:EVENT].split("\n")[:50]} if slot.kind == "json" else 0.5
+            return {"of": text[:EVENT]} if slot.kind == "json" else 0.5
         if slot.place[-1] == "narrative":
             return text[:EVENT] if text[:EVENT].strip() else "plain"
         return text if slot == form.main or slot.place[-1] in ("context", "reflection") else f"plain {number}"

@@ -1,7 +1,7 @@
 """The doors by which a text comes in and goes out: the methods that write, files, and what must hold afterwards."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -228,7 +228,7 @@ class Doors:
         parts = found if form.name == "source" else [one["id"] for one in result.get("events", ())]
         assert id in found or parts, f"{form.name}: {id} is not found by {word}, but {found}"
         self.ids.setdefault(form.name, {})[id] = word  # a memory of the same source and id is changed
-        whole = [text for one in [id, *parts] for text in texts_in(self.ask("fetch", id=one))]
+        whole = {text for one in [id, *parts] for text in texts_in(self.ask("fetch", id=one))}
         if form.name == "source":  # its text is in chunks, and the one with the word is a part of it
             cut = sent.pop(form.main.place, f"plain {word}").replace("\r\n", "\n")
             assert any(word in one and one.strip() in cut for one in whole), f"{id}: {cut!r}, but {whole}"
@@ -252,9 +252,11 @@ class Doors:
                 return set(ids)
 
 
-def is_shown(text: str, whole: Sequence[str]) -> bool:
+def is_shown(text: str, whole: Set[str]) -> bool:
     """Return whether a text is among those of an answer, or a text whose first line became its title."""
-    parts = [part.strip() for part in text.replace("\r\n", "\n").strip().partition("\n")]
+    if text in whole:
+        return True
+    parts = [part.strip() for part in text.strip().partition("\n")]
     return any(text in one for one in whole) or all(any(part in one for one in whole) for part in parts)
 
 

@@ -99,7 +99,7 @@ def change_with_texts(doors: Doors, name: str, count: int, *, fresh: bool) -> No
         first, second = (doors.ask("recordDecision", decision=one, confidence=0.5)["id"] for one in ("one", "two"))
         (form,) = (form for form in changes_of(first, second) if form.name == name)
         _, sent = doors.write(form, given)
-        whole = list(texts_in(doors.ask("getDecision", id=first)))
+        whole = set(texts_in(doors.ask("getDecision", id=first)))
         for place, value in sent.items():
             for text in texts_in(value):
                 assert is_shown(text, whole), f"{form.name}: {place} of {first}: {text!r} not in {whole}"

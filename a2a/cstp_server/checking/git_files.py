@@ -68,7 +68,7 @@ def named_decisions(root: Path, base: str) -> frozenset[str]:
     """Return the values of the trailers `Decision` of the commits since `base`: ids, numbers or paths."""
     form = f"%(trailers:key={DECISION},valueonly,separator=%x2C)"
     text = os.fsdecode(_run(root, "log", f"--format={form}", f"{_commit(root, base)}..HEAD", "--"))
-    return frozenset(name.strip() for line in text.splitlines() for name in line.split(",") if name.strip())
+    return frozenset(name.strip() for line in text.split("\n") for name in line.split(",") if name.strip())
 
 
 def _commit(root: Path, name: str) -> str:

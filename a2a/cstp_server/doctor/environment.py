@@ -153,7 +153,7 @@ def _filesystem(folder: Path) -> list[Finding]:
 def filesystem_of(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
     """Return the kind of filesystem of a folder; "" if the system does not report it."""
     try:
-        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = mounts.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
     except OSError:
         return ""
     resolved = folder.resolve()

@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+_LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")  # with their ends, of which TOML has no others
 _HEADER: Final = re.compile(r"^[ \t]*\[\[?([^\]\n]*)\]\]?[ \t]*(?:#[^\n]*)?\r?$", re.MULTILINE)
 
 
@@ -95,7 +96,7 @@ def _without(text: str, begin: int, end: int, note: str) -> str:
 
 def _own_end(text: str, begin: int, end: int) -> int:
     """Return the end of a table without the comments and blank lines before the next one."""
-    lines = text[begin:end].splitlines(keepends=True)
+    lines = _LINES.findall(text[begin:end])
     while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
         lines.pop()
     return begin + sum(map(len, lines))

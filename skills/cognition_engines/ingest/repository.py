@@ -192,7 +192,7 @@ def _values(config: str, section: str, key: str) -> dict[str, str]:
     """Return the first value of a key in each subsection of a section, "" for none, in the order of the file."""
     found: dict[str, str] = {}
     within: str | None = None
-    for line in config.splitlines():
+    for line in config.split("\n"):
         header = _SECTION.match(line)
         if header is not None:
             within = re.sub(r"\\(.)", r"\1", header[2] or "") if header[1].lower() == section else None

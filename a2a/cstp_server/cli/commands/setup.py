@@ -168,7 +168,7 @@ def _show(changes: Sequence[Change], scope: Scope, *, dry_run: bool, done: str) 
     if dry_run:
         for change in changes:
             path = str(change.file.path)
-            before, after = ((text or "").splitlines() for text in (change.file.text, change.after))
+            before, after = ((text or "").removesuffix("\n").split("\n") for text in (change.file.text, change.after))
             say_lines("\n".join(difflib.unified_diff(before, after, path, path, lineterm="")))
         return
     apply_changes(changes, scope)

@@ -183,7 +183,7 @@ def _header_text(mail: EmailMessage, name: str) -> str | None:
     raw = next((str(value) for key, value in mail.raw_items() if key.lower() == name), None)
     if raw is None or len(raw) > _LONGEST_HEADER:
         return None
-    return "".join(decode_text(raw.encode("utf-8", "surrogateescape"), None).splitlines())
+    return re.sub(r"[\r\n]", "", decode_text(raw.encode("utf-8", "surrogateescape"), None))
 
 
 def _ids(mail: EmailMessage, name: str) -> list[str]:

@@ -95,7 +95,7 @@ def read(file: ExportFile) -> Iterator[Item] | None:
 
 
 def _begins(head: str, is_called: bool) -> bool:
-    lines = [line for line in head.splitlines() if line.strip()][:20]
+    lines = [line.rstrip("\r") for line in head.split("\n") if line.strip()][:20]
     found = [begin for line in lines if (begin := begun(line)) is not None]
     if not found or begun(lines[0]) is None or not (is_called or found[0][0].is_sure):
         return False

@@ -162,7 +162,7 @@ def _items(value: Value) -> Value:
         return value
     if "\n" not in value:
         return [value]
-    return [_MARK.sub("", line).strip() for line in value.splitlines() if line.strip()]
+    return [_MARK.sub("", line).strip() for line in value.split("\n") if line.strip()]
 
 
 @dataclass(frozen=True, slots=True)
