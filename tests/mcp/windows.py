@@ -1,6 +1,7 @@
 """Several `cstp mcp` over one data folder, as the windows of clients start them."""
 
 import json
+import os
 import socket
 import struct
 import subprocess
@@ -26,13 +27,14 @@ class WindowClosed(Exception):
 
 
 class Window:
-    """A `cstp mcp` over `data`, with the rights of an agent. `ready` once it has answered to `initialize`."""
+    """A `cstp mcp` over `data`, with the rights of an agent, and its log in a file if one is given."""
 
-    def __init__(self, data: Path, agent: str, **environment: str) -> None:
+    def __init__(self, data: Path, agent: str, log: Path = Path(os.devnull), **environment: str) -> None:
         words = [*COMMAND, "mcp", "--data-dir", str(data), "--agent", agent]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        given = plain_environment(CSTP_MCP__TOOLS="all", **environment)
-        self.process = subprocess.Popen(words, text=True, env=given, **pipes)
+        given = plain_environment(**{"CSTP_MCP__TOOLS": "all", **environment})
+        with log.open("ab") as errors:
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": errors}
+            self.process = subprocess.Popen(words, text=True, env=given, **pipes)
         self._last = 1
         self._ready = False
 
