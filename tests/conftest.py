@@ -43,7 +43,7 @@ pytest_plugins = ["tests.durations", "tests.folders", "tests.quick_starts", "tes
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("chaos")
     group.addoption("--chaos", choices=["short", "long"], default="short", help="form of the tests in tests/chaos")
-    group.addoption("--chaos-soak-minutes", type=float, default=10.0, help="length of the soak in the long form")
+    group.addoption("--chaos-soak-minutes", type=float, default=30.0, help="length of the soak in the long form")
     group.addoption(
         "--chaos-writes-minutes",
         type=float,

@@ -40,6 +40,10 @@ class Outcomes:
         with self._lock:
             self.counts[name] += 1
 
+    @property
+    def results(self) -> int:
+        return self.counts["result"] + self.counts["result in a window"]
+
 
 class HttpCaller:
     """Sends calls to one of two ports, to the other one after an error."""
@@ -111,8 +115,9 @@ class WindowCaller:
 
     @property
     def pid(self) -> int | None:
+        """The process, once it has answered."""
         window = self._window
-        return None if window is None else window.process.pid
+        return None if window is None or not window.ready else window.process.pid
 
     def send(self, method: str, params: Mapping[str, Any]) -> Any:
         """Return the result. Raise Refused."""

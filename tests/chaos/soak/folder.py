@@ -11,9 +11,9 @@ from threading import Event
 from time import monotonic
 
 from tests.chaos.process import Served
+from tests.chaos.soak.callers import WindowCaller
 from tests.chaos.test_disk import no_space
 from tests.mcp.windows import holder_of
-from tests.chaos.soak.callers import WindowCaller
 
 LATE = 20.0  # seconds after a full disk within which a server may still end for want of space
 STARTS = 60.0
@@ -57,12 +57,20 @@ class Servers:
     killed: set[int] = field(default_factory=set)
     kills: Counter[str] = field(default_factory=Counter)
     ended_by_disk: int = 0
+    starting: set[int] = field(default_factory=set)
+
+    @property
+    def ready(self) -> list[Served]:
+        """The servers that have answered since they were started."""
+        return [server for server in self.servers if server.alive() and server.pid not in self.starting]
 
     def keep(self, stop: Event) -> None:
         """Restart servers that ended. Fails for one that nobody killed while there was space."""
         while not stop.wait(0.1):
             for server in self.servers:
                 if server.alive():
+                    if server.pid in self.starting and server.healthy():
+                        self.starting.discard(server.pid)
                     continue
                 assert server.process is not None
                 if server.pid not in self.killed:
@@ -70,6 +78,7 @@ class Servers:
                     self.ended_by_disk += 1
                 stop.wait(self.random.uniform(0.2, 2.0))
                 server.start(wait=False, port=server.port)
+                self.starting.add(server.pid)
 
     def kill_holder(self, wait_until: Callable[..., None]) -> None:
         data = self.servers[0].data_dir

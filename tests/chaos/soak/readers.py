@@ -45,10 +45,10 @@ class Reader:
         self.slowest = 0.0
 
     def work(self, stop: Event) -> None:
-        for request in self._requests():
+        for asked in self._requests():
             if stop.is_set():
                 return
-            answer = self._caller.ask(str(request["method"]).removeprefix("cstp."), request["params"])  # type: ignore[arg-type]
+            answer = self._caller.ask(str(asked["method"]).removeprefix("cstp."), asked["params"])  # type: ignore[arg-type]
             self._caller.require_temporary(answer)
             self._check(answer)
             stop.wait(max(self._pause, BREATHING * answer.seconds))
@@ -103,15 +103,20 @@ class Mistakes:
         while not stop.is_set():
             port = self._random.choice(self._ports)
             try:
-                pipe = await Pipe.open(port)
-                for _ in range(self._random.randrange(1, 20)):
-                    if not stop.is_set():
-                        await self._exchange(pipe)
-                await pipe.close()
+                await self._connection(port, stop)
                 await vanish(port, request(self._body(), self._token), self._random)
                 self._outcomes.add("disconnect")
             except GONE:
                 await asyncio.sleep(0.2)
+
+    async def _connection(self, port: int, stop: Event) -> None:
+        pipe = await Pipe.open(port)
+        try:
+            for _ in range(self._random.randrange(1, 20)):
+                if not stop.is_set():
+                    await self._exchange(pipe)
+        finally:
+            await pipe.close()
 
     async def _exchange(self, pipe: Pipe) -> None:
         body, began = self._body(), monotonic()
