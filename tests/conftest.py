@@ -44,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("chaos")
     group.addoption("--chaos", choices=["short", "long"], default="short", help="form of the tests in tests/chaos")
     group.addoption("--chaos-texts", type=int, default=200_000, help="texts through every door in the long form")
-    group.addoption("--chaos-soak-minutes", type=float, default=10.0, help="length of the soak in the long form")
+    group.addoption("--chaos-soak-minutes", type=float, default=30.0, help="length of the soak in the long form")
     group.addoption(
         "--chaos-writes-minutes",
         type=float,

@@ -140,16 +140,18 @@ async def vanish(port: int, data: bytes, random: Random) -> None:
     """Sends `data` up to a random byte and goes: by an end, a reset, or an end of its sending side first."""
     way = random.randrange(3)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    with suppress(ConnectionError):
-        writer.write(data[: random.randrange(len(data) + 1)])
-        await writer.drain()
-        if way == 0:
-            writer.write_eof()
-            await asyncio.wait_for(reader.read(random.choice((0, 1, 100))), 5)
-        if random.random() < 0.5:
-            await asyncio.sleep(random.random() / 50)  # so that some go while their call runs
-    if way == 1:
-        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-    writer.close()
+    try:
+        with suppress(ConnectionError):
+            writer.write(data[: random.randrange(len(data) + 1)])
+            await writer.drain()
+            if way == 0:
+                writer.write_eof()
+                await asyncio.wait_for(reader.read(random.choice((0, 1, 100))), 5)
+            if random.random() < 0.5:
+                await asyncio.sleep(random.random() / 50)  # so that some go while their call runs
+        if way == 1:
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    finally:
+        writer.close()
     with suppress(OSError):
         await writer.wait_closed()

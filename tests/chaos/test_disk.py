@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from cognition_engines.indexes.index_folder import CompactionMarks, read_marks, write_marks
 from cognition_engines.store.records import Records, open_records
 from tests.chaos.asking import callers
 from tests.chaos.chaos import Chaos
@@ -213,6 +214,17 @@ def test_what_expires_while_the_disk_is_full_is_forgotten_once_there_is_space(ch
         rounds,
         "all are forgotten and in the ledger once there is space, without a restart",
     )
+
+
+def test_marks_of_indexes_that_do_not_fit_on_the_disk_leave_the_former_marks_and_no_draft(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "indexes", 1) as indexes:
+        write_marks(indexes, CompactionMarks(keywords=1))
+        files = set(indexes.iterdir())
+        with no_space(indexes):
+            with pytest.raises(OSError, match="No space left"):
+                write_marks(indexes, CompactionMarks(keywords=2))
+            assert set(indexes.iterdir()) == {*files, indexes / "filler"}
+        assert read_marks(indexes) == CompactionMarks(keywords=1)
 
 
 def shown(server: Served, known: Known, prefix: str) -> None:

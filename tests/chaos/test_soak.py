@@ -1,146 +1,243 @@
-"""Family 8: after minutes of everything at once the server is as large as it was."""
+"""Family 8: everything at once over one folder for minutes, with kills and a full disk; nothing is lost or grows."""
 
-import asyncio
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import count
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
-from statistics import median
+from threading import Event
 from time import monotonic
 
 import pytest
 
 from tests.chaos.chaos import Chaos
-from tests.chaos.clients import call_bytes, vanish
-from tests.chaos.process import TOPICS, Served, write_records
-from tests.chaos.wire import Pipe, check_answer, expected, request
+from tests.chaos.process import AGENT, COMMAND, Served, environment
+from tests.chaos.questions import Questions
+from tests.chaos.soak import checks
+from tests.chaos.soak.callers import PATIENCE, HttpCaller, Outcomes, WatchedNotes, WindowCaller, watching
+from tests.chaos.soak.folder import Disk, Servers, kill_moments
+from tests.chaos.soak.readers import QUIET, Mistakes, PageFollower, Reader, StreamFollower
+from tests.chaos.soak.resources import WARM, History
+from tests.chaos.soak.written import FORMS, LIFETIME, Item, Writer
+from tests.chaos.store import MODEL, decision, store_of
+from tests.chaos.test_disk import small_disk
+from tests.mcp.windows import Window, holder_of
 
 FAMILY = "8 soak"
-CLIENTS = 6
-POOLED = 6  # threads that the pools may still have had to make
-ERRORS = (
-    call_bytes("cstp.nothing"),
-    call_bytes("cstp.queryDecisions", {"limit": 0, "filters": {"stakes": [], "more": 1}}),
-    call_bytes("cstp.whoami", [1]),
-    b'{"jsonrpc": "2.0", "method":',
-    b"[]",
-    b"[1, 2, 3]",
-    b'{"jsonrpc": "1.0", "method": "cstp.whoami", "id": "a"}',
-)
-
-
-@dataclass
-class Mixture:
-    """Everything that clients do, for as long as it lasts; what came back, by error code."""
-
-    server: Served
-    modes: Sequence[str]
-    random: Random
-    codes: Counter[str] = field(default_factory=Counter)
-    texts: "count[int]" = field(default_factory=count)
-
-    def query(self) -> bytes:
-        """A search for a text that was not asked before, or was a while ago."""
-        number = next(self.texts) if self.random.random() < 0.7 else self.random.randrange(500)
-        filters: dict[str, object] = {"stakes": ["low", "high"]} if self.random.random() < 0.3 else {}
-        text = f"which option{number} for {TOPICS[number % len(TOPICS)]}"
-        params = {"query": text, "filters": filters, "limit": self.random.choice((1, 10, 50))}
-        return call_bytes("cstp.queryDecisions", params | {"mode": self.random.choice(self.modes)})
-
-    def body(self) -> bytes:
-        return self.random.choices(
-            (
-                self.query,
-                lambda: call_bytes("cstp.whoami"),
-                lambda: b"[" + b",".join(self.query() for _ in range(8)) + b"]",
-                lambda: self.random.choice(ERRORS),
-                lambda: b'{"jsonrpc":"2.0","method":"cstp.whoami"}',
-            ),
-            (45, 20, 10, 15, 10),
-        )[0]()
-
-    async def client(self, until: float) -> None:
-        """One connection after the other, each for a while; now and then one that vanishes."""
-        while monotonic() < until:
-            pipe = await Pipe.open(self.server.port)
-            for _ in range(self.random.randrange(1, 60)):
-                body = self.body()
-                (answer,) = await pipe.exchange([request(body, self.server.token)])
-                codes = check_answer(answer, body, expected(body))
-                self.codes.update("result" if code == 0 else str(code) for code in codes)
-                self.codes["notification"] += not codes
-                await asyncio.sleep(self.random.random() / 100)
-            await pipe.close()
-            await vanish(self.server.port, request(self.body(), self.server.token), self.random)
-            self.codes["disconnect"] += 1
-
-    async def ingests(self, until: float, records: Path, size: int, every: float) -> None:
-        """Changes some of the records, so that their number stays."""
-        while monotonic() + every / 2 < until:
-            await asyncio.sleep(every / 2)
-            first, changed = self.random.randrange(size * 9 // 10), size // 10
-            write_records(records, changed, first=first, remark=f"Seen again as number{next(self.texts)}.")
-            await asyncio.to_thread(self.server.ingest, records)
-            self.codes["ingest"] += 1
-            await asyncio.sleep(max(0.0, min(every / 2, until - monotonic())))
+BASE = 2000
+DISK = 96  # MiB
+WINDOWS = 3
+BETWEEN_KILLS = 60  # results, at least
+IN_WINDOWS = ("decision", "episode", "artifact", "turn")
+KILL_SHARES = ((0.05, 0.3), (0.55, 0.65))  # parts of the run in which the holder is killed again and again
 
 
 @dataclass(frozen=True)
-class Rest:
-    """What a server takes when nobody asks anything."""
+class Lengths:
+    """Times in seconds of the short or the long form."""
 
-    memory: float  # MiB
-    files: Counter[str]
-    descriptors: int
-    threads: int
-    tasks: int
-
-
-async def at_rest(server: Served) -> Rest:
-    await asyncio.sleep(1)  # the last connections end
-    tasks = server.look().tasks
-    memory = []
-    for _ in range(5):
-        await asyncio.sleep(0.2)
-        memory.append(server.rss() / 2**20)
-    return Rest(median(memory), server.files(), server.fds(), server.threads(), tasks)
+    run: float
+    between_kills: tuple[float, float]
+    empty: tuple[float, float]
+    full: tuple[float, float]
+    windows: tuple[float, float]
+    warm: float
+    sampled: float
 
 
-@pytest.mark.usefixtures("long_form")
-async def test_memory_is_constant_over_minutes_of_all_calls(chaos: Chaos, pytestconfig: pytest.Config) -> None:
-    minutes = float(pytestconfig.getoption("--chaos-soak-minutes"))
-    warm, soaked = chaos.scale.pick((4.0, 6.0), (min(120.0, minutes * 12), minutes * 60))
-    size, every = chaos.scale.pick((200, 5.0), (2000, 30.0))
-    server = chaos.served({"embedding.model": chaos.scale.pick("none", "minilm")}, observed=True)
-    server.ingest(write_records(chaos.folder / "records.jsonl", size))
-    modes = chaos.scale.pick(["keyword"], ["keyword", "semantic", "hybrid"])
-    mixture = Mixture(server, modes, Random(8))
+SHORT = Lengths(22.0, (6.0, 9.0), (4.0, 6.0), (1.5, 2.5), (4.0, 8.0), 4.0, 0.25)
 
-    async def run(seconds: float) -> None:
-        until = monotonic() + seconds
-        clients = [mixture.client(until) for _ in range(CLIENTS)]
-        await asyncio.gather(*clients, mixture.ingests(until, chaos.folder / "records.jsonl", size, every))
 
-    await run(warm)
-    before = await at_rest(server)
-    await run(soaked)
-    after = await at_rest(server)
+def long_lengths(minutes: float) -> Lengths:
+    return Lengths(60 * minutes, (20.0, 60.0), (25.0, 45.0), (3.0, 8.0), (15.0, 90.0), WARM, 2.0)
 
-    growth = after.memory / before.memory - 1
-    by_code = ", ".join(f"{code} {times:,}" for code, times in mixture.codes.most_common())
-    seen = (
-        f"memory at rest {before.memory:.0f} MiB after {warm:.0f} s of warm-up and {after.memory:.0f} MiB at the end "
-        f"({growth:+.1%}), descriptors {before.descriptors} and {after.descriptors}, threads {before.threads} and "
-        f"{after.threads}, tasks {before.tasks} and {after.tasks}; {by_code}"
-    )
-    calls = sum(times for code, times in mixture.codes.items() if code not in ("disconnect", "ingest"))
-    chaos.report(
-        FAMILY, f"{soaked / 60:.0f} minutes of {CLIENTS} clients, and an ingest every {every:.0f} s", calls, seen
-    )
-    assert server.alive()
-    assert after.threads <= before.threads + POOLED, seen
-    assert after.files <= before.files, seen
-    assert after.tasks <= before.tasks, seen
-    assert growth < chaos.scale.pick(0.25, 0.10), seen
+
+@dataclass(frozen=True)
+class Crowd:
+    """All clients of a run, and the connections that they call by."""
+
+    callers: Sequence[HttpCaller]
+    writers: Sequence[Writer]
+    windows: Sequence[WindowCaller]
+    readers: Sequence[Reader]
+    followers: tuple[PageFollower, StreamFollower]
+    notes: WatchedNotes
+    mistakes: Mistakes
+    outcomes: Outcomes
+
+    @property
+    def items(self) -> list[Item]:
+        return [item for writer in self.writers for item in writer.items]
+
+    def close(self) -> None:
+        """Close the connections, and end the windows that are left."""
+        for caller in self.callers:
+            caller.close()
+        for window in self.windows:
+            window.kill()
+
+    def work(self) -> list[Callable[[Event], None]]:
+        return [each.work for each in (*self.writers, *self.readers, self.notes, self.mistakes)]
+
+
+def crowd_of(
+    token: str, ports: Sequence[int], open_window: Callable[[], Window], folder: Path, lengths: Lengths
+) -> Crowd:
+    outcomes = Outcomes()
+    callers = [HttpCaller(ports, token, outcomes) for _ in range(7)]
+    windows = [WindowCaller(open_window, lengths.windows, outcomes, number) for number in range(WINDOWS)]
+    writers = [Writer(number, tuple(FORMS), caller.send, 60, 0.4) for number, caller in enumerate(callers[:4])]
+    writers += [Writer(10 + number, IN_WINDOWS, window.send, 30, 0.5) for number, window in enumerate(windows)]
+    readers = [Reader(caller, Questions(BASE), 0.2, number) for number, caller in enumerate(callers[4:6])]
+    followers = PageFollower(callers[6]), StreamFollower(ports, token)
+    notes = WatchedNotes(folder / "notes", 20)
+    return Crowd(callers, writers, windows, readers, followers, notes, Mistakes(ports, token, outcomes, 0.2), outcomes)
+
+
+@contextmanager
+def running(works: Sequence[Callable[[Event], None]]) -> Iterator[Sequence["Future[None]"]]:
+    """Threads that work until the block ends; it fails with the first of them that failed."""
+    stop = Event()
+    with ThreadPoolExecutor(len(works)) as pool:
+        futures = [pool.submit(work, stop) for work in works]
+        try:
+            yield futures
+        finally:
+            stop.set()
+    for future in futures:
+        future.result()
+
+
+def stay(futures: Sequence["Future[None]"], condition: Callable[[], bool], until: float = 0.0) -> None:
+    """Wait for the condition, and at least until a time; fails with a thread that fails."""
+    deadline = max(monotonic(), until) + PATIENCE
+    while monotonic() < until or not condition():
+        assert monotonic() < deadline, "the load does not go on"
+        for future in futures:
+            if future.done():
+                future.result()
+        Event().wait(0.1)
+
+
+@pytest.mark.true_start
+def test_a_folder_under_load_kills_and_a_full_disk_loses_nothing_and_grows_by_nothing(
+    chaos: Chaos, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths = chaos.scale.pick(SHORT, long_lengths(float(pytestconfig.getoption("--chaos-soak-minutes"))))
+    temporary = chaos.folder / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    with small_disk(chaos.folder / "data", DISK) as data:
+        store_of(data, BASE)
+        soak(chaos, lengths, data, temporary)
+
+
+@dataclass(frozen=True)
+class Run:
+    """The processes of a run, its clients, and the samples of what the processes take."""
+
+    chaos: Chaos
+    lengths: Lengths
+    disk: Disk
+    servers: Servers
+    crowd: Crowd
+    history: History
+
+    @property
+    def first(self) -> Served:
+        return self.servers.servers[0]
+
+    def load(self) -> None:
+        """Work for the length of the run, with kills at random moments in some parts of it."""
+        lengths, crowd = self.lengths, self.crowd
+        with running(crowd.work()) as futures:
+            stay(futures, lambda: all(writer.calls > 1 for writer in crowd.writers))
+            began = monotonic()
+            with running([self.disk.work]):
+                for moment in kill_moments(lengths.run, KILL_SHARES, lengths.between_kills):
+                    due = crowd.outcomes.results + BETWEEN_KILLS
+                    stay(futures, lambda due=due: crowd.outcomes.results >= due, began + moment)
+                    self.servers.kill_holder(self.chaos.wait_until)
+                due = crowd.outcomes.results + BETWEEN_KILLS
+                stay(futures, lambda: crowd.outcomes.results >= due, began + lengths.run)
+        for window in self.crowd.windows:
+            window.end(None)
+
+    def rest(self) -> None:
+        """Wait until both servers answer, and no work fails or is late."""
+        pids = lambda: {server.pid for server in self.servers.servers}  # noqa: E731
+        self.chaos.wait_until(lambda: holder_of(self.first.data_dir) in pids())
+        self.chaos.wait_until(lambda: all(server.healthy() for server in self.servers.servers))
+        self.chaos.wait_until(lambda: checks.failing(self.first) == [])
+
+    def check(self) -> int:
+        """Return the number of searches by meaning."""
+        crowd, wait_until = self.crowd, self.chaos.wait_until
+        expiring = [item for item in crowd.items if item.gone]
+        calls = [("fetch", {"id": item.id, "kind": item.kind}) for item in expiring]
+        wait_until(lambda: all("error" in reply for reply in checks.batched(self.first, calls)))
+        checks.check_by_id(self.first, crowd.items)
+        checks.check_lists(self.first, crowd.items, (decision(f"base-{number}").id for number in range(BASE)))
+        checks.check_words(self.first, crowd.items)
+        wait_until(lambda: checks.finds_notes(self.first, crowd.notes))
+        checks.check_followers(self.first, crowd.followers, wait_until)
+        return checks.check_meaning(self.first, f"sqlite:///{self.first.data_dir}/records.sqlite3", 30)
+
+
+def processes_of(servers: Servers, watch: int, watch_log: Path) -> dict[int, str]:
+    """Return the role of each process that has answered."""
+    holder = holder_of(servers.servers[0].data_dir)
+    found = {server.pid: "holder" if server.pid == holder else "second server" for server in servers.ready}
+    for window in servers.windows:
+        if (pid := window.pid) is not None:
+            found[pid] = "window that holds" if pid == holder else "window"
+    return found | ({watch: "watch"} if '"read"' in watch_log.read_text() else {})
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def soak(chaos: Chaos, lengths: Lengths, data: Path, temporary: Path) -> None:
+    servers = [chaos.served({**MODEL, "server.quiet_seconds": QUIET}, data_dir=data, start=False) for _ in range(2)]
+    for server in servers:
+        server.port = free_port()
+        server.start(wait=False, port=server.port)
+        chaos.wait_until(server.healthy)
+    given = environment(servers[0].overrides)
+    settings = {name: value for name, value in given.items() if name.startswith("CSTP_")}
+    log = chaos.folder / "windows.log"
+    ports = [server.port for server in servers]
+    crowd = crowd_of(servers[0].token, ports, lambda: Window(data, AGENT, log, **settings), chaos.folder, lengths)
+    watch = watching(COMMAND, chaos.folder / "notes", data, given, chaos.folder / "watch.log")
+    disk = Disk(data, lengths.empty, lengths.full)
+    kept = Servers(servers, disk, crowd.windows, Random(4))
+    history = History(partial(processes_of, kept, watch.pid, chaos.folder / "watch.log"), lengths.sampled)
+    run = Run(chaos, lengths, disk, kept, crowd, history)
+    try:
+        with running([kept.keep, history.work, *(each.work for each in crowd.followers)]) as futures:
+            run.load()
+            run.rest()
+            stay(futures, lambda: True, monotonic() + LIFETIME)
+            searches = run.check()
+            assert checks.failing(run.first) == []
+            assert watch.poll() is None, (chaos.folder / "watch.log").read_text()[-4000:]
+    finally:
+        crowd.close()
+        watch.terminate()
+        watch.wait(60)
+    assert checks.temporary_files(data, temporary) == []
+    assert [server.terminate() for server in servers] == [0, 0]
+    assert checks.temporary_files(data, temporary) == []
+    grown = history.growths(lengths.warm)
+    for each in grown:
+        print(each)
+    print(history.peers("holder", lengths.warm / 3), crowd.outcomes.counts, kept.kills, kept.ended_by_disk)
+    print(disk.times, [window.ended for window in crowd.windows], searches, len(crowd.items))
+    if chaos.scale.long:
+        assert [text for each in grown for text in each.too_large()] == []

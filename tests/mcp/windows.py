@@ -1,6 +1,7 @@
 """Several `cstp mcp` over one data folder, as the windows of clients start them."""
 
 import json
+import os
 import socket
 import struct
 import subprocess
@@ -26,23 +27,27 @@ class WindowClosed(Exception):
 
 
 class Window:
-    """A `cstp mcp` over `data`, with the rights of an agent. `ready` once it has answered to `initialize`."""
+    """A `cstp mcp` over `data` with the rights of an agent; its log is in a file if one is given.
 
-    def __init__(self, data: Path, agent: str, **environment: str) -> None:
+    It is `ready` once it has answered to `initialize`.
+    """
+
+    def __init__(self, data: Path, agent: str, log: Path = Path(os.devnull), **environment: str) -> None:
         words = [*COMMAND, "mcp", "--data-dir", str(data), "--agent", agent]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        given = plain_environment(CSTP_MCP__TOOLS="all", **environment)
-        self.process = subprocess.Popen(words, text=True, env=given, **pipes)
+        given = plain_environment(**{"CSTP_MCP__TOOLS": "all", **environment})
+        with log.open("ab") as errors:
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": errors}
+            self.process = subprocess.Popen(words, text=True, env=given, **pipes)
         self._last = 1
-        self._ready = False
+        self.ready = False
 
     def call(self, tool: str, **arguments: object) -> Any:
         """Return what a tool answers: `isError` and its structured content or text. Raises WindowClosed."""
-        if not self._ready:
+        if not self.ready:
             self._say(INITIALIZE)
             self._hear()
             self._say(INITIALIZED)
-            self._ready = True
+            self.ready = True
         self._last += 1
         params = {"name": tool, "arguments": arguments}
         self._say({"jsonrpc": "2.0", "id": self._last, "method": "tools/call", "params": params})

@@ -17,6 +17,7 @@ from typing import Final
 from cognition_engines.errors import ConfigurationError, FolderInUse
 from cognition_engines.indexes.keywords.files import copy_index
 from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.whole_file import write_json
 from cognition_engines.spaces import SEARCHED
 
 _LOCK: Final = "lock"
@@ -210,12 +211,7 @@ def read_marks(folder: Path) -> CompactionMarks:
 
 def write_marks(folder: Path, marks: CompactionMarks) -> None:
     """Write the marks, whole or not at all. Raise OSError if that fails."""
-    draft = folder / f"{_MARKS}.new"
-    with draft.open("w", encoding="utf-8") as file:
-        json.dump(asdict(marks), file)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(folder / _MARKS)
+    write_json(folder / _MARKS, asdict(marks), durable=True)
 
 
 def remove_set_aside(folder: Path) -> None:

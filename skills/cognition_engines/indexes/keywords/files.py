@@ -20,6 +20,7 @@ import tantivy
 from numpy.typing import NDArray
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError, FolderInUse, ForeignCalls
+from cognition_engines.indexes.whole_file import write_json
 
 Signature = tuple[int, int, int]  # inode, size and time of change: another one after any change of a file
 COMPONENT: Final = "keywords"
@@ -89,9 +90,7 @@ def read_list(folder: Path) -> dict[str, Written]:
 
 def write_list(folder: Path, files: Files) -> None:
     """Replace the list. Raise OSError if that fails."""
-    new = folder / f"{LIST}.new"
-    new.write_text(json.dumps({name: [file.size, file.digest] for name, file in files.items()}), encoding="utf-8")
-    new.replace(folder / LIST)
+    write_json(folder / LIST, {name: [file.size, file.digest] for name, file in files.items()}, durable=False)
 
 
 def check_files(folder: Path, known: Files) -> dict[str, Written]:

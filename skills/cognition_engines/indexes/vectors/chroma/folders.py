@@ -6,7 +6,6 @@ as the process lives, so a failed folder can neither be moved nor rebuilt in its
 """
 
 import json
-import os
 import shutil
 import zlib
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from typing import Final
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.vectors.backend import FolderState
 from cognition_engines.indexes.vectors.collection import COMPONENT
+from cognition_engines.indexes.whole_file import draft_of, write_json
 
 Signatures = dict[str, tuple[int, int, int]]
 Sums = Mapping[str, tuple[tuple[int, int, int], int]]  # of each file its signature and CRC-32
@@ -52,7 +52,7 @@ def take_folder(parent: Path, name: str, store_id: str, last_seq: int) -> Opened
     the folders that are not trusted the latest is kept. Raise ComponentFailed, or OSError if none can be made.
     """
     checkpoint = _read_checkpoint(parent)
-    _mark(parent).unlink(missing_ok=True)
+    _remove_mark(parent)
     if (
         checkpoint is not None
         and (checkpoint.store_id, checkpoint.collection) == (store_id, name)
@@ -72,13 +72,7 @@ def leave_mark(taken: OpenedFolder, name: str, store_id: str, seq: int) -> None:
     """
     files = _checksums(taken.folder, taken.sums)
     checkpoint = Checkpoint(store_id, name, taken.folder.name, seq, files)
-    mark = _mark(taken.folder.parent)
-    draft = mark.with_suffix(".new")
-    with draft.open("w", encoding="utf-8") as file:
-        json.dump(asdict(checkpoint), file)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(mark)
+    write_json(_mark(taken.folder.parent), asdict(checkpoint), durable=True)
 
 
 def file_signatures(folder: Path) -> Signatures:
@@ -104,7 +98,7 @@ def has_folders(parent: Path) -> bool:
 
 def remove_folders(parent: Path) -> None:
     """Remove every folder that `take_folder` made; no process may be using one."""
-    _mark(parent).unlink(missing_ok=True)
+    _remove_mark(parent)
     for folder in _numbered_folders(parent).values():
         shutil.rmtree(folder)
 
@@ -143,6 +137,11 @@ def inspect_folder(parent: Path, name: str, store_id: str) -> FolderState | None
     damaged = folder is None or _verify_sums(folder, checkpoint.files) is None
     distrust = f"its files in {checkpoint.folder} differ from their sizes and checksums" if damaged else None
     return FolderState(checkpoint.seq, distrust, damaged)
+
+
+def _remove_mark(parent: Path) -> None:
+    for path in (_mark(parent), draft_of(_mark(parent))):  # a process was killed while it wrote the draft
+        path.unlink(missing_ok=True)
 
 
 def _mark(parent: Path) -> Path:

@@ -1,0 +1,104 @@
+"""The processes over one data folder: two servers, MCP windows and `cstp watch`; kills, and a disk that fills."""
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from threading import Event
+from time import monotonic
+
+from tests.chaos.process import Served
+from tests.chaos.soak.callers import WindowCaller
+from tests.chaos.test_disk import no_space
+from tests.mcp.windows import holder_of
+
+LATE = 20.0  # seconds after a full disk within which a server may still end for want of space
+STARTS = 60.0
+
+
+class Disk:
+    """The file system of the data folder, full from time to time."""
+
+    def __init__(self, folder: Path, empty: tuple[float, float], full: tuple[float, float]) -> None:
+        self._folder = folder
+        self._lengths = (empty, full)
+        self._random = Random(5)
+        self.times = 0
+        self._full_at = float("-inf")
+        self._is_full = False
+
+    def work(self, stop: Event) -> None:
+        empty, full = self._lengths
+        while not stop.wait(self._random.uniform(*empty)):
+            with no_space(self._folder, self._random.choice((0, 0, 50_000))):
+                self._is_full, self._full_at = True, monotonic()
+                self.times += 1
+                stop.wait(self._random.uniform(*full))
+                self._full_at = monotonic()
+            self._is_full = False
+
+    @property
+    def was_full(self) -> bool:
+        """Whether it is full, or was so until a moment ago."""
+        return self._is_full or monotonic() - self._full_at < LATE
+
+
+@dataclass
+class Servers:
+    """Two servers over one folder. One that has ended is started again on its port."""
+
+    servers: Sequence[Served]
+    disk: Disk
+    windows: Sequence[WindowCaller]
+    random: Random
+    killed: set[int] = field(default_factory=set)
+    kills: Counter[str] = field(default_factory=Counter)
+    ended_by_disk: int = 0
+    starting: set[int] = field(default_factory=set)
+
+    @property
+    def ready(self) -> list[Served]:
+        """The servers that have answered since they were started."""
+        return [server for server in self.servers if server.alive() and server.pid not in self.starting]
+
+    def keep(self, stop: Event) -> None:
+        """Restart servers that ended. Fails for one that nobody killed while there was space."""
+        while not stop.wait(0.1):
+            for server in self.servers:
+                if server.alive():
+                    if server.pid in self.starting and server.healthy():
+                        self.starting.discard(server.pid)
+                    continue
+                assert server.process is not None
+                if server.pid not in self.killed:
+                    assert self.disk.was_full, f"a server ended with {server.process.returncode}; {server.last_log()}"
+                    self.ended_by_disk += 1
+                stop.wait(self.random.uniform(0.2, 2.0))
+                server.start(wait=False, port=server.port)
+                self.starting.add(server.pid)
+
+    def kill_holder(self, wait_until: Callable[..., None]) -> None:
+        data = self.servers[0].data_dir
+        wait_until(lambda: holder_of(data) not in {None, *self.killed})
+        holder = holder_of(data)
+        assert holder is not None
+        is_server = any(server.pid == holder for server in self.servers)
+        self.killed.add(holder)
+        for window in self.windows:
+            window.killed.add(holder)
+        os.kill(holder, signal.SIGKILL)
+        self.kills["server" if is_server else "window"] += 1
+
+
+def kill_moments(seconds: float, shares: Sequence[tuple[float, float]], between: tuple[float, float]) -> list[float]:
+    """Return moments at random distances in the given parts of a run."""
+    random, moments = Random(3), []
+    for first, last in shares:
+        moment = first * seconds
+        while moment <= last * seconds:
+            moments.append(moment)
+            moment += random.uniform(*between)
+    return moments
