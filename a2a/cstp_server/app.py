@@ -255,17 +255,9 @@ def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMe
         answer_bytes=server.max_answer_bytes,
         batch_answer_bytes=server.max_batch_answer_bytes,
     )
+    audit, count_patterns = AuditedCalls(engine.audit), engine.listings.decisions.count_patterns
     return Parts(
-        dispatcher=Dispatcher(
-            methods,
-            limiter,
-            bounds,
-            metrics,
-            parser,
-            engine.reached,
-            AuditedCalls(engine.audit),
-            lambda: engine.listings.decisions.patterns,
-        ),
+        dispatcher=Dispatcher(methods, limiter, bounds, metrics, parser, engine.reached, audit, count_patterns),
         limiter=limiter,
         tokens=tokens,
         gate=prepared.gate,
