@@ -52,7 +52,7 @@ from cstp_server.open_engine import open_engine
 from cstp_server.process.stop import Grace
 from cstp_server.rpc.bound import AuditedCalls
 from cstp_server.rpc.dispatch import Bounds, Dispatcher
-from cstp_server.settings import ServerSettings, Settings
+from cstp_server.settings import Settings
 from cstp_server.tokens import TokenBook
 from cstp_server.workers.membership import Membership
 from cstp_server.workers.scrape import OwnMetrics, Siblings
@@ -224,16 +224,6 @@ def _limiter(prepared: Prepared, member: Membership | None) -> Limiter:
     return Limiter(prepared.plan, prepared.redis, seconds, member.agent_windows(), member.event_windows())
 
 
-def _bounds(server: ServerSettings) -> Bounds:
-    return Bounds(
-        max_batch=server.max_batch,
-        concurrency=server.batch_concurrency,
-        batch_seconds=server.handler_seconds,
-        answer_bytes=server.max_answer_bytes,
-        batch_answer_bytes=server.max_batch_answer_bytes,
-    )
-
-
 def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMetrics, parser: BodyParser) -> Parts:
     """Return the parts that the endpoint works with."""
     settings, server = prepared.settings, prepared.settings.server
@@ -258,10 +248,16 @@ def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMe
     for bound in methods:  # here, and not on the loop in the first call of each
         bound.method.params.model_rebuild()
         bound.method.result.model_rebuild()
-    audited = AuditedCalls(engine.audit)
-    common = limiter, _bounds(server), metrics, parser, engine.reached, audited
+    bounds = Bounds(
+        max_batch=server.max_batch,
+        concurrency=server.batch_concurrency,
+        batch_seconds=server.handler_seconds,
+        answer_bytes=server.max_answer_bytes,
+        batch_answer_bytes=server.max_batch_answer_bytes,
+    )
+    audit, count_patterns = AuditedCalls(engine.audit), engine.listings.decisions.count_patterns
     return Parts(
-        dispatcher=Dispatcher(methods, *common, lambda: engine.listings.decisions.patterns),
+        dispatcher=Dispatcher(methods, limiter, bounds, metrics, parser, engine.reached, audit, count_patterns),
         limiter=limiter,
         tokens=tokens,
         gate=prepared.gate,

@@ -132,7 +132,7 @@ def stale_patterns(source: DecisionSource, tracked: Sequence[str]) -> Iterator[S
 
 
 def _matches(pattern: str, files: dict[str, list[str]]) -> bool:
-    """Return whether a pattern chooses a tracked file, or only excludes files, beginning with `!`."""
+    """Return whether a pattern chooses a tracked file, or begins with `!` and so chooses none."""
     possible, parsed = files.get(anchor_of(pattern), []), compile_list(pattern)
     batches = (PathSet(possible[start : start + _BATCH]) for start in range(0, len(possible), _BATCH))
     return pattern.startswith("!") or any(batch.chooses_any(parsed) for batch in batches)

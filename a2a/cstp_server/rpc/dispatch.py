@@ -120,11 +120,11 @@ class Dispatcher:
         parser: BodyParser,
         reached: Reached,
         audit: AuditedCalls,
-        patterns: Callable[[], int] = lambda: 0,
+        count_patterns: Callable[[], int] = lambda: 0,
     ) -> None:
-        """Take the parts of a server; `patterns` returns the number of patterns that decisions have stored."""
+        """Take the parts of a server; `count_patterns` counts the stored patterns of decisions."""
         self.parser = parser
-        self._patterns = patterns
+        self._count_patterns = count_patterns
         self._audit = audit
         self._limiter = limiter
         self._reached = reached
@@ -249,7 +249,7 @@ class Dispatcher:
             call, outcome, validate = replace(context[0], method=name), context[1], context[2]
             try:
                 weight = weigh(sent)
-                compared = 0 if paths is None else weigh_paths(sent, paths, self._patterns())
+                compared = 0 if paths is None else weigh_paths(sent, paths, self._count_patterns())
                 await self._limiter.charge(call.token.agent, name, weight.units + compared)
                 outcome.audit.admitted = True
 

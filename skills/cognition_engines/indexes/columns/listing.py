@@ -113,9 +113,8 @@ class Listing:
         self._lock = Lock()
         self._state = _State(self._columns.snapshot, np.empty(0, np.int64))
 
-    @property
-    def patterns(self) -> int:
-        """The number of patterns of paths in the records that have been read."""
+    def count_patterns(self) -> int:
+        """Return the number of patterns of paths in the records that have been read."""
         return self._state.snapshot.paths.patterns
 
     def page(
