@@ -59,7 +59,7 @@ def parse_body(body: bytes) -> object:
 def load_exactly(body: bytes) -> object:
     """Parse strict JSON in UTF-8. Raise orjson.JSONDecodeError.
 
-    orjson rounds integers beyond 64 bits to a double, so a text with so many digits is read again.
+    orjson rounds integers beyond 64 bits to a double, so json parses bodies with that many digits.
     """
     document: object = orjson.loads(body)
     return json.loads(body.decode()) if _LONG_NUMBER.search(body) else document

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -79,6 +79,11 @@ def export_command(
         raise typer.BadParameter(f"{file} is a folder; give a file in it", param_hint="FILE")
     if file != "-" and Path(file).is_file() and not force:
         raise typer.BadParameter(f"{file} exists; choose another, or pass --force", param_hint="FILE")
+    return _export_lines(loaded, kinds, file)
+
+
+def _export_lines(loaded: LoadedSettings, kinds: Sequence[Kind], file: str) -> int:
+    """Write the lines, and name the records that are left out; return the exit code."""
     left_out: list[Problem] = []
     with existing_records(loaded, reads_only=True) as records, record_bars(quiet=file == "-") as bars:
         count = _write_lines(export_lines(records, kinds, bars, left_out), file)
