@@ -86,6 +86,9 @@ def run(folder: Path, data: Path) -> Counter[str]:
 
         check_folder(doors, serve)
         counts["values refused by name"] = doors.refused
+    except AssertionError:
+        sys.stderr.write(servers[-1].last_log())
+        raise
     finally:
         doors.client.close()
         servers[-1].kill()

@@ -33,6 +33,7 @@ _NAMES: Final = (
     "18446744073709551616", "9" * 40, "1e400", "NaN", "Infinity", "null", "true", "{}", "[]", "{0}{self}", "%s%n",
     "${7*7}", "{{7*7}}", "' OR 1=1 --", 'title:"a" AND (', "a~2^3 [a TO b] *:*", "NOT", '"""', "key: value",
     "- a: [b", "&anchor *alias", "=SUM(A1)", "a\tb", "\\N", "\\ud800", "\\u0000", "\ufeffbom", "x" * 300,
+    "a long line " * 1500,
 )  # fmt: skip
 # ends of lines, controls, marks without a letter, direction, invisible and unassigned characters
 CHARACTERS: Final = (

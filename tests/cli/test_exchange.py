@@ -369,6 +369,33 @@ def test_export_names_a_record_that_import_would_reject_and_writes_the_others(
     assert cstp("import", "a.jsonl", *TARGET).out.startswith("1 read: 1 new")
 
 
+def test_only_a_line_feed_ends_a_line(cstp: Cstp) -> None:
+    ends = "one\u2028two\u2029three\x85four"
+    record = {"id": "d", "title": "One", "text": ends}
+    other = {**record, "kind": "decision", "id": "e"}
+    line = json.dumps(json.loads(but(record=record)), ensure_ascii=False)
+    Path("a.jsonl").write_text(f"{line}\n\n{line}\n", encoding="utf-8")
+    assert "a.jsonl:3: record.id is that of line 1" in cstp("import", "a.jsonl").err
+    Path("a.jsonl").write_text(line, encoding="utf-8")
+    assert cstp("import", "a.jsonl").code == 0
+    Path("b.jsonl").write_text(json.dumps(other, ensure_ascii=False), encoding="utf-8")
+    assert cstp("ingest", "b.jsonl").out.startswith("1 read: 1 new")
+    assert [json.loads(cstp("show", id, "--json").out)["text"] for id in ("d", "e")] == [ends, ends]
+
+
+def test_exported_decisions_with_any_character_are_read_again(cstp: Cstp, stores: Stores, tmp_path: Path) -> None:
+    odd = "".join(map(chr, (*range(0xA0, 0xD8), 0x200B, 0x202E, 0xFEFF, 0xFFFD, 0xFFFE, 0xFFFF, 0x1FFFE, 0x10FFFF)))
+    with closing(Engine.open(stores.records(tmp_path / "data"), tmp_path / "data" / "indexes", None)) as engine:
+        pr = "\x7f\x85\u2028\u2029b"
+        stated = stated_decision(decision="Bake", confidence=0.5, category=f"a{odd}", pr=pr, tags=(odd,))
+        writer = WriteCaller("ann", EVERYTHING, frozenset({"write"}))
+        asyncio.run(engine.write(writer, RecordDecision(stated=stated)))
+    assert cstp("export", "--decisions", "adr").code == 0
+    assert "1 read: 0 new, 1 changed" in cstp("ingest", "adr").out
+    found = json.loads(cstp("show", "dec_" + next(Path("adr").iterdir()).stem.rpartition("-")[2], "--json").out)
+    assert (found["category"], found["tags"], found["metadata"]["pr"]) == (f"a{odd}", [odd], pr)
+
+
 async def record_two(engine: Engine) -> None:
     """A decision of the project shop, and one of none."""
     writer = WriteCaller("ann", EVERYTHING, frozenset({"write"}))

@@ -55,6 +55,7 @@ _BY_TYPE: Final[Mapping[Any, Any]] = {
     tuple[str, ...]: tuple[_Label, ...],
 }
 _BY_NAME: Final[Mapping[str, Any]] = {
+    "title": Annotated[str, Text(100_000)],  # a call may state a decision of one long line
     "text": Annotated[str, Text(10_000_000, shortest=0)],
     "status": _Status | None,
     "reasons": tuple[_Reason, ...],
