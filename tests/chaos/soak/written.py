@@ -13,7 +13,7 @@ from tests.chaos.soak.callers import Refused
 
 Call = tuple[str, dict[str, Any]]  # a method without its prefix, and parameters
 Send = Callable[[str, Mapping[str, Any]], Any]  # returns the result once there is one
-LIFETIME = 15.0  # seconds until an expiring record expires
+LIFETIME = 8.0  # seconds until an expiring record expires
 EXPIRED = "must be in the future"
 BREATHING = 4.0  # pause of a client, in lengths of its last call: on a busy machine it calls less
 
