@@ -6,14 +6,18 @@ import resource
 import sqlite3
 import subprocess
 from collections.abc import Iterator
+<<<<<<< HEAD
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
+=======
+from contextlib import closing, contextmanager, suppress
+>>>>>>> soak
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from cognition_engines.indexes.index_folder import CompactionMarks, read_marks, write_marks
+from cognition_engines.indexes.index_folder import CompactionMarks, FolderLock, holder, read_marks, write_marks
 from cognition_engines.store.records import Records, open_records
 from tests.chaos.asking import callers
 from tests.chaos.chaos import Chaos
@@ -225,6 +229,19 @@ def test_marks_of_indexes_that_do_not_fit_on_the_disk_leave_the_former_marks_and
                 write_marks(indexes, CompactionMarks(keywords=2))
             assert set(indexes.iterdir()) == {*files, indexes / "filler"}
         assert read_marks(indexes) == CompactionMarks(keywords=1)
+
+
+def test_a_process_that_locks_the_indexes_on_a_full_disk_can_be_asked_for_them_by_name(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "indexes", 1) as indexes:
+        FolderLock(indexes).close()
+        with no_space(indexes):
+            with closing(FolderLock(indexes)) as lock:
+                with suppress(OSError), (indexes / "other").open("wb") as file:
+                    file.write(bytes(1 << 16))
+                assert holder(indexes) == ""
+                lock.name_holder("cstp mcp")
+                assert holder(indexes) == "cstp mcp"
+            (indexes / "other").unlink()
 
 
 def shown(server: Served, known: Known, prefix: str) -> None:

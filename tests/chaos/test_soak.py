@@ -21,7 +21,7 @@ from tests.chaos.soak.callers import PATIENCE, HttpCaller, Outcomes, WatchedNote
 from tests.chaos.soak.folder import Disk, Servers, kill_moments
 from tests.chaos.soak.readers import QUIET, Mistakes, PageFollower, Reader, StreamFollower
 from tests.chaos.soak.resources import WARM, History
-from tests.chaos.soak.written import FORMS, LIFETIME, Item, Writer
+from tests.chaos.soak.written import FORMS, Item, Writer
 from tests.chaos.store import MODEL, decision, store_of
 from tests.chaos.test_disk import small_disk
 from tests.mcp.windows import Window, holder_of
@@ -150,28 +150,29 @@ class Run:
     def first(self) -> Served:
         return self.servers.servers[0]
 
-    def load(self) -> None:
+    def load(self, keeping: Sequence["Future[None]"]) -> None:
         """Work for the length of the run, with kills at random moments in some parts of it."""
         lengths, crowd = self.lengths, self.crowd
-        with running(crowd.work()) as futures:
-            stay(futures, lambda: all(writer.calls > 1 for writer in crowd.writers))
+        with running(crowd.work()) as working:
+            stay([*keeping, *working], lambda: all(writer.calls > 1 for writer in crowd.writers))
             began = monotonic()
-            with running([self.disk.work]):
-                for moment in kill_moments(lengths.run, KILL_SHARES, lengths.between_kills):
+            with running([self.disk.work]) as filling:
+                moments = kill_moments(lengths.run, KILL_SHARES, lengths.between_kills)
+                for number, moment in enumerate([*moments, lengths.run]):
                     due = crowd.outcomes.results + BETWEEN_KILLS
-                    stay(futures, lambda due=due: crowd.outcomes.results >= due, began + moment)
-                    self.servers.kill_holder(self.chaos.wait_until)
-                due = crowd.outcomes.results + BETWEEN_KILLS
-                stay(futures, lambda: crowd.outcomes.results >= due, began + lengths.run)
-        for window in self.crowd.windows:
+                    enough = partial(lambda due: crowd.outcomes.results >= due, due)
+                    stay([*keeping, *working, *filling], enough, began + moment)
+                    if number < len(moments):
+                        self.servers.kill_holder(self.chaos.wait_until)
+        for window in crowd.windows:
             window.end(None)
 
     def rest(self) -> None:
         """Wait until both servers answer, and no work fails or is late."""
-        pids = lambda: {server.pid for server in self.servers.servers}  # noqa: E731
-        self.chaos.wait_until(lambda: holder_of(self.first.data_dir) in pids())
-        self.chaos.wait_until(lambda: all(server.healthy() for server in self.servers.servers))
-        self.chaos.wait_until(lambda: checks.failing(self.first) == [])
+        servers, wait_until = self.servers.servers, self.chaos.wait_until
+        wait_until(lambda: holder_of(self.first.data_dir) in {server.pid for server in servers})
+        wait_until(lambda: all(server.healthy() for server in servers))
+        wait_until(lambda: checks.failing(self.first) == [])
 
     def check(self) -> int:
         """Return the number of searches by meaning."""
@@ -221,9 +222,8 @@ def soak(chaos: Chaos, lengths: Lengths, data: Path, temporary: Path) -> None:
     run = Run(chaos, lengths, disk, kept, crowd, history)
     try:
         with running([kept.keep, history.work, *(each.work for each in crowd.followers)]) as futures:
-            run.load()
+            run.load(futures)
             run.rest()
-            stay(futures, lambda: True, monotonic() + LIFETIME)
             searches = run.check()
             assert checks.failing(run.first) == []
             assert watch.poll() is None, (chaos.folder / "watch.log").read_text()[-4000:]

@@ -48,20 +48,19 @@ class FolderLock:
             if not _taken_soon(self._file, folder, tries):
                 by = _describe_holder(_name_in(self._file))
                 raise FolderInUse(f"{folder} is held by another {by}; stop it, or name another --data-dir")
-            os.ftruncate(self._file, 0)  # the name of a former holder
+            _write_name(self._file, "")  # instead of the name of a former holder
             undo.pop_all()
 
     def name_holder(self, name: str) -> None:
         """Write who has the lock, for `holder`: the address of a server, or a command."""
-        with suppress(OSError):  # on a full disk it stays without a name
-            os.pwrite(self._file, name.encode(), 0)
+        _write_name(self._file, name)
 
     @classmethod
     def from_received_file(cls, file: int) -> "FolderLock":
         """Return the lock whose open file was sent by another process, which had it until then."""
         lock = cls.__new__(cls)
         lock._file = file
-        os.ftruncate(file, 0)
+        _write_name(file, "")
         return lock
 
     def copy(self) -> int:
@@ -109,7 +108,13 @@ def _describe_holder(name: str) -> str:
 
 
 def _name_in(file: int) -> str:
-    return os.pread(file, _LONGEST_NAME, 0).decode(errors="replace")
+    return os.pread(file, _LONGEST_NAME, 0).rstrip(b"\0").decode(errors="replace")
+
+
+def _write_name(file: int, name: str) -> None:
+    """Replace the name in place: on a full disk a shortened file could not grow again, and its holder had no name."""
+    with suppress(OSError):  # the first holder of a folder on a full disk has none
+        os.pwrite(file, name.encode().ljust(_LONGEST_NAME, b"\0"), 0)
 
 
 def _taken_soon(file: int, folder: Path, tries: int) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http.client import HTTPConnection
 from itertools import count
+from math import inf
 from pathlib import Path
 from random import Random
 from threading import Event, Lock
@@ -129,6 +130,8 @@ class WindowCaller:
             except WindowClosed:
                 self._check_killed(window)
                 continue
+            if self._until == inf:  # a start takes long on a busy machine
+                self._until = monotonic() + self._random.uniform(*self._lifetimes)
             if "error" not in result:
                 self._outcomes.add("result in a window")
                 return result
@@ -151,7 +154,7 @@ class WindowCaller:
             self.end(self._random.choice((None, signal.SIGTERM, signal.SIGKILL)))
         if self._window is None:
             self._window = self._open()
-            self._until = monotonic() + self._random.uniform(*self._lifetimes)
+            self._until = inf
         return self._window
 
     def end(self, way: signal.Signals | None) -> None:

@@ -16,7 +16,7 @@ from tests.chaos.asking import Answer, Request
 from tests.chaos.clients import call_bytes, vanish
 from tests.chaos.questions import Questions
 from tests.chaos.soak.callers import HttpCaller, Outcomes
-from tests.chaos.soak.written import BREATHING
+from tests.chaos.soak.written import pause_after
 from tests.chaos.wire import Pipe, check_answer, expected, request
 
 MODES = ("keyword", "semantic", "hybrid")
@@ -51,7 +51,7 @@ class Reader:
             answer = self._caller.ask(str(asked["method"]).removeprefix("cstp."), asked["params"])  # type: ignore[arg-type]
             self._caller.require_temporary(answer)
             self._check(answer)
-            stop.wait(max(self._pause, BREATHING * answer.seconds))
+            stop.wait(pause_after(answer.seconds, self._pause))
 
     def _check(self, answer: Answer) -> None:
         if answer.result is not None:
@@ -126,7 +126,7 @@ class Mistakes:
         else:
             for code in check_answer(answer, body, expected(body)):
                 self._outcomes.add(str(code) if code else "result")
-        await asyncio.sleep(max(self._pause, BREATHING * (monotonic() - began)))
+        await asyncio.sleep(pause_after(monotonic() - began, self._pause))
 
     def _query(self) -> bytes:
         text = f"which option{next(self._numbers)} for the case"

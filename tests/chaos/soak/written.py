@@ -13,9 +13,15 @@ from tests.chaos.soak.callers import Refused
 
 Call = tuple[str, dict[str, Any]]  # a method without its prefix, and parameters
 Send = Callable[[str, Mapping[str, Any]], Any]  # returns the result once there is one
-LIFETIME = 15.0  # seconds until an expiring record expires
+LIFETIME = 8.0  # seconds until an expiring record expires
 EXPIRED = "must be in the future"
 BREATHING = 4.0  # pause of a client, in lengths of its last call: on a busy machine it calls less
+LONGEST_BREATH = 3.0  # seconds
+
+
+def pause_after(seconds: float, least: float) -> float:
+    """Return the pause after a call that took some seconds."""
+    return max(least, min(LONGEST_BREATH, BREATHING * seconds))
 
 
 @dataclass
@@ -117,7 +123,7 @@ class Writer:
         while not stop.is_set():
             began = monotonic()
             self._step()
-            stop.wait(max(self._pause, BREATHING * (monotonic() - began)))
+            stop.wait(pause_after(monotonic() - began, self._pause))
 
     def _step(self) -> None:
         live = [item for item in self.items if not item.gone]
