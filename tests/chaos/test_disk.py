@@ -6,12 +6,8 @@ import resource
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-<<<<<<< HEAD
-from contextlib import closing, contextmanager
-from datetime import UTC, datetime, timedelta
-=======
 from contextlib import closing, contextmanager, suppress
->>>>>>> soak
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 

@@ -235,9 +235,5 @@ def soak(chaos: Chaos, lengths: Lengths, data: Path, temporary: Path) -> None:
     assert [server.terminate() for server in servers] == [0, 0]
     assert checks.temporary_files(data, temporary) == []
     grown = history.growths(lengths.warm)
-    for each in grown:
-        print(each)
-    print(history.peers("holder", lengths.warm / 3), crowd.outcomes.counts, kept.kills, kept.ended_by_disk)
-    print(disk.times, [window.ended for window in crowd.windows], searches, len(crowd.items))
     if chaos.scale.long:
         assert [text for each in grown for text in each.too_large()] == []
