@@ -224,7 +224,7 @@ def soak(chaos: Chaos, lengths: Lengths, data: Path, temporary: Path) -> None:
         with running([kept.keep, history.work, *(each.work for each in crowd.followers)]) as futures:
             run.load(futures)
             run.rest()
-            searches = run.check()
+            run.check()
             assert checks.failing(run.first) == []
             assert watch.poll() is None, (chaos.folder / "watch.log").read_text()[-4000:]
     finally:
