@@ -162,6 +162,8 @@ def _collect_lines(doors: Doors, form: Form, lines: list[tuple[str, Slot]], coun
         doors.texts += 1
         word = next(doors.words)
         filled = {each.place: _PLAIN.get(str(each.place[-1]), "plain") for each in form.slots}
+        if ("conversation_id",) in filled:  # another turn than those of calls
+            filled["conversation_id",] = word
         filled[slot.place] = text if slot.kind == "text" else {"tried": value}
         filled["metadata",] = {**filled["metadata",], "word": word}
         filled[form.main.place] = f"{filled[form.main.place]} {word}"

@@ -215,7 +215,7 @@ class Engine:
                 engine.sources.start()
             if options.secrets.agents != "allow":
                 failing = "the rules for secrets cannot be loaded; writes try again"
-                BackgroundThread("secret-rules", load_rules, indexes.background, failing).start()
+                BackgroundThread("mask-rules", load_rules, indexes.background, failing).start()
             undo.pop_all()
         return engine
 

@@ -40,7 +40,7 @@ ERRORS: list[BaseException] = [
 ]
 SPACES = ("decisions", "knowledge", "memory", "episodes")
 WORK = {
-    *("watcher", "filler", "saver", "listings", "retention", "audit", "sources", "secret-rules"),
+    *("watcher", "filler", "saver", "listings", "retention", "audit", "sources", "mask-rules"),
     *(f"{space}-{work}" for space in SPACES for work in ("follower", "vectors")),
 }
 

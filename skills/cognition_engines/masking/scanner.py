@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import as_file, files
+from threading import Lock
 from typing import Final
 
 from kingfisher_sdk import Rules, Scanner
@@ -18,6 +19,7 @@ WINDOW: Final = 1024  # bytes; ends at a blank if there is one
 LONGEST_WINDOW: Final = 8192  # of a text without blanks
 OVERLAP: Final = 256  # bytes of the window before, so that a name and its value are seen together
 KEY: Final = "private-key"
+_COMPILING: Final = Lock()
 _ENDS: Final = bytes.maketrans(b",)&<>]}|", b";;;;;;;;")
 _PAGE_TOKEN: Final = re.compile(
     rb"(?i)(?:page|continuation|pagination|sync|cursor)[_-]?token['\"]?[ \t]{0,4}[:=][ \t]{0,4}['\"]?$"
@@ -29,9 +31,14 @@ _BLANK: Final = re.compile(rb"\s")
 _GENERAL: Final = frozenset({"secret", "password", "authorization", "bearer-token"})  # by a name or place
 
 
-@cache
 def load_scanner() -> Scanner:
-    """Return the scanner with all rules, compiled once for the process."""
+    """Return the scanner with all rules, compiled once for the process: other threads wait for the first one."""
+    with _COMPILING:
+        return _compile()
+
+
+@cache
+def _compile() -> Scanner:
     with as_file(files("cognition_engines.masking") / "rules.yml") as path:
         return Scanner(Rules([path]))
 

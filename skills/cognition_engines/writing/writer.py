@@ -5,6 +5,7 @@ import json
 from dataclasses import asdict, is_dataclass, replace
 from datetime import datetime
 from hashlib import sha256
+from math import inf
 from typing import Any, Final, cast
 
 from pydantic import TypeAdapter
@@ -16,10 +17,11 @@ from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.kinds.spec import Kind
+from cognition_engines.masking.masked_values import load_rules
 from cognition_engines.masking.policy import SecretPolicies
 from cognition_engines.models import Decision
 from cognition_engines.queries.conflicts import MOST, SIMILAR, Comparison, find_conflicts, find_nearest, title_of
-from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.turns import Caller
 from cognition_engines.set_aside import SEARCHED, Part
 from cognition_engines.spaces import DECISIONS, MEMORY
@@ -90,16 +92,28 @@ class Writer:
         self._erasures = ErasureCheck(records, indexes, pools, published, ledger)
         self._trail = trail
         self._secrets = secrets
+        self._has_rules = secrets.agents == secrets.files == "allow"  # the rules for secrets are loaded, or not needed
 
     async def write(self, writer: WriteCaller, request: Request[A], key: str | None = None, dry_run: bool = False) -> A:
         """Write one thing, once for each `key` of the agent; with `dry_run` only check whether that would work.
 
         Secrets are masked, refused or reported first, so that nothing is computed from their texts.
         """
+        if not self._has_rules:
+            await self._load_rules()
         caller = self._pools.caller(writer.agent)
         checked: CheckedRequest[A] = await self._pools.writes.run(caller, check_request, request, key, self._secrets)
         answer = await self._write(caller, writer, checked.request, key, dry_run)
         return replace(answer, secrets=checked.secrets)
+
+    async def _load_rules(self) -> None:
+        """Load the rules for secrets, without the deadline of a write: the first time on a machine takes seconds."""
+        pool = Pool("mask-rules", 1, inf)
+        try:
+            await pool.run(Caller(None, inf), load_rules)
+        finally:
+            pool.close()
+        self._has_rules = True
 
     async def _write(
         self, caller: Caller, writer: WriteCaller, request: Request[A], key: str | None, dry_run: bool
