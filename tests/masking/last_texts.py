@@ -24,7 +24,7 @@ LAST_WITH_SECRETS: Final = (
     ),
     _hidden("x-api-key: @@", "sk-ant-" + "api03-" + fake(93, LETTERS, "z10") + "AA"),
     _hidden("The id_token in the HAR file is @@", web_token("z11")),
-    _hidden("echo '//registry.npmjs.org/:_authToken=@@' > .npmrc", "npm_" + fake(36, LETTERS, "z12")),
+    _hidden("echo '//npm.example.org/:_authToken=@@' > .npmrc", "npm_" + fake(36, LETTERS, "z12")),
     _hidden("TWINE_PASSWORD=@@", "pypi-" + "AgEIcHlwaS5vcmc" + fake(150, URL_SAFE, "z13")),
     _hidden("azure.storage.key=@@", fake(86, BASE64, "z14") + "=="),
     _hidden("HUGGING_FACE_HUB_TOKEN: @@", "hf_" + fake(34, UPPER + LOWER, "z15")),

@@ -37,7 +37,7 @@ WITH_SECRETS: Final = (
         "agent said: export ANTHROPIC_API_KEY=@@ and run it again", "sk-ant-" + "api03-" + fake(93, URL_SAFE) + "AA"
     ),
     _hidden("The failing request had this cookie: session=@@; path=/", web_token()),
-    _hidden("//registry.npmjs.org/:_authToken=@@\nalways-auth=true", "npm_" + fake(36)),
+    _hidden("//npm.example.org/:_authToken=@@\nalways-auth=true", "npm_" + fake(36)),
     _hidden("twine upload -u __token__ -p @@ dist/*", "pypi-" + "AgEIcHlwaS5vcmc" + fake(160, URL_SAFE)),
     _hidden(
         "DefaultEndpointsProtocol=https;AccountName=backups;AccountKey=@@;EndpointSuffix=core.windows.net",

@@ -62,7 +62,7 @@ WITHOUT_SECRETS: Final = (
     f"uid=1000 pid=48213 addr=0x{fake(16, HEX)}",
     f"| {fake(8, HEX)} | {fake(40, HEX)} | ok |",
     f"diff --git a/x b/x\nindex {fake(7, HEX)}..{fake(7, HEX)} 100644",
-    f'resolved "https://registry.npmjs.org/lodash/-/lodash-4.17.21.tgz#{fake(40, HEX)}"',
+    f'resolved "https://npm.example.org/lodash/-/lodash-4.17.21.tgz#{fake(40, HEX)}"',
     f'checksum = "{fake(64, HEX)}"',
     f"h1:{fake(43, BASE64)}= go.sum line of golang.org/x/net v0.30.0",
     f"cursor: {fake(48, BASE64)}",
