@@ -54,6 +54,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # one for all tests, whatever home they set: to compile the rules for secrets takes seconds
+    os.environ.setdefault("KF_RULE_CACHE_DIR", str(Path(__file__).parents[1] / "build" / "rules"))
     if config.getoption("--chaos") == "long":
         hypothesis.settings.load_profile("long")
     log_quickly()

@@ -273,6 +273,7 @@ class Choosy(SeededEmbedder):
         return super().embed_text(text)
 
 
+@pytest.mark.long("waits for the thread that embeds records")
 def test_a_text_that_the_model_refuses_is_stored_and_found_by_its_words(run: Callable[..., Serving]) -> None:
     serving = run(Choosy())
     written = record(serving, BAD)

@@ -71,6 +71,7 @@ def test_a_file_of_any_text_is_read_or_rejected_and_stops_no_other(doors: Doors,
     ingest_files(doors, tmp_path, FILES * 10, fresh=False)
 
 
+@pytest.mark.long("starts servers and programs over the folder")
 def test_a_folder_with_every_text_is_listed_moved_and_served_again(
     doors: Doors, serve: Callable[[Path], Served], tmp_path: Path
 ) -> None:
