@@ -24,7 +24,7 @@ FROM python:3.13-slim@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa
 RUN useradd --uid 10001 --create-home cstp \
  && install --directory --owner cstp --group cstp /data
 COPY --from=build /opt/cstp /opt/cstp
-ENV PATH=/opt/cstp/bin:$PATH PYTHONUNBUFFERED=1 CSTP_DATA_DIR=/data
+ENV PATH=/opt/cstp/bin:$PATH PYTHONUNBUFFERED=1 CSTP_DATA_DIR=/data KF_RULE_CACHE_DIR=/tmp/cstp-rules
 # By number, so that an orchestrator can see that it is not root.
 USER 10001
 WORKDIR /home/cstp

@@ -47,7 +47,9 @@ class Raised:
     error: BaseException
 
     def as_failure(self, component: str) -> PartRaised:
-        """Return the failure of a component."""
+        """Return the failure of a component; the exception itself if it is one."""
+        if isinstance(self.error, PartRaised):
+            return self.error
         failure = PartRaised(component, f"raised {type(self.error).__name__}")
         failure.__cause__ = self.error
         return failure

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from cognition_engines.background import Background
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.keywords.text_documents import textual
 from cognition_engines.indexes.space import open_space
@@ -22,6 +23,7 @@ from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
 from cognition_engines.relevance import RELEVANCE
 from cognition_engines.retrieval.fusion import Part, fuse_parts, with_bm25
 from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
+from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, KNOWLEDGE, MEMORY, SEARCHED, Space
 from cognition_engines.store.records import Records
 from tests.indexes.made import MADE, Maker, entry
@@ -240,7 +242,8 @@ def test_a_space_that_gets_a_column_has_its_keyword_index_rebuilt_with_it(run: R
     fewer = replace(DECISIONS, labels=tuple(label for label in DECISIONS.labels if label.name != "stakes"))
     run.put(*(Decision(f"d-{n}", "one queue", stakes="high" if n % 2 else "low") for n in range(1500)))
     earlier = open_space(
-        fewer, run.folder / "decisions", run.folder / "decisions", run.records, None, VectorChoice(), RELEVANCE
+        *(fewer, run.folder / "decisions", run.folder / "decisions", run.records, None, VectorChoice(), RELEVANCE),
+        *(SetAside(), Background()),
     )
     earlier.start()
     earlier.close(monotonic() + 5)

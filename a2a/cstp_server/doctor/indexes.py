@@ -52,9 +52,8 @@ def _check_keywords_of(settings: Settings, held: StoreContents, space: Space, gi
         return Finding("keywords", Level.OK, f"{what}, and it follows the records")
     left_out = count_set_aside(settings.indexes_path, space)
     if state.seq <= at.last_seq and not at.behind and state.texts + left_out != at.texts:
-        seen = (
-            f"the index holds {state.texts:,} texts, the records are {at.texts:,}, of which {left_out:,} are set aside"
-        )
+        seen = f"the index holds {state.texts:,} texts, the records are {at.texts:,}"
+        seen += f", {left_out:,} of them set aside" if left_out else ""
         return Finding("keywords", Level.PROBLEM, seen, REINDEX)
     return _check_follower("keywords", state.seq, at, what, served=is_held(settings.indexes_path))
 

@@ -7,7 +7,7 @@ from typing import Final
 MARK: Final = b"PRIVATE KEY"
 _BEGIN: Final = re.compile(rb"-----BEGIN[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)?-----")
 _END: Final = re.compile(rb"-----END[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)?-----")
-_LINES: Final = re.compile(rb"(?:(?:(?:\\{1,2}[nr]|[\s>|'\"#+])+)?[A-Za-z0-9+/=]{16,}+)+")
+_LINES: Final = re.compile(rb"(?:(?:\\{1,2}[nr]|[\s>|'\"#+])*+[A-Za-z0-9+/=]{16,}+)++")
 _BODY: Final = re.compile(rb"[A-Za-z0-9+/=]{16}")
 
 
