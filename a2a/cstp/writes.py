@@ -10,7 +10,6 @@ from pydantic_core import PydanticCustomError, to_json
 
 from cstp.contract import Wire, WireResult
 from cstp.fields import Label, each_once, not_blank
-from cstp.reads import Present
 
 LONGEST_TEXT: Final = 32_768  # characters
 MOST: Final = 100  # items of a list
@@ -35,17 +34,24 @@ def _one_line(value: str) -> str:
     return value
 
 
+def _visible_line(value: str) -> str:
+    return _one_line(not_blank(value))
+
+
+_LINE: Final = AfterValidator(_visible_line)  # one for both checks: an import counts each
+
+
 LongText = Annotated[
     str, Field(min_length=1, max_length=LONGEST_TEXT), AfterValidator(not_blank), AfterValidator(storable)
 ]
 Name = Annotated[Label, AfterValidator(_one_line)]
 # lines of records, as docs/record-files.md has them
-Line100 = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(not_blank), AfterValidator(_one_line)]
-Line200 = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(not_blank), AfterValidator(_one_line)]
-Line500 = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(not_blank), AfterValidator(_one_line)]
-Line1024 = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(not_blank), AfterValidator(_one_line)]
-Line2048 = Annotated[str, Field(min_length=1, max_length=2048), AfterValidator(not_blank), AfterValidator(_one_line)]
-Line2000 = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(not_blank), AfterValidator(_one_line)]
+Line100 = Annotated[str, Field(min_length=1, max_length=100), _LINE]
+Line200 = Annotated[str, Field(min_length=1, max_length=200), _LINE]
+Line500 = Annotated[str, Field(min_length=1, max_length=500), _LINE]
+Line1024 = Annotated[str, Field(min_length=1, max_length=1024), _LINE]
+Line2048 = Annotated[str, Field(min_length=1, max_length=2048), _LINE]
+Line2000 = Annotated[str, Field(min_length=1, max_length=2000), _LINE]
 Tags = Annotated[list[Line100], Field(max_length=64), AfterValidator(each_once)]
 Names = Annotated[list[Name], Field(max_length=MOST), AfterValidator(each_once)]
 
@@ -143,7 +149,7 @@ class NotIndexed(WireResult):
     """
 
     id: str
-    part: Literal["keywords", "columns", "lists", "vectors", "patterns"]
+    part: str
     cause: str
 
 
@@ -155,13 +161,17 @@ class FoundSecret(WireResult):
     masked: bool
 
 
-class SecretsResult(WireResult):
-    """The secrets found in the texts of a call; the member is absent if there are none."""
+class WriteReport(WireResult):
+    """Members of every write's answer that are absent if there is nothing to report.
+
+    `secrets` are those found in the texts of the call, `notIndexed` the parts that cannot process a written record.
+    """
 
     secrets: list[FoundSecret] = Field(default=[], exclude_if=lambda found: not found)
+    not_indexed: list[NotIndexed] = Field(default=[], exclude_if=lambda found: not found)
 
 
-class WriteResult(SecretsResult):
+class WriteResult(WriteReport):
     """The members of every write's answer.
 
     The change is visible from `seq` on, a time: with it as `minSeq`, any server of the same store reads the written
@@ -173,4 +183,3 @@ class WriteResult(SecretsResult):
     id: str
     indexed: bool
     seq: int
-    not_indexed: Present[list[NotIndexed]] = None

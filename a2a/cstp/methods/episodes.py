@@ -23,16 +23,7 @@ from cstp.reads import (
     RecordOrigin,
     SearchMode,
 )
-from cstp.writes import (
-    DRY_RUN_DESCRIPTION,
-    PROJECT_DESCRIPTION,
-    Line200,
-    LongText,
-    NotIndexed,
-    SecretsResult,
-    Tags,
-    WriteParams,
-)
+from cstp.writes import DRY_RUN_DESCRIPTION, PROJECT_DESCRIPTION, Line200, LongText, Tags, WriteParams, WriteReport
 
 GivenTags = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=64)]  # may be blank
 
@@ -118,7 +109,7 @@ class StoreEpisodeParams(WriteParams):
     dry_run: bool = Field(default=False, description=DRY_RUN_DESCRIPTION)
 
 
-class StoreEpisodeResult(SecretsResult):
+class StoreEpisodeResult(WriteReport):
     """The episode as it was stored; `created` is false if an earlier call with the same key did that.
 
     `embeddingStatus` is failed if the model refuses the text, so that the episode is found by its words alone.
@@ -132,7 +123,6 @@ class StoreEpisodeResult(SecretsResult):
     created: bool
     indexed: bool
     seq: int
-    not_indexed: Present[list[NotIndexed]] = None
 
 
 class GetEpisodeParams(ReadParams):

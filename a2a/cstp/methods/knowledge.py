@@ -27,7 +27,7 @@ from cstp.reads import (
     RecordOrigin,
     SearchMode,
 )
-from cstp.writes import DRY_RUN_DESCRIPTION, MOST, PROJECT_DESCRIPTION, Line200, NotIndexed, SecretsResult, WriteParams
+from cstp.writes import DRY_RUN_DESCRIPTION, MOST, PROJECT_DESCRIPTION, Line200, WriteParams, WriteReport
 
 ExtractionType: TypeAlias = Literal["decision", "pattern", "warning", "methodology", "checklist", "persona", "workflow"]
 KnowledgeType: TypeAlias = Literal["chunk", "extraction", ExtractionType]
@@ -274,13 +274,12 @@ class StoredRecordState(WireResult):
     num_chunks: int
 
 
-class StoreKnowledgeResult(SecretsResult):
+class StoreKnowledgeResult(WriteReport):
     """The outcome of each record, in the order in which they were sent."""
 
     records: list[StoredRecordState]
     indexed: bool
     seq: int
-    not_indexed: Present[list[NotIndexed]] = None
 
 
 STORE_KNOWLEDGE = Method(

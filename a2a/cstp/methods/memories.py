@@ -22,7 +22,7 @@ from cstp.fields import (
     in_order,
     not_blank,
 )
-from cstp.reads import Present, ReadParams, RecordOrigin, Successors
+from cstp.reads import ReadParams, RecordOrigin, Successors
 from cstp.writes import (
     DRY_RUN_DESCRIPTION,
     MOST,
@@ -32,11 +32,10 @@ from cstp.writes import (
     Line500,
     Line2000,
     LongText,
-    NotIndexed,
     PossibleConflict,
     RecordId,
-    SecretsResult,
     WriteParams,
+    WriteReport,
     storable,
 )
 
@@ -252,7 +251,7 @@ class StoredEvent(WireResult):
     narrative: str
 
 
-class RememberResult(SecretsResult):
+class RememberResult(WriteReport):
     """The outcome; `status` is unchanged if the text was stored before with equal members.
 
     `isChunked` says that it was cut into `numChunks` passages, which are searched in its place; `tokenCount` is an
@@ -269,7 +268,6 @@ class RememberResult(SecretsResult):
     possible_conflicts: list[PossibleConflict]
     indexed: bool
     seq: int
-    not_indexed: Present[list[NotIndexed]] = None
 
 
 REMEMBER = Method(

@@ -8,8 +8,7 @@ from pydantic_core import PydanticCustomError
 from cstp.contract import Method, Names, ToolText, Wire, WireResult
 from cstp.errors import Conflict, NotFound, Overloaded, QueryFailed
 from cstp.fields import WHOLE, InstantOut, each_once, not_blank, whole_number
-from cstp.reads import Present
-from cstp.writes import DRY_RUN_DESCRIPTION, Name, NotIndexed, RecordId, SecretsResult, WriteParams, WriteResult
+from cstp.writes import DRY_RUN_DESCRIPTION, Name, RecordId, WriteParams, WriteReport, WriteResult
 
 NOW: Final = "now"
 HIGHEST_SEQ: Final = 2**53 - 1
@@ -186,7 +185,7 @@ class GuardedPlace(WireResult):
     level: Literal["normal", "sensitive", "highly_sensitive"]
 
 
-class PutRecordsResult(SecretsResult):
+class PutRecordsResult(WriteReport):
     """The outcome of each record, in order; and the requested stored records as they were before."""
 
     outcomes: list[Literal["new", "changed", "unchanged"]]
@@ -194,7 +193,6 @@ class PutRecordsResult(SecretsResult):
     guarded: list[GuardedPlace]
     indexed: bool
     seq: int
-    not_indexed: Present[list[NotIndexed]] = None
 
 
 PUT_RECORDS = Method(
