@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal, LiteralString
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
 from pydantic_core import PydanticCustomError, to_json
+from typing_extensions import TypedDict
 
 from cstp.contract import Wire, WireResult
 from cstp.fields import Label, each_once, not_blank
@@ -141,7 +142,7 @@ class PossibleConflict(WireResult):
     why: Literal["alternative", "negation", "number"]
 
 
-class NotIndexed(WireResult):
+class NotIndexed(TypedDict):
     """A part of the server that cannot process a written record, and the cause.
 
     The record is readable by its id and in lists. The part tries again when the record changes, when the server starts,

@@ -39,7 +39,7 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
     async def store_episode(params: wire.StoreEpisodeParams, call: Call) -> wire.StoreEpisodeResult:
         request = from_wire(StoreEpisode, params, sensitivity=SENSITIVITIES[params.sensitivity])
         done = await write(engine, call, params, request)
-        refused = any(each.part == "vectors" for each in done.not_indexed or ())
+        refused = any(each["part"] == "vectors" for each in done.not_indexed)
         return to_wire(
             wire.StoreEpisodeResult,
             done,

@@ -13,7 +13,7 @@ from cognition_engines.store.reads.viewer_changes import SeenChange
 from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces
 from cognition_engines.writing.erasing import Forget
 from cognition_engines.writing.knowledge import check_import
-from cognition_engines.writing.requests import PutRecords, WritesRefused
+from cognition_engines.writing.requests import NotIndexed, PutRecords, WritesRefused
 from cstp.errors import MAX_VIOLATIONS, Conflict, InvalidParams, Overloaded, Violation
 from cstp.methods import records as wire
 from cstp_server.handlers.conversion import LEVELS, found_secrets, refusals, to_wire, write, writer_of
@@ -35,7 +35,8 @@ def record_methods(engine: Engine, followers: FollowerPlaces) -> tuple[AnyBound,
             entries = await engine.pools.writes.run(caller, _entries, params)
             request = PutRecords(records=entries, replaces=_replaces(params))
             before = await engine.look_up(_look_up(params.look_up or wire.LookUp()), call.agent)
-            seq, indexed, not_indexed = before.seq, True, None
+            seq, indexed = before.seq, True
+            not_indexed: tuple[NotIndexed, ...] = ()
             secrets: tuple[FieldSecret, ...] = ()
             outcomes: tuple[Outcome, ...] = ()
             if request.records or request.replaces:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+from typing_extensions import TypedDict
+
 from cognition_engines.errors import EngineError
 from cognition_engines.kinds.artifacts import Context, Role
 from cognition_engines.kinds.decisions import DecisionLink, LinkType, OutcomeName, ReviewContent
@@ -149,8 +151,7 @@ class Warning:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotIndexed:
+class NotIndexed(TypedDict):
     """A part that cannot process a written record, and the cause."""
 
     id: str
@@ -169,7 +170,7 @@ class Written:
     id: str
     seq: int
     indexed: bool = False
-    not_indexed: tuple[NotIndexed, ...] | None = None
+    not_indexed: tuple[NotIndexed, ...] = ()
     secrets: tuple[FieldSecret, ...] = ()
 
 

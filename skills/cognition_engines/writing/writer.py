@@ -146,10 +146,10 @@ class Writer:
         indexed = await self._published.reached_everywhere(answer.seq, INDEX_SECONDS)
         ids = [answer.id, *(one.id for one in _HANDLERS[type(request)].named(request, answer, True))]
         notes = [note for note in self._indexes.set_aside.of(ids) if note.part in SEARCHED]
-        lacking = [NotIndexed(note.id, note.part.value, note.cause) for note in notes]
+        lacking = [NotIndexed(id=note.id, part=note.part.value, cause=note.cause) for note in notes]
         if refused is not None and not any(note.part is Part.VECTORS for note in notes):
-            lacking.append(NotIndexed(answer.id, Part.VECTORS.value, refused))
-        return replace(answer, indexed=indexed and not lacking, not_indexed=tuple(lacking) or None)
+            lacking.append(NotIndexed(id=answer.id, part=Part.VECTORS.value, cause=refused))
+        return replace(answer, indexed=indexed and not lacking, not_indexed=tuple(lacking))
 
     def _find_answer(self, writer: WriteCaller, request: Request[A], key: str, digest: str) -> A | None:
         with read_transaction(self._records.store, Author(writer.agent, writer.via, utc_now())) as transaction:
