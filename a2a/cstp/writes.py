@@ -3,11 +3,11 @@
 import math
 import re
 from collections.abc import Iterator
-from typing import Annotated, Final, Literal, LiteralString
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, LiteralString
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
 from pydantic_core import PydanticCustomError, to_json
-from typing_extensions import TypedDict
 
 from cstp.contract import Wire, WireResult
 from cstp.fields import Label, each_once, not_blank
@@ -35,6 +35,11 @@ def _one_line(value: str) -> str:
     return value
 
 
+def visible_text(value: str) -> str:
+    """Return a text unchanged. Raise PydanticCustomError if it is blank, or cannot be stored."""
+    return storable(not_blank(value))
+
+
 def _visible_line(value: str) -> str:
     return _one_line(not_blank(value))
 
@@ -42,9 +47,7 @@ def _visible_line(value: str) -> str:
 _LINE: Final = AfterValidator(_visible_line)  # one for both checks: an import counts each
 
 
-LongText = Annotated[
-    str, Field(min_length=1, max_length=LONGEST_TEXT), AfterValidator(not_blank), AfterValidator(storable)
-]
+LongText = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT), AfterValidator(visible_text)]
 Name = Annotated[Label, AfterValidator(_one_line)]
 # lines of records, as docs/record-files.md has them
 Line100 = Annotated[str, Field(min_length=1, max_length=100), _LINE]
@@ -142,7 +145,8 @@ class PossibleConflict(WireResult):
     why: Literal["alternative", "negation", "number"]
 
 
-class NotIndexed(TypedDict):
+@dataclass(eq=False)
+class NotIndexed:
     """A part of the server that cannot process a written record, and the cause.
 
     The record is readable by its id and in lists. The part tries again when the record changes, when the server starts,
@@ -162,14 +166,18 @@ class FoundSecret(WireResult):
     masked: bool
 
 
+# one for all members: an import counts each
+_REPORTED: Any = Field(default=[], exclude_if=lambda found: not found)
+
+
 class WriteReport(WireResult):
     """Members of every write's answer that are absent if there is nothing to report.
 
     `secrets` are those found in the texts of the call, `notIndexed` the parts that cannot process a written record.
     """
 
-    secrets: list[FoundSecret] = Field(default=[], exclude_if=lambda found: not found)
-    not_indexed: list[NotIndexed] = Field(default=[], exclude_if=lambda found: not found)
+    secrets: list[FoundSecret] = _REPORTED
+    not_indexed: list[NotIndexed] = _REPORTED
 
 
 class WriteResult(WriteReport):

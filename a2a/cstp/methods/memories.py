@@ -20,7 +20,6 @@ from cstp.fields import (
     UpperInstant,
     each_once,
     in_order,
-    not_blank,
 )
 from cstp.reads import ReadParams, RecordOrigin, Successors
 from cstp.writes import (
@@ -36,7 +35,7 @@ from cstp.writes import (
     RecordId,
     WriteParams,
     WriteReport,
-    storable,
+    visible_text,
 )
 
 
@@ -163,7 +162,7 @@ class GivenSubject(Wire):
 class GivenQuote(Wire):
     """The words that an event is read from, and their position in the content."""
 
-    quote: Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(not_blank), AfterValidator(storable)]
+    quote: Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(visible_text)]
     start_char: Place | None = None
     end_char: Place | None = None
 
@@ -180,9 +179,7 @@ class GivenEvent(Wire):
     """Something that happened, as the caller reads it from the content. Nothing is extracted by guessing."""
 
     category: Line100
-    narrative: Annotated[
-        str, Field(min_length=1, max_length=10_000), AfterValidator(not_blank), AfterValidator(storable)
-    ]
+    narrative: Annotated[str, Field(min_length=1, max_length=10_000), AfterValidator(visible_text)]
     event_time: LowerInstant = None
     actors: Annotated[list[GivenActor], Field(max_length=MOST)] | None = None
     subject: GivenSubject | None = None
