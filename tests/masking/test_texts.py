@@ -83,3 +83,14 @@ def test_a_key_of_json_says_what_its_value_is() -> None:
 def test_keys_with_equal_masks_stay_apart() -> None:
     first, second = "ghp_" + fake(36, seed="1"), "ghp_" + fake(36, seed="2")
     assert mask_values({first: 1, second: 2}).value == {"[masked: github-pat]": 1, "[masked: github-pat] 2": 2}
+
+
+def test_prose_between_two_mentions_of_a_key_is_kept() -> None:
+    begin, end = "-----BEGIN RSA PRIVATE " + "KEY-----", "-----END RSA PRIVATE " + "KEY-----"
+    prose = "Long context: skills/cognition_engines/masking/key_blocks.py looks for it. Many paragraphs follow."
+    for other in (begin, end):
+        value = [f"We detect keys by their {begin} header", prose, f"Use a regex for {other} only", {"n": "why"}]
+        masked = mask_values(value)
+        assert (masked.value, masked.secrets) == (value, ())
+    key = "\n".join([begin, "Comment: the key of the old build server", "Zq8vT2mKx9Ab3dEf" * 4, end])
+    assert "Zq8vT2mKx9Ab3dEf" not in mask_text(key)

@@ -10,6 +10,20 @@ _END: Final = re.compile(rb"-----END[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)?-----
 _LINES: Final = re.compile(rb"(?:(?:\\{1,2}[nr]|[\s>|'\"#+])*+[A-Za-z0-9+/=]{16,}+)++")
 _BODY: Final = re.compile(rb"[A-Za-z0-9+/=]{16}")
 
+_PROSE: Final = re.compile(rb"(?:\b[A-Za-z]{1,15}[,.:;]? ){4}")  # four words with single blanks
+_RUN: Final = re.compile(rb"[A-Za-z0-9+/=]{40,}+")
+
+
+def without_prose(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the position of a block; of a block with prose, only those of its long runs, so that no prose is masked.
+
+    Texts that mention the first or the last line of a key are no key, and a key may have a comment.
+    """
+    if _PROSE.search(_END.sub(b"", _BEGIN.sub(b"", data[start:end]))) is None:
+        yield start, end
+        return
+    yield from (match.span() for match in _RUN.finditer(data, start, end))
+
 
 def find_key_blocks(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield the positions of private keys, also of those that are cut off, quoted, or have escaped ends of lines."""

@@ -12,7 +12,7 @@ from typing import Final
 
 from kingfisher_sdk import Rules, Scanner
 
-from cognition_engines.masking.key_blocks import find_key_blocks
+from cognition_engines.masking.key_blocks import find_key_blocks, without_prose
 from cognition_engines.masking.policy import MASK, TextSecret
 
 WINDOW: Final = 1024  # bytes; ends at a blank if there is one
@@ -51,6 +51,11 @@ def find_secrets(text: str) -> tuple[TextSecret, ...]:
         spans += ((begin + start, begin + end, kind) for start, end, kind in _scan(window))
         if (ended := _with_ends(window)) != window:
             spans += ((begin + start, begin + end, kind) for start, end, kind in _scan(ended))
+    spans = [
+        (*place, kind)
+        for start, end, kind in spans
+        for place in (without_prose(data, start, end) if kind == KEY else ((start, end),))
+    ]
     if not spans:
         return ()
     return tuple(_in_characters(data, _merge(spans)))
