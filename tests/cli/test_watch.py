@@ -88,6 +88,7 @@ def test_patterns_hold_and_a_line_of_a_cstpignore_that_is_taken_away_has_its_fil
     running.end()
 
 
+@pytest.mark.long("it waits for four passes of a program")
 def test_a_file_that_is_named_is_read_whenever_an_editor_puts_another_in_its_place(watching: Any) -> None:
     notes = Path("notes.md").absolute()
     _write(notes, "First.")
