@@ -21,6 +21,7 @@ from tests.text_runs import check_folder
 LONGEST: Final = 32_000  # characters of a text that a call may send, with a word after it
 EVENT: Final = 9_900
 SHORTEST: Final = 3  # words of a text in JSON that is tried alone
+PATIENT: Final = {f"{part}.deadline_seconds": 60 for part in ("store", "vectors", "embedding")}
 FORMS: Final = ("decision", "artifact", "episode", "source")
 
 
@@ -63,7 +64,7 @@ def given_text(form: Form, text: str, number: int) -> dict[Any, Any]:
 def run(folder: Path, data: Path) -> Counter[str]:
     """Put all texts of a folder through every door of a server over a new data folder, and count them."""
     counts: Counter[str] = Counter()
-    servers = [Served(data).start()]
+    servers = [Served(data, PATIENT).start()]
     doors = Doors(servers[0])
     try:
         done = run_cstp("ingest", folder, "--json", "--data-dir", data, cwd=data.parent)
@@ -81,7 +82,7 @@ def run(folder: Path, data: Path) -> Counter[str]:
 
         def serve(data_dir: Path) -> Served:
             servers[-1].terminate()
-            servers.append(Served(data_dir).start())
+            servers.append(Served(data_dir, PATIENT).start())
             return servers[-1]
 
         check_folder(doors, serve)
