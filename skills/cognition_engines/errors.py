@@ -88,11 +88,13 @@ class FolderInUse(EngineError):
 class ForeignCalls:
     """A block in which every exception of a library becomes ComponentFailed of the named component.
 
-    The detail is that the disk is full, or the exception's type alone: a message may quote a text or a key.
+    The detail is that the disk is full, or the exception's type alone: a message may quote a text or a key. The
+    exceptions `down` say that the component itself fails; any other one may be due to one record.
     """
 
-    def __init__(self, component: str) -> None:
+    def __init__(self, component: str, *down: type[Exception]) -> None:
         self._component = component
+        self._down = down
 
     def __enter__(self) -> None:
         return None
@@ -106,4 +108,5 @@ class ForeignCalls:
             for pattern, reason in _REASONS.items():
                 if pattern.search(str(error)):
                     raise ComponentFailed(self._component, reason) from error
-            raise PartRaised(self._component, f"raised {kind.__name__}") from error
+            failure = ComponentFailed if isinstance(error, self._down) else PartRaised
+            raise failure(self._component, f"raised {kind.__name__}") from error

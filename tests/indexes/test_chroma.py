@@ -2,19 +2,22 @@
 
 import json
 import os
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from cognition_engines.errors import ConfigurationError
+from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.indexes.vectors.chroma.address import server_address
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, close_folder, open_folder
 from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision
+from cognition_engines.set_aside import is_unexpected
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry
@@ -81,6 +84,19 @@ def test_equal_vectors_stored_apart(index: Callable[..., Any], records: Records,
     assert len(np.unique(stored, axis=0)) == 300
     assert np.min(stored @ vector) > 0.999 * float(vector @ vector)
     assert len(opened.nearest(vector, 300)) == 300
+    opened.close()
+
+
+def test_a_failure_of_the_database_is_not_due_to_a_record(
+    index: Callable[..., Any], records: Records, put: Callable[..., None], seeded: Callable[..., Any]
+) -> None:
+    opened = index()
+    with closing(sqlite3.connect(opened.folder / "chroma.sqlite3")) as database:
+        database.execute("DROP TABLE embeddings_queue")
+    put(seeded(), "d-1")
+    with pytest.raises(ComponentFailed, match="raised InternalError") as failed:
+        follow(opened, records)
+    assert not is_unexpected(failed.value)
     opened.close()
 
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from shutil import disk_usage
 from typing import Final
 
 from cognition_engines.errors import ComponentFailed
@@ -9,8 +10,11 @@ from cognition_engines.indexes.columns.snapshot import Floats, Ints
 from cognition_engines.indexes.vectors.chroma.folders import Signatures, file_signatures
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, close_folder, open_folder
 from cognition_engines.indexes.vectors.collection import COMPONENT, PAGE, CollectionSpec
+from cognition_engines.store.values import Page
 
 LOADS: Final = 4  # that may fail in a row
+LEAST_ROOM: Final = 2 << 20  # bytes
+ROOM_OF_VECTORS: Final = 8  # times their own size: in the log, in the index and in the journal of a transaction
 _log = logging.getLogger(__name__)
 
 
@@ -84,6 +88,8 @@ class EmbeddedChroma:
         page, more = self._isolation.read(index.seq, PAGE, self._model)
         if page and index.seq > 0 and self._loaded is not index:
             self._load(index)
+        if page:
+            _require_room(index, page)
         self._isolation.apply(page, index.apply, index.load)
         if page:
             self._files = _signatures(index)
@@ -125,6 +131,13 @@ class EmbeddedChroma:
         if index is not None:
             _log.warning("the vector index in %s is damaged and left in place; rebuilding", index.folder)
             index.close()
+
+
+def _require_room(index: ChromaIndex, page: Page) -> None:
+    """Raise ComponentFailed if the disk has no room for a page: Chroma's files are damaged if a disk gets full."""
+    assert index.folder is not None
+    if disk_usage(index.folder).free < LEAST_ROOM + ROOM_OF_VECTORS * page.vectors.nbytes:
+        raise ComponentFailed("disk", "it has no room for more vectors")
 
 
 def _signatures(index: ChromaIndex) -> Signatures:

@@ -99,7 +99,8 @@ class ChromaIndex:
                 changed[key] = seq
             ids += [f"{key}:{seq}:{window}" for window in range(count)]
             owners += [key] * count
-        with ForeignCalls(COMPONENT):
+        # After a failed transaction, the next call may wait for its lock for many minutes, and no thread runs meanwhile.
+        with ForeignCalls(COMPONENT, InternalError):
             for part in _slices(len(ids), _ADDED if self.folder is None else _ADDED_HERE):
                 before_each()
                 noise = np.random.default_rng(owners[part]).normal(
