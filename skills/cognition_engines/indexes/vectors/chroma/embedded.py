@@ -1,7 +1,9 @@
 """A Chroma collection in the data folder, updated by the process that has the lock of the folder."""
 
 import logging
+import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from cognition_engines.errors import ComponentFailed
@@ -11,6 +13,7 @@ from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, close_fo
 from cognition_engines.indexes.vectors.collection import COMPONENT, PAGE, CollectionSpec
 
 LOADS: Final = 4  # that may fail in a row
+LEAST_SPACE: Final = 2 << 20  # bytes of the disk that a page of changes may need
 _log = logging.getLogger(__name__)
 
 
@@ -73,6 +76,7 @@ class EmbeddedChroma:
             self._give_up()
         last = self._records.last_seq()
         if self._index is None:
+            _require_space(self._folder)
             self._index = open_folder(self._folder, self._name, self._records.store_id, last)
             self._files = _signatures(self._index)
         index = self._index
@@ -81,6 +85,7 @@ class EmbeddedChroma:
             if self._wanted and self._loaded is not index and not self.unloadable:
                 self._load(index)
             return False
+        _require_space(self._folder)
         page, more = self._isolation.read(index.seq, PAGE, self._model)
         if page and index.seq > 0 and self._loaded is not index:
             self._load(index)
@@ -125,6 +130,17 @@ class EmbeddedChroma:
         if index is not None:
             _log.warning("the vector index in %s is damaged and left in place; rebuilding", index.folder)
             index.close()
+
+
+def _require_space(folder: Path) -> None:
+    """Raise ComponentFailed if the disk is nearly full.
+
+    A commit that fails for want of space may leave Chroma's own database locked by Chroma: then each further request
+    waits for minutes, and no thread of the process runs meanwhile. The component is not `vectors`, which work.
+    """
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if shutil.disk_usage(existing).free < LEAST_SPACE:
+        raise ComponentFailed("indexes", "the disk is full")
 
 
 def _signatures(index: ChromaIndex) -> Signatures:
