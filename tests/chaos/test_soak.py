@@ -205,7 +205,7 @@ def free_port() -> int:
 
 
 def soak(chaos: Chaos, lengths: Lengths, data: Path, temporary: Path) -> None:
-    servers = [chaos.served({**MODEL, "server.quiet_seconds": QUIET}, data_dir=data, start=False) for _ in range(2)]
+    servers = [chaos.served({**MODEL, "server.quiet_seconds": QUIET, "embedding.cache_size": 64}, data_dir=data, start=False) for _ in range(2)]
     for server in servers:
         server.port = free_port()
         server.start(wait=False, port=server.port)
@@ -236,4 +236,5 @@ def soak(chaos: Chaos, lengths: Lengths, data: Path, temporary: Path) -> None:
     assert checks.temporary_files(data, temporary) == []
     grown = history.growths(lengths.warm)
     if chaos.scale.long:
+        print(*grown, crowd.outcomes.counts, kept.kills, kept.ended_by_disk, disk.times, sep="\n")
         assert [text for each in grown for text in each.too_large()] == []

@@ -1,5 +1,6 @@
 """`cstp watch`: keeps the records in step with folders and files until it is stopped."""
 
+import gc
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -112,6 +113,7 @@ def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event
         print_summary(whole, as_json=as_json)
     events = ChangeEvents(files, stop, _LOOK_SECONDS)
     failure: str | None = None
+    gc.freeze()  # objects that stay, so that a collection takes a millisecond
     while not stop.is_set():  # changes during a run have no event
         try:
             while (summary := _read(watched, run, stop, as_json=as_json)) is not None:
@@ -122,6 +124,7 @@ def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event
             if (reason := _describe_error(error)) != failure:
                 failure = reason
                 say(f"cannot read changes, retrying: {reason}", err=True)
+        gc.collect()  # a run leaves thousands of objects in cycles, which Python would keep for hundreds of runs
         events.wait()
 
 

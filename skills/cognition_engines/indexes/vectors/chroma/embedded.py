@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from pathlib import Path
 from shutil import disk_usage
 from typing import Final
 
@@ -13,8 +14,8 @@ from cognition_engines.indexes.vectors.collection import COMPONENT, PAGE, Collec
 from cognition_engines.store.values import Page
 
 LOADS: Final = 4  # that may fail in a row
-LEAST_ROOM: Final = 2 << 20  # bytes
-ROOM_OF_VECTORS: Final = 8  # times their own size: in the log, in the index and in the journal of a transaction
+LEAST_SPACE: Final = 2 << 20  # bytes
+SPACE_OF_VECTORS: Final = 8  # times their own size: in the log, in the index and in the journal of a transaction
 _log = logging.getLogger(__name__)
 
 
@@ -77,6 +78,7 @@ class EmbeddedChroma:
             self._give_up()
         last = self._records.last_seq()
         if self._index is None:
+            _require_space(self._folder)
             self._index = open_folder(self._folder, self._name, self._records.store_id, last)
             self._files = _signatures(self._index)
         index = self._index
@@ -89,7 +91,7 @@ class EmbeddedChroma:
         if page and index.seq > 0 and self._loaded is not index:
             self._load(index)
         if page:
-            _require_room(index, page)
+            _require_space(self._folder, page)
         self._isolation.apply(page, index.apply, index.load)
         if page:
             self._files = _signatures(index)
@@ -133,11 +135,16 @@ class EmbeddedChroma:
             index.close()
 
 
-def _require_room(index: ChromaIndex, page: Page) -> None:
-    """Raise ComponentFailed if the disk has no room for a page: Chroma's files are damaged if a disk gets full."""
-    assert index.folder is not None
-    if disk_usage(index.folder).free < LEAST_ROOM + ROOM_OF_VECTORS * page.vectors.nbytes:
-        raise ComponentFailed("disk", "it has no room for more vectors")
+def _require_space(folder: Path, page: Page | None = None) -> None:
+    """Raise ComponentFailed if the disk has no space for a new folder, or for a page.
+
+    A commit that fails for want of space may leave Chroma's own database locked by Chroma: then each further request
+    waits for minutes, and no thread of the process runs meanwhile. The component is not `vectors`, which work.
+    """
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    needed = LEAST_SPACE + (0 if page is None else SPACE_OF_VECTORS * page.vectors.nbytes)
+    if disk_usage(existing).free < needed:
+        raise ComponentFailed("indexes", "the disk is full")
 
 
 def _signatures(index: ChromaIndex) -> Signatures:
