@@ -99,7 +99,7 @@ class ChromaIndex:
                 changed[key] = seq
             ids += [f"{key}:{seq}:{window}" for window in range(count)]
             owners += [key] * count
-        # After a failed transaction, the next call may wait for its lock for many minutes, and no thread runs meanwhile.
+        # After a failed transaction, the next call may wait minutes for its lock, and no thread runs meanwhile.
         with ForeignCalls(COMPONENT, InternalError):
             for part in _slices(len(ids), _ADDED if self.folder is None else _ADDED_HERE):
                 before_each()
