@@ -31,7 +31,8 @@ _PAGE: Final = 5_000  # decisions stored at a time
 PATTERNS_READING: Final = f"""Reading the table:
 
 - A time is the median of {ROUNDS} calls of `Engine.decision_context` in milliseconds of processor time of the whole
-  process. Each call names new files, so that none of it is cached; *again* is the same call once more.
+  process. Each call names new files, so that none of it is cached; *again* is the same call once more, whose matches
+  are cached: it reads the found decisions.
 - *The control* looks in the same run for the longest literal part of each pattern in each path (`part in path`), which
   a matcher that compares each pattern with each path cannot avoid. *Ratio* is the call over the control.
 - The first row has {DECISIONS:,} decisions, of which {PATTERNS:,} have a pattern such as `src/part_7/**`, and 50 files.

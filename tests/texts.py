@@ -69,7 +69,7 @@ escapable: Final = st.one_of(texts, _joined(st.one_of(_pieces, st.sampled_from(S
 
 NUMBERS: Final = (
     0, 1, -1, 0.5, -0.0, 5e-324, 1e308, -1e308, 2**53 + 1, 2**63 - 1, -(2**63), 2**63, -(2**63) - 1, 2**64, 10**30,
-    10**308,
+    10**308, float(2**63), float(-(2**63)), 9223372036854775809.5, 1e19, 1e22, -1.7976931348623157e308,
 )  # fmt: skip
 UNREADABLE: Final = ("NaN", "Infinity", "-Infinity", "1e400", "-1e400", "9" * 5000, "1" + "0" * 400)  # for files
 numbers: Final = st.one_of(

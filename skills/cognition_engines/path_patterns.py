@@ -17,6 +17,8 @@ _WILD: Final = re.compile(r"[*?\[\]]")
 _LITERAL: Final = re.compile(r"[^*?\[\\]+")
 _LETTER_ESCAPED: Final = re.compile(r"\\[^\W_]")
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
+_SET: Final = re.compile(r"\[[!^]?\]?[^\]]*\]")
+_ALTERNATIVES: Final = re.compile(r"\{[^{}]*,[^{}]*\}")
 
 
 class BadPattern(ValueError):
@@ -165,7 +167,10 @@ def check_governing(pattern: str) -> None:
         raise BadPattern("must have / between names; a backslash makes the next character literal")
     if "//" in pattern:
         raise BadPattern("must not have two slashes in a row, which no path has")
-    names = _ESCAPED.sub("", pattern).split("/")
+    unescaped = _ESCAPED.sub("", pattern)
+    if _ALTERNATIVES.search(_SET.sub("", unescaped)):
+        raise BadPattern("must have no alternatives in braces: give one pattern for each; a \\ makes a brace literal")
+    names = unescaped.split("/")
     if any(name.count("*") > MOST_STARS for name in names):
         raise BadPattern(f"must have at most {MOST_STARS} * between two slashes")
     if any(name.removeprefix("!") in {".", ".."} for name in names):

@@ -10,6 +10,8 @@ from itertools import accumulate
 from operator import or_
 from typing import Final
 
+import numpy as np
+
 from cognition_engines.path_patterns import CharacterSet, Glob, Pattern, Step, compile_list
 from cognition_engines.wanted import Wanted, always, check_wanted
 
@@ -20,7 +22,12 @@ _SAMPLES: Final = (32, 16, 8, 4)  # lengths
 _MOST_TRIED: Final = 600  # places of samples at which a text is compared
 _SMALL: Final = 4_000  # places of a text whose parts are looked for one by one
 _MOST_LETTERS: Final = 128
+_MOST_PAIRS: Final = 1_024
 _MOST_JOINED: Final = 128  # characters whose places are joined; those of more are marked one by one
+_GROUP: Final = 4  # bytes that are looked up together
+_SHORT: Final = 12  # characters; longer parts are found by their samples
+_BITS: Final = 5  # of each byte, by which letters differ
+_LOW_BITS: Final = (1 << _BITS) - 1
 _AWAITED: Final = "the files that patterns choose"
 
 
@@ -36,6 +43,7 @@ class PathSet:
         self._all: Final = ((1 << len(self._text)) - 1) ^ self._ends  # places with a character
         self._places: dict[str | CharacterSet, int] = {}
         self._letters: dict[str, int] = {}  # the places of characters, for which to look again takes the longest
+        self._pairs: dict[str, int] = {}  # of two characters, of which longer texts consist
         self._samples: dict[int, dict[str, list[int]]] = {}
         self._remembered = 0
         slashes = self._places_of("/")
@@ -79,7 +87,7 @@ class PathSet:
 
     def _matching(self, pattern: Pattern) -> tuple[int, int]:
         """Return the ends of the paths that a pattern matches, and of those in a folder that it matches."""
-        if pattern.glob is None or (self._small and self._lacks_part(pattern.glob)):
+        if pattern.glob is None or self._lacks_part(pattern.glob):
             return 0, 0
         found = self._run(pattern, pattern.glob) & self._name_ends
         if not found:
@@ -89,8 +97,24 @@ class PathSet:
         return files, _spread(folders, self._all) & self._ends if folders else 0
 
     def _lacks_part(self, glob: Glob) -> bool:
-        """Return whether a literal part of a pattern is nowhere in the text, which is quicker to see in a short one."""
-        return any(isinstance(step, str) and step not in self._text for step in glob)
+        """Return whether a literal part of a pattern is known to be nowhere in the text, before any step is taken."""
+        if self._small:
+            return any(isinstance(step, str) and step not in self._text for step in glob)
+        short = (step for step in glob if isinstance(step, str) and _GROUP <= len(step) <= _SHORT)
+        return not all(map(self._may_have, short))
+
+    def _may_have(self, part: str) -> bool:
+        """Return whether the first and the last group of bytes of a part may be in the text."""
+        given, groups = part.encode(errors="surrogatepass"), self._groups
+        return groups[_place_of_group(given[:_GROUP])] != 0 and groups[_place_of_group(given[-_GROUP:])] != 0
+
+    @cached_property
+    def _groups(self) -> bytes:
+        """A table that has a 1 at the place of each group of _GROUP bytes of the text."""
+        text = np.frombuffer(self._text.encode(errors="surrogatepass"), np.uint8).astype(np.int32) & _LOW_BITS
+        table = np.zeros(1 << (_GROUP * _BITS), np.uint8)
+        table[(text[:-3] << 15) | (text[1:-2] << 10) | (text[2:-1] << 5) | text[3:]] = 1
+        return table.tobytes()
 
     def _run(self, pattern: Pattern, glob: Glob) -> int:
         """Return the places up to which a pattern can match; reuse the steps that the last pattern began with, too."""
@@ -125,6 +149,8 @@ class PathSet:
         """Return the places at which a text stands: those of one part of it from which the other part follows."""
         if len(text) == 1:
             return self._places_of_character(text)
+        if len(text) == 2 and not self._small:
+            return self._places_of_pair(text)
         found = self._places.get(text)
         if found is None:
             if self._small:
@@ -136,6 +162,15 @@ class PathSet:
                 found = self._places_of(text[:size])
                 found = found and found & (self._places_of(text[-size:]) >> (len(text) - size))
             self._remember(text, found)
+        return found
+
+    def _places_of_pair(self, pair: str) -> int:
+        found = self._pairs.get(pair)
+        if found is None:
+            if len(self._pairs) == _MOST_PAIRS:
+                self._pairs.clear()
+            found = self._places_of_character(pair[0])
+            found = self._pairs[pair] = found and found & (self._places_of_character(pair[1]) >> 1)
         return found
 
     def _places_of_character(self, character: str) -> int:
@@ -220,6 +255,13 @@ class PathSet:
         marks = ends.to_bytes(len(self._text) // 8 + 1, "little")
         at = zip(self.paths, self._ends_at, strict=True)
         return tuple(path for path, end in at if marks[end >> 3] >> (end & 7) & 1)
+
+
+def _place_of_group(group: bytes) -> int:
+    """Return the place of a group in the table of groups, which groups may share."""
+    first, second, third, fourth = group
+    low = _LOW_BITS
+    return ((first & low) << 15) | ((second & low) << 10) | ((third & low) << 5) | (fourth & low)
 
 
 def _spread(places: int, through: int) -> int:

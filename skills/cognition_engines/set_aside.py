@@ -9,17 +9,19 @@ The notes are lines of a file in the folder of the indexes, where other programs
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Final, NamedTuple, TypeVar
 
 from cognition_engines.errors import EngineError, PartRaised, StatedError
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 FILE: Final = "set-aside.jsonl"
@@ -38,6 +40,7 @@ class Part(StrEnum):
     BRIEFING = "briefing"
     EXPORT = "export"
     PAGE = "page"
+    ANSWERS = "answers"  # the items of lists and searches, and the rows and names that they are made of
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,37 @@ class SetAside:
         else:
             self.note(part, version, made.error)
         return otherwise
+
+    def read_all(
+        self,
+        part: Part,
+        keys: Sequence[K],
+        read: Callable[[Sequence[K]], Mapping[K, T]],
+        version_of: Callable[[K], RecordVersion],
+    ) -> Mapping[K, T]:
+        """Return the result of `read` for all keys; if it raises, read each key alone, and note those that raise again.
+
+        If each of several keys raises, the cause is no record: raise that.
+        """
+        wanted = keys
+        if self.keys(part):
+            wanted = [key for key in keys if not self.holds(part, version_of(key))]
+        made = try_call(partial(read, wanted))
+        if not isinstance(made, Raised):
+            return made
+        found: dict[K, T] = {}
+        failed: dict[K, BaseException] = {}
+        for key in wanted:
+            single = try_call(partial(read, [key]))
+            if isinstance(single, Raised):
+                failed[key] = single.error
+            else:
+                found |= single
+        if len(failed) == len(wanted) > 1:
+            raise made.error
+        for key, error in failed.items():
+            self.note(part, version_of(key), error)
+        return found
 
     def load(self) -> frozenset[int]:
         """Take over the notes of the former process about indexes in files; return the keys of their records.

@@ -72,7 +72,7 @@ def test_standard_input_is_read_by_what_it_holds_or_by_the_name_it_is_given(
 def test_what_is_wrong_with_standard_input_is_told_by_its_name(cstp: Cstp, feed: Feed) -> None:
     feed(b'{"kind": "decision", "title": "A"}\n{"kind": "decision", "title": 5}\n')
     assert cstp("ingest", "-").err == (
-        "rejected: standard input:2: title must be one line of text, not blank, of at most 1000 characters\n"
+        "rejected: standard input:2: title must be one line of text, not blank, of at most 32768 characters\n"
     )
     feed(b"")
     assert cstp("ingest", "-", "--name", "a.jsonl").err.startswith("rejected: a.jsonl: holds no record")

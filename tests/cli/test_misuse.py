@@ -26,6 +26,11 @@ MISUSES = {
     "status --colour": "no such option: --colour; see: cstp status --help",
     "status --config nowhere.yaml": "nowhere.yaml: no such settings file",
     "schema poem": "no schema for 'poem'",
+    "record It --confidence 1 --data-dir d": "no such option: --data-dir. `cstp record` asks a server: give --url, or "
+    "start one with `cstp serve --data-dir FOLDER`; see: cstp record --help",
+    "remember It --data-dir=d": "`cstp remember` asks a server: give --url, or start one with `cstp serve --data-dir",
+    "call cstp.getStats --config c.yaml": "`cstp call` asks a server: give --url, or start one with `cstp serve --data",
+    "reindex --record d --keep-vectors": "--record: cannot be combined with --keep-vectors",
     "completion csh": "'csh' is not one of 'bash', 'zsh', 'fish'",
     # what is read
     "ingest": "missing argument 'PATH'; see: cstp ingest --help",

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -60,6 +61,35 @@ def test_an_export_leaves_out_the_records_that_it_cannot_write(
     assert len(raised) == 8  # each was tried again
     lines = Path("whole.jsonl").read_text().splitlines()
     assert Path("part.jsonl").read_text().splitlines() == [line for line in lines if MARK not in line]
+
+
+def damage(id: str) -> None:
+    """Make a cell of a decision unreadable."""
+    with closing(sqlite3.connect(Path("data") / "records.sqlite3", isolation_level=None)) as connection:
+        of_id = "key = (SELECT key FROM records WHERE id = ?)"
+        assert connection.execute(f"UPDATE decisions SET reasons = '{{' WHERE {of_id}", [id]).rowcount == 1
+
+
+def test_an_export_names_a_damaged_row_and_writes_all_others(cstp: Cstp, library: object) -> None:
+    whole = cstp("export", "-").out.splitlines()
+    damage("d-1")
+    done = cstp("export", "part.jsonl")
+    assert done.code == 1
+    assert done.err.splitlines() == [
+        "left out: decision d-1 (records: the decision d-1 is damaged in the database (reasons))",
+        "9 records exported, 1 left out",
+    ]
+    assert Path("part.jsonl").read_text().splitlines() == [line for line in whole if '"d-1"' not in line]
+
+
+@pytest.mark.long("writes a site")
+def test_a_site_names_a_damaged_row_and_has_all_others(cstp: Cstp, library: object) -> None:
+    damage("d-1")
+    done = cstp("site", "part", CSTP_LOG__LEVEL="error")
+    left_out = [line for line in done.err.splitlines() if line.startswith("left out")]
+    assert (done.code, left_out) == (1, ["left out: decision d-1 (QueryFailed)"])
+    assert [one["listed"]["id"] for one in records(Path("part"), "decisions")] == ["d-2"]
+    assert len(records(Path("part"), "search")) == 7
 
 
 @pytest.mark.long("opens an engine, and reads it again")

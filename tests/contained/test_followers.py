@@ -1,7 +1,9 @@
 """A record that an index cannot process: everything else is found, and the record is readable and named."""
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
@@ -163,6 +165,8 @@ def test_a_record_that_a_part_cannot_process_hides_no_other(
         assert before in found(serving, "harbour", mode)
         assert after in found(serving, "lantern", mode)
     assert listed(serving) == {before, bad, after}
+    stats = serving.ask("getStats")
+    assert stats["total"] + stats.get("notCounted", 0) == 3
     assert serving.ask("getDecision", id=bad)["decision"]["id"] == bad
     seen = readiness(serving, serving.tokens[0])
     assert seen["status"] == "degraded"
@@ -187,6 +191,7 @@ def test_a_record_that_a_part_cannot_process_hides_no_other(
     exit_code, printed = cstp(serving, "reindex", "--record", bad)
     assert (exit_code, printed) == (0, f"{bad}: indexed\n")
     serving.caught_up()
+    assert cstp(serving, "reindex", "--record", before) == (0, f"{before}: was not set aside\n")
     assert bad in found(serving, BAD)
     assert listed(serving) == {before, bad, after}
     assert readiness(serving)["status"] == "ready"
@@ -262,6 +267,31 @@ def _chosen(chooses: Callable[..., bool], paths: PathSet, patterns: Any, *rest: 
     if BAD in repr(patterns):
         raise PanicException(BAD)
     return chooses(paths, patterns, *rest)
+
+
+@pytest.mark.long("starts servers")
+@pytest.mark.embedded_only("damages a file of SQLite")
+def test_a_damaged_row_hides_no_other(run: Callable[..., Serving], tmp_path: Path) -> None:
+    serving = run()
+    ids = [record(serving, word)["id"] for word in ("harbour", BAD, "lantern")]
+
+    def damage(column: str) -> None:
+        with closing(sqlite3.connect(tmp_path / "data" / "records.sqlite3", isolation_level=None)) as connection:
+            of_id = "key = (SELECT key FROM records WHERE id = ?)"
+            assert connection.execute(f"UPDATE decisions SET {column} = '{{' WHERE {of_id}", [ids[1]]).rowcount == 1
+
+    for column in ("reasons", "tags"):
+        serving = run(before=lambda column=column: damage(column))
+        assert [one["id"] for one in serving.ask("listDecisions", sort="recordedAt", order="asc")["decisions"]] == [
+            ids[0],
+            ids[2],
+        ]
+        for mode in ("keyword", "semantic", "hybrid"):
+            assert {*found(serving, "harbour", mode)} <= {ids[0], ids[2]}
+            assert ids[0] in found(serving, "harbour", mode)
+        assert {each["id"] for each in readiness(serving, serving.tokens[0])["setAside"]} == {ids[1]}
+        stats = serving.ask("getStats")
+        assert stats["total"] + stats.get("notCounted", 0) == 3
 
 
 class Choosy(SeededEmbedder):

@@ -59,6 +59,15 @@ def library() -> list[Entry]:
             stored(Kind.DECISION, f"d-{place}", title=f"Ferry {word}", text=text, affects=affects, date=at),
             stored(
                 Kind.DECISION,
+                f"old-{place}",
+                title=f"Ferry {word} of old",
+                text=text,
+                status="superseded",
+                date=at,
+            ),
+            stored(Kind.ARTIFACT, f"a-{place}", content=text, title=f"Ferry {word}"),
+            stored(
+                Kind.DECISION,
                 f"due-{place}",
                 title=f"Review {word}",
                 text=word,
@@ -145,6 +154,10 @@ PHRASES = f"{ENGINE}.phrase_lift:read_text"
 PASSAGE = f"{ENGINE}.passages:passage"
 BOOST = {"boosted": True, "place": 1}
 BRIEFED: dict[str, Any] = {"part": Part.BRIEFING, "changed": None}
+LEFT_OUT: dict[str, Any] = {"part": Part.ANSWERS, "changed": None}
+BOUND = {"maxTokens": 32000}
+GOVERNED = {"files": ["src/a.py"]}
+HANDLERS = "cstp_server.handlers"
 FAULTS = [
     Fault(PASSAGE, "queryDecisions", DECISIONS, "decisions", changed={"snippet": GONE}),
     Fault(
@@ -200,6 +213,29 @@ FAULTS = [
     Fault(f"{HANDLER}:_extraction", "getSessionContext", TASK, "warnings", place=1, **BRIEFED),
     Fault(f"{HANDLER}:_episode", "getSessionContext", TASK, "episodes", **BRIEFED),
     Fault(f"{HANDLER}:measure", "getSessionContext", TASK, "decisions", **BRIEFED),
+    Fault(f"{HANDLERS}.decisions:_summary", "queryDecisions", DECISIONS, "decisions", **LEFT_OUT),
+    Fault(f"{HANDLERS}.decisions:_summary", "queryDecisions", DECISIONS | BOUND, "decisions", **LEFT_OUT),
+    Fault(f"{HANDLERS}.everything:_item", "search", KINDS, "results", **LEFT_OUT),
+    Fault(f"{HANDLERS}.everything:_item", "search", KINDS | BOUND, "results", **LEFT_OUT),
+    Fault(f"{HANDLERS}.knowledge:_to_found", "searchKnowledge", KINDS, "results", **LEFT_OUT),
+    Fault(f"{HANDLERS}.knowledge:_to_found", "searchKnowledge", KINDS | {"snippets": True}, "results", **LEFT_OUT),
+    Fault(f"{HANDLERS}.episodes:_to_episode", "findEpisodes", KINDS, "episodes", **LEFT_OUT),
+    Fault(f"{HANDLERS}.recall:_item", "recall", KINDS, "results", **LEFT_OUT),
+    Fault(f"{HANDLERS}.recall:_item", "recall", KINDS | BOUND, "results", **LEFT_OUT),
+    Fault(f"{HANDLERS}.recall:_to_related", "recall", {"id": "t-0"}, "related", **LEFT_OUT),
+    Fault(f"{HANDLERS}.recall:_turn", "recall", {"conversationId": "quay"}, "turns", **LEFT_OUT),
+    Fault(f"{HANDLERS}.recall:_turn", "recall", {"conversationId": "quay"} | BOUND, "turns", **LEFT_OUT),
+    Fault(
+        f"{HANDLERS}.decision_context:_record", "getDecisionContext", {"files": ["src/a.py"]}, "governing", **LEFT_OUT
+    ),
+    Fault(f"{HANDLERS}.decision_reads:_to_listed", "listDecisions", {}, "decisions", **LEFT_OUT),
+    Fault(f"{HANDLERS}.episodes:_summary", "listEpisodes", {}, "episodes", **LEFT_OUT),
+    Fault(f"{HANDLERS}.extractions:_to_cited", "getWarnings", {}, "results", **LEFT_OUT),
+    Fault(f"{HANDLERS}.memories:_memory", "listMemories", {}, "memories", **LEFT_OUT),
+    Fault(f"{ENGINE}.recall.recall:content_of", "recall", KINDS, "results", **LEFT_OUT),
+    Fault(f"{ENGINE}.recall.recall:refs_of", "recall", KINDS, "results"),
+    Fault(f"{ENGINE}.recall.recall:refs_of", "recall", KINDS | {"expand": False}, "results"),
+    Fault(f"{ENGINE}.recall.recall:via", "recall", {"id": "t-0"}, "related", place=1, changed=None),
 ]
 
 
@@ -231,6 +267,54 @@ def test_a_record_that_raises_changes_nothing_of_the_others(
         assert left.keys() == (set() if fault.changed is None else expected.keys())
     else:
         assert left == {id: with_members(one, fault.changed) for id, one in expected.items()}
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda one: one.__name__)
+def test_a_record_whose_successors_cannot_be_read_keeps_its_place(
+    harbour: Serving, broken: Breaking, error: type[BaseException]
+) -> None:
+    harbour.ask("recordDecision", decision="Paint the quay", confidence=0.5)  # so that no successors are cached
+    harbour.caught_up()
+    raised = broken(f"{ENGINE}.successors:links_of", error, 1)
+    found = [one["id"] for one in harbour.ask("queryDecisions", query="ferry of old")["decisions"]]
+    set_aside = harbour.indexes.set_aside
+    notes = [(one.id, one.part, one.cause) for one in set_aside.records]
+    set_aside.clear(Part.SNIPPETS, [(one.key, one.seq + 1) for one in set_aside.records])
+    assert len(raised) == 2
+    assert {"old-0", "old-1", "old-2"} <= {*found}
+    assert notes == [("old-1", Part.SNIPPETS, error.__name__)]
+
+
+@pytest.mark.parametrize(
+    ("method", "items", "function"),
+    [
+        ("listDecisions", "decisions", "decision_reads:_to_listed"),
+        ("listEpisodes", "episodes", "episodes:_summary"),
+        ("getWarnings", "results", "extractions:_to_cited"),
+        ("listMemories", "memories", "memories:_memory"),
+    ],
+)
+def test_a_page_of_a_list_stays_full_if_a_record_cannot_be_shown(
+    harbour: Serving, broken: Breaking, method: str, items: str, function: str
+) -> None:
+    whole = [one["id"] for one in harbour.ask(method)[items]]
+    broken(f"{HANDLERS}.{function}", ValueError)
+    most = len(whole) - 1
+    shown = harbour.ask(method, limit=most)[items]
+    notes = harbour.indexes.set_aside.records
+    harbour.indexes.set_aside.clear(Part.ANSWERS, [(one.key, one.seq + 1) for one in notes])
+    aside = {one.id for one in notes}
+    assert aside
+    assert [one["id"] for one in shown] == [id for id in whole if str(id) not in aside][:most]
+
+
+def test_a_search_counts_the_records_that_it_cannot_show(harbour: Serving, broken: Breaking) -> None:
+    assert "omitted" not in harbour.ask("queryDecisions", query="ferry berths")
+    broken(f"{HANDLERS}.decisions:_summary", ValueError)
+    faulty = harbour.ask("queryDecisions", query="ferry berths", limit=50)
+    notes = harbour.indexes.set_aside.records
+    harbour.indexes.set_aside.clear(Part.ANSWERS, [(one.key, one.seq + 1) for one in notes])
+    assert faulty["omitted"] == len(notes) > 0
 
 
 def by_id(items: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

@@ -441,7 +441,10 @@ def test_a_bad_front_matter_field_rejects_the_record_and_names_field_and_line(me
     assert (problem.file, problem.line, problem.reason.startswith(name)) == (PATH, 3, True)
 
 
-@pytest.mark.parametrize(("text", "name"), [("# " + "a" * 1001 + BODY, "title"), ("# A\n" + BODY + "\0", "text")])
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [(f"# {'a' * 3_991}{BODY}", "title"), (f"###### {'a' * 40_000}{BODY}", "title"), ("# A\n" + BODY + "\0", "text")],
+)
 def test_a_long_title_and_a_nul_are_refused(text: str, name: str) -> None:
     (problem,) = reading(text).rejected
     assert problem.reason.startswith(name)

@@ -130,7 +130,7 @@ def test_other_content_is_not_recognised(path: str, text: str) -> None:
         ("stakes", ["high"]),
         ("outcome", " "),
         *(("reasons", [{"type": "a", name: value}]) for name, value in (("strength", 1.5), ("text", 1))),
-        *(("tags", tags) for tags in ({}, [[1]], [""], ["a" * 101])),
+        *(("tags", tags) for tags in ({}, [[1]], [""], ["a" * 257])),
         ("project", {}),
         ("sensitivity", 1),
         *(("id", id) for id in ("", "a b", "a\u200bb", "a" * 201)),

@@ -304,7 +304,8 @@ class GetStatsResult(WireResult):
     Names are in lower case, except names of agents. `byCategory`, `byStakes`, `byStatus` and `byAgent` have the 100
     most frequent names; a decision that states none is in `total` alone. `byDay` has the latest 366 days with
     decisions, the earliest first, `topTags` the 50 most frequent tags. `current` and `overdue` count the decisions that
-    `cstp.listDecisions` lists with these filters, `superseded` those with that status.
+    `cstp.listDecisions` lists with these filters, `superseded` those with that status. `notCounted` is absent, or the
+    number of decisions that no count has, whatever the filters, because this server cannot process them.
     """
 
     total: int
@@ -318,6 +319,7 @@ class GetStatsResult(WireResult):
     by_day: list[DayCount]
     top_tags: list[TagCount]
     recent_activity: RecentActivity
+    not_counted: Present[int] = None
 
 
 GET_STATS = Method(

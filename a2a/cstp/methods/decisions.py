@@ -170,9 +170,9 @@ class DecisionSummary(DecisionInShort):
 class QueryDecisionsResult(WireResult):
     """The decisions found, best first; `total` is their number, `queryTimeMs` the duration of the search.
 
-    `omitted` is present exactly with `maxTokens`: the number of decisions that did not fit. `noGoodMatch` is present
-    exactly with `abstain`; if it is true, `nearest` is present, too, if there is any record. `interpreted` is present
-    with `explain` if the query names a time.
+    `omitted` is the number of decisions that did not fit in `maxTokens` or that this server cannot show; it is present
+    with `maxTokens`, or if it is not 0. `noGoodMatch` is present exactly with `abstain`; if it is true, `nearest` is
+    present, too, if there is any record. `interpreted` is present with `explain` if the query names a time.
     """
 
     decisions: list[DecisionSummary]

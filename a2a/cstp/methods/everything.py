@@ -159,9 +159,9 @@ class NearestOfAnyKind(WireResult):
 class SearchResult(WireResult):
     """Records of all kinds in one order, the highest score first, ties by id; `queryTimeMs` is the search's duration.
 
-    `omitted` is present exactly with `maxTokens`: the number of results that did not fit. `noGoodMatch` is present
-    exactly with `abstain`; if it is true, `nearest` is present, too, if there is any record. `interpreted` is present
-    with `explain` if the query names a time.
+    `omitted` is the number of results that did not fit in `maxTokens` or that this server cannot show; it is present
+    with `maxTokens`, or if it is not 0. `noGoodMatch` is present exactly with `abstain`; if it is true, `nearest` is
+    present, too, if there is any record. `interpreted` is present with `explain` if the query names a time.
     """
 
     results: list[SearchedRecord]

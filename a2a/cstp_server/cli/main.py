@@ -241,4 +241,7 @@ def _in_words(error: typer.TyperException) -> str:
     message = error.format_message().rstrip(".")
     context = getattr(error, "ctx", None)
     path = "cstp" if context is None else context.command_path
+    asks = context is not None and context.info_name in _GROUPS["Ask a server"]
+    if asks and getattr(error, "option_name", None) in ("--data-dir", "--config"):
+        message += f". `{path}` asks a server: give --url, or start one with `cstp serve --data-dir FOLDER`"
     return f"{message[:1].lower()}{message[1:]}; see: {path} --help"

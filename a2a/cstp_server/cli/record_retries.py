@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence, Set
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from time import monotonic, sleep
@@ -22,8 +23,17 @@ _SECONDS: Final = 15.0  # for a server to try again
 _LOOK_SECONDS: Final = 0.1
 
 
-def retry_records(settings: Settings, records: Records, ids: Sequence[str]) -> list[SetAsideRecord]:
-    """Let all parts process the records with these ids again; return the notes that stay.
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A record that parts have processed again: whether any had set it aside, and the notes that are left."""
+
+    id: str
+    was_set_aside: bool
+    left: Sequence[SetAsideRecord]
+
+
+def retry_records(settings: Settings, records: Records, ids: Sequence[str]) -> list[Attempt]:
+    """Let all parts process the records with these ids again.
 
     A server that has the folder does it, otherwise this process. Raise ConfigurationError for an id without a record.
     """
@@ -32,13 +42,17 @@ def retry_records(settings: Settings, records: Records, ids: Sequence[str]) -> l
         raise ConfigurationError(f"{', '.join(missing)}: no record has this id")
     keys = {key for keys in found.values() for key in keys}
     folder = settings.indexes_path
+    noted = {note.key for note in read_set_aside(folder)}
     before = _stored_notes(folder, keys)
     records.touch(keys)
     if is_held(folder):
         _wait_for_attempts(folder, keys, before)
     else:
         _attempt_here(settings, records)
-    return _stored_notes(folder, keys)
+    left = _stored_notes(folder, keys)
+    return [
+        Attempt(id, not noted.isdisjoint(found[id]), [note for note in left if note.key in found[id]]) for id in ids
+    ]
 
 
 def _stored_notes(folder: Path, keys: Set[int]) -> list[SetAsideRecord]:

@@ -8,7 +8,9 @@ from cognition_engines.engine import Engine
 from cognition_engines.queries.governing import ContextRequest, DecisionContext, GoverningDecision
 from cognition_engines.queries.passages import PassageRequest
 from cognition_engines.retrieval.snippets import Room
+from cognition_engines.set_aside import SetAside
 from cstp.methods import decision_context as wire
+from cstp_server.handlers.answer_items import make_items
 from cstp_server.handlers.searches import TOKEN_BYTES, Cutting, size_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -28,7 +30,7 @@ def decision_context_methods(engine: Engine) -> tuple[AnyBound, ...]:
         include = frozenset(params.include or ())
         cut = partial(engine.cut, agent=call.agent)
         snippets = await _snippets(cut, params, found) if "snippet" in include else {}
-        return _fitting(params, found, snippets)
+        return _fitting(params, found, snippets, engine.indexes.set_aside)
 
     return (BoundMethod(wire.GET_DECISION_CONTEXT, get_decision_context),)
 
@@ -42,17 +44,22 @@ async def _snippets(cut: Cutting, params: wire.GetDecisionContextParams, found: 
 
 
 def _fitting(
-    params: wire.GetDecisionContextParams, found: DecisionContext, snippets: Mapping[int, str]
+    params: wire.GetDecisionContextParams,
+    found: DecisionContext,
+    snippets: Mapping[int, str],
+    set_aside: SetAside,
 ) -> wire.GetDecisionContextResult:
     """Return the answer with the decisions that fit, those in force first."""
     empty = wire.GetDecisionContextResult(governing=[], proposals=[], history=[], mentions=[], tokens=0, omitted=0)
     left = params.max_tokens * TOKEN_BYTES - size_of(empty) - 2 * _COUNT
     groups: list[list[wire.GoverningRecord]] = []
     omitted = found.unread
+    make = partial(_record, snippets=snippets, files="files" in (params.include or ()))
     for group in (found.governing, found.proposals, found.history, found.mentions):
         kept: list[wire.GoverningRecord] = []
-        for one in group:
-            record = _record(one, snippets.get(one.stored.key), files="files" in (params.include or ()))
+        shown = make_items(set_aside, group, make)
+        omitted += len(group) - len(shown)
+        for _, record in shown:
             if size_of(record) >= left and record.snippet is not None:
                 record = record.model_copy(update={"snippet": None})
             if (size := size_of(record)) < left:
@@ -67,7 +74,7 @@ def _fitting(
     return answer.model_copy(update={"tokens": ceil((size_of(answer) + _COUNT) / TOKEN_BYTES)})
 
 
-def _record(one: GoverningDecision, snippet: str | None, *, files: bool) -> wire.GoverningRecord:
+def _record(one: GoverningDecision, snippets: Mapping[int, str], *, files: bool) -> wire.GoverningRecord:
     return wire.GoverningRecord(
         id=str(one.decision.id),
         title=one.decision.title,
@@ -75,6 +82,6 @@ def _record(one: GoverningDecision, snippet: str | None, *, files: bool) -> wire
         date=one.decision.date,
         matched=[text.partition(":")[2] for text in one.matched],
         files=list(one.files) if files else None,
-        snippet=snippet,
+        snippet=snippets.get(one.stored.key),
         superseded_by=list(one.superseded_by),
     )

@@ -1,6 +1,7 @@
 """The methods that read, list and count decisions, and walk the links between them."""
 
 from datetime import UTC, datetime
+from functools import partial
 
 from cognition_engines.engine import Engine
 from cognition_engines.indexes.columns.listing import RECORDED, Order
@@ -13,6 +14,7 @@ from cognition_engines.writing.decisions import ratified_by
 from cognition_engines.writing.entries import content_hash
 from cstp.errors import NotFound
 from cstp.methods import decision_links as graph, decision_reads as wire
+from cstp_server.handlers.answer_items import make_page, make_plain_items
 from cstp_server.handlers.conversion import LEVELS, provenance_of, to_wire
 from cstp_server.handlers.decision_records import edge_of, ended_edge_of
 from cstp_server.handlers.searches import decision_members
@@ -37,11 +39,16 @@ def decision_read_methods(engine: Engine) -> tuple[AnyBound, ...]:
     async def list_decisions(params: wire.ListDecisionsParams, call: Call) -> wire.ListDecisionsResult:
         order = Order(_COLUMNS[params.sort], params.order == "asc")
         usual = None if order == Order() else order
-        page = await engine.list_decisions(
-            _filters(params), call.viewer, params.offset, params.limit, call.agent, usual
+        read = partial(
+            engine.list_decisions, _filters(params), call.viewer, params.offset, params.limit, call.agent, usual
+        )
+        page, items = await make_page(
+            read,
+            lambda page: make_plain_items(engine.indexes.set_aside, page.stored, _to_listed),
+            lambda page: len(page.stored),
         )
         return wire.ListDecisionsResult(
-            decisions=[_to_listed(stored) for stored in page.stored],
+            decisions=items,
             total=page.total,
             limit=params.limit,
             offset=params.offset,
@@ -53,6 +60,7 @@ def decision_read_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return to_wire(
             wire.GetStatsResult,
             found,
+            not_counted=found.left_out or None,
             by_day=[wire.DayCount(date=day, count=count) for day, count in found.by_day],
             top_tags=[wire.TagCount(tag=tag, count=count) for tag, count in found.tags],
             recent_activity=wire.RecentActivity(

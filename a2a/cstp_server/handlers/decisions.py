@@ -12,12 +12,14 @@ from cognition_engines.models import Decision, Filters
 from cognition_engines.queries.decisions import Match, Part as IncludedPart, Question
 from cognition_engines.queries.successors import FoundLinks
 from cstp.methods import decisions as wire
+from cstp_server.handlers.answer_items import make_items
 from cstp_server.handlers.decision_records import edge_of
 from cstp_server.handlers.searches import (
     NO_TIME,
     Asked,
     Cutting,
     Part,
+    count_omitted,
     decision_members,
     explain_result,
     fit,
@@ -47,11 +49,12 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
             matches = await engine.query_decisions(question, call.agent)
         except NoGoodMatch as none:
             return answered([], 0).model_copy(update=no_match(none))
-        found = [_summary(match, include, reasons=params.include_reasons) for match in matches]
-        answer = answered(found, len(matches))
+        make = partial(_summary, include=include, reasons=params.include_reasons)
+        shown = make_items(engine.indexes.set_aside, matches, make)
+        answer = answered([item for _, item in shown], len(matches))
         if params.max_tokens is not None:
             empty = answered([], len(matches)).model_copy(update=NO_TIME)
-            fitted = await _fit_decisions(partial(engine.cut, agent=call.agent), params, matches, found, empty)
+            fitted = await _fit_decisions(partial(engine.cut, agent=call.agent), params, shown, empty)
             answer = answered(fitted, len(matches))
         return answer
 
@@ -71,7 +74,7 @@ def _answer(
         query=params.query,
         query_time_ms=asked.query_time_ms,
         agent=agent_id,
-        omitted=None if params.max_tokens is None else matches - len(found),
+        omitted=count_omitted(params.max_tokens, matches - len(found)),
         no_good_match=False if params.abstain else None,
         interpreted=asked.dates,
     )
@@ -80,16 +83,13 @@ def _answer(
 async def _fit_decisions(
     cut: Cutting,
     params: wire.QueryDecisionsParams,
-    matches: Sequence[Match],
-    found: Sequence[wire.DecisionSummary],
+    shown: Sequence[tuple[Match, wire.DecisionSummary]],
     empty: wire.QueryDecisionsResult,
 ) -> list[wire.DecisionSummary]:
     """Return the decisions that fit, with shorter snippets if needed."""
     assert params.max_tokens is not None
-    parts = [
-        Part(item, None if item.snippet is None else "snippet", match.stored)
-        for match, item in zip(matches, found, strict=True)
-    ]
+    parts = [Part(item, None if item.snippet is None else "snippet", match.stored) for match, item in shown]
+    matches = [match for match, _ in shown]
     kept = zip(matches, await fit(cut, params.query, parts, params.max_tokens, empty), strict=True)
     return [_mark_cut(item, match) for match, item in kept if isinstance(item, wire.DecisionSummary)]
 

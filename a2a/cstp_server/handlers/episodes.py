@@ -1,5 +1,6 @@
 """The methods over episodes: from the wire's values to requests, and back."""
 
+from functools import partial
 from typing import Any
 
 from cognition_engines.engine import Engine
@@ -13,6 +14,7 @@ from cognition_engines.writing.entries import content_hash
 from cognition_engines.writing.requests import StoreEpisode
 from cstp.errors import NotFound
 from cstp.methods import episodes as wire
+from cstp_server.handlers.answer_items import make_items, make_page, make_plain_items
 from cstp_server.handlers.conversion import LEVELS, from_wire, provenance_of, to_wire, write
 from cstp_server.handlers.searches import explain_result, read_search
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
@@ -28,9 +30,14 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
             tags=tuple(params.tags or ()),
             category=params.category,
         )
-        page = await engine.list_episodes(filters, call.viewer, params.offset, params.limit, call.agent)
+        read = partial(engine.list_episodes, filters, call.viewer, params.offset, params.limit, call.agent)
+        page, items = await make_page(
+            read,
+            lambda page: make_plain_items(engine.indexes.set_aside, page.stored, _summary),
+            lambda page: len(page.stored),
+        )
         return wire.ListEpisodesResult(
-            episodes=[_summary(stored) for stored in page.stored],
+            episodes=items,
             total_count=page.total,
             limit=params.limit,
             offset=params.offset,
@@ -78,7 +85,8 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
         except NoGoodMatch as none:
             return answer.model_copy(update={"no_good_match": True, "nearest": _nearest(none)})
         known = {"no_good_match": False} if params.abstain else {}
-        found = {"episodes": [_to_episode(match) for match in matches], "total": len(matches)}
+        shown = [item for _, item in make_items(engine.indexes.set_aside, matches, _to_episode)]
+        found = {"episodes": shown, "total": len(matches)}
         return answer.model_copy(update=found | known)
 
     return (

@@ -32,12 +32,14 @@ from cstp.methods.everything import (
     SearchResult,
 )
 from cstp.reads import MADE_TITLE, title_from
+from cstp_server.handlers.answer_items import make_items
 from cstp_server.handlers.memories import memory_filters
 from cstp_server.handlers.searches import (
     NO_TIME,
     Asked,
     Cutting,
     Part,
+    count_omitted,
     explain_result,
     fit,
     read_search,
@@ -68,10 +70,11 @@ def everything_methods(engine: Engine) -> tuple[AnyBound, ...]:
             nearest = {"no_good_match": True, "nearest": _nearest(none)}
             return _answer(params, asked, [], 0).model_copy(update=nearest)
         found = [each for each in ranked if params.min_score is None or each.score >= params.min_score]
-        items = [_item(each, params) for each in found]
+        shown = make_items(engine.indexes.set_aside, found, partial(_item, params=params))
+        items = [item for _, item in shown]
         if params.max_tokens is not None:
             cut = partial(engine.cut, agent=call.agent)
-            items = await _fit_records(cut, params, asked, found, items, params.max_tokens)
+            items = await _fit_records(cut, params, asked, shown, len(found), params.max_tokens)
         return _answer(params, asked, items, len(found))
 
     async def fetch(params: FetchParams, call: Call) -> FetchResult:
@@ -134,7 +137,7 @@ def _answer(params: SearchParams, asked: Asked, items: Sequence[SearchedRecord],
         results=list(items),
         query_time_ms=asked.query_time_ms,
         interpreted=asked.dates,
-        omitted=None if params.max_tokens is None else found - len(items),
+        omitted=count_omitted(params.max_tokens, found - len(items)),
         no_good_match=False if params.abstain else None,
     )
 
@@ -143,8 +146,8 @@ async def _fit_records(
     cut: Cutting,
     params: SearchParams,
     asked: Asked,
-    found: Sequence[FoundRecord],
-    items: Sequence[SearchedRecord],
+    shown: Sequence[tuple[FoundRecord, SearchedRecord]],
+    found: int,
     max_tokens: int,
 ) -> list[SearchedRecord]:
     """Return the items that fit, with their contents cut, or without contents their snippets."""
@@ -153,9 +156,9 @@ async def _fit_records(
         Part(item, None, each.stored)
         if (text := getattr(item, field)) is None
         else Part(item, field, each.stored, own=text, window=each.window)
-        for each, item in zip(found, items, strict=True)
+        for each, item in shown
     ]
-    empty = _answer(params, asked, [], len(found)).model_copy(update=NO_TIME)
+    empty = _answer(params, asked, [], found).model_copy(update=NO_TIME)
     return [item for item in await fit(cut, params.query, parts, max_tokens, empty) if isinstance(item, SearchedRecord)]
 
 

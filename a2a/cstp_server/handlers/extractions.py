@@ -1,6 +1,7 @@
 """Answers the methods that list extractions."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from cognition_engines.engine import Engine
@@ -8,6 +9,7 @@ from cognition_engines.kinds.extractions import DecisionContent, ExtractionType,
 from cognition_engines.queries.lists import ExtractionPage, ListedExtraction, titles
 from cstp.contract import Method, Wire
 from cstp.methods import extractions as wire
+from cstp_server.handlers.answer_items import make_items, make_page
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -16,10 +18,15 @@ def extraction_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
     def bound(method: Method[Any, Any], kind: ExtractionType, shown: Callable[[ListedExtraction], Wire]) -> AnyBound:
         async def list_extractions(params: wire.ExtractionsParams, call: Call) -> Any:
-            page = await engine.list_extractions(
-                kind, params.topic, call.viewer, params.offset, params.limit, call.agent
+            read = partial(
+                engine.list_extractions, kind, params.topic, call.viewer, params.offset, params.limit, call.agent
             )
-            return method.result(results=[shown(one) for one in page.extractions], metadata=_metadata(params, page))
+            page, items = await make_page(
+                read,
+                lambda page: make_items(engine.indexes.set_aside, page.extractions, shown),
+                lambda page: len(page.extractions),
+            )
+            return method.result(results=items, metadata=_metadata(params, page, len(items)))
 
         return BoundMethod(method, list_extractions)
 
@@ -30,11 +37,11 @@ def extraction_methods(engine: Engine) -> tuple[AnyBound, ...]:
     )
 
 
-def _metadata(params: wire.ExtractionsParams, page: ExtractionPage) -> wire.ListMetadata:
+def _metadata(params: wire.ExtractionsParams, page: ExtractionPage, shown: int) -> wire.ListMetadata:
     return wire.ListMetadata(
         query=params.topic or "all",
         sources_cited=titles(one.citation for one in page.extractions),
-        result_count=len(page.extractions),
+        result_count=shown,
         total_count=page.total,
         topics=None if page.topics is None else list(page.topics),
     )

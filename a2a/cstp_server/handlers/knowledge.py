@@ -31,8 +31,19 @@ from cstp.contract import Wire
 from cstp.errors import NotFound
 from cstp.methods import extractions, knowledge as wire
 from cstp.reads import SNIPPET_BYTES
+from cstp_server.handlers.answer_items import make_items
 from cstp_server.handlers.conversion import found_secrets, refusals, to_wire, writer_of
-from cstp_server.handlers.searches import NO_TIME, Asked, Part, explain_result, fit, no_match, read_search, shown_place
+from cstp_server.handlers.searches import (
+    NO_TIME,
+    Asked,
+    Part,
+    count_omitted,
+    explain_result,
+    fit,
+    no_match,
+    read_search,
+    shown_place,
+)
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _CONTENTS: Final[Mapping[str, type[extractions.AnyContent]]] = dict(
@@ -70,17 +81,17 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
         try:
             found = await engine.search_knowledge(question, call.agent)
         except NoGoodMatch as none:
-            return answered([], []).model_copy(update=no_match(none))
+            return answered([], 0).model_copy(update=no_match(none))
         matches = [each for each in found if params.min_score is None or each.score >= params.min_score]
-        whole: list[Wire | None] = [_to_found(match, _citation(match)) for match in matches]
-        answer = answered(matches, whole)
+        shown: list[tuple[KnowledgeMatch, Wire | None]] = [*make_items(engine.indexes.set_aside, matches, _to_found)]
+        answer = answered(shown, len(matches))
         if params.max_tokens is not None or params.snippets:
             cut = partial(engine.cut, agent=call.agent)
-            parts = [_part(item, match) for item, match in zip(answer.results, matches, strict=True)]
+            parts = [_part(item, match) for item, (match, _) in zip(answer.results, shown, strict=True)]
             longest = SNIPPET_BYTES if params.snippets else None
-            empty = answered(matches, []).model_copy(update=NO_TIME)
+            empty = answered([], len(matches)).model_copy(update=NO_TIME)
             fitted = await fit(cut, params.query, parts, params.max_tokens, empty, longest)
-            answer = answered(matches, fitted)
+            answer = answered([*zip([match for match, _ in shown], fitted, strict=True)], len(matches))
         return answer
 
     async def store_knowledge(params: wire.StoreKnowledgeParams, call: Call) -> wire.StoreKnowledgeResult:
@@ -136,11 +147,11 @@ def _to_related(related: NearChunk) -> wire.RelatedChunk:
 def _answer(
     params: wire.SearchKnowledgeParams,
     asked: Asked,
-    matches: Sequence[KnowledgeMatch],
-    items: Sequence[Wire | None],
+    shown: Sequence[tuple[KnowledgeMatch, Wire | None]],
+    found: int,
 ) -> wire.SearchKnowledgeResult:
-    """Return the answer with the items that are not None, one of each match."""
-    kept = [(match, item) for match, item in zip(matches, items, strict=False) if isinstance(item, wire.KnowledgeFound)]
+    """Return the answer with the items that are not None; `found` is the number of all matches."""
+    kept = [(match, item) for match, item in shown if isinstance(item, wire.KnowledgeFound)]
     return wire.SearchKnowledgeResult(
         results=[item for _, item in kept],
         metadata=wire.SearchMetadata(
@@ -150,7 +161,7 @@ def _answer(
             search_type=asked.mode.value,
         ),
         query_time_ms=asked.query_time_ms,
-        omitted=None if params.max_tokens is None else len(matches) - len(kept),
+        omitted=count_omitted(params.max_tokens, found - len(kept)),
         no_good_match=False if params.abstain else None,
         interpreted=asked.dates,
     )
@@ -175,8 +186,8 @@ def _citation(match: KnowledgeMatch) -> Citation:
     return citation(match.record, {} if match.source is None or id is None else {id: match.source})
 
 
-def _to_found(match: KnowledgeMatch, cited: Citation) -> wire.KnowledgeFound:
-    record = match.record
+def _to_found(match: KnowledgeMatch) -> wire.KnowledgeFound:
+    record, cited = match.record, _citation(match)
     assert record.id is not None
     extraction = record if isinstance(record, Extraction) else None
     return wire.KnowledgeFound(

@@ -1,18 +1,21 @@
 """The methods that remember, and that list memories."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
 from cognition_engines.kinds.graph import Actor, Event, Evidence, Subject
 from cognition_engines.models import SENSITIVITIES, MemoryFilters
 from cognition_engines.queries.knowledge import snippet
+from cognition_engines.queries.lists import MemoryPage
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.requests import Remember
 from cstp.methods import memories as wire
 from cstp.methods.everything import SearchParams
 from cstp.methods.recall import RecallParams
+from cstp_server.handlers.answer_items import make_page, make_plain_items
 from cstp_server.handlers.conversion import from_wire, to_wire, write
 from cstp_server.handlers.searches import shown_path
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
@@ -23,9 +26,15 @@ def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
     async def list_memories(params: wire.ListMemoriesParams, call: Call) -> wire.ListMemoriesResult:
         filters = memory_filters(params)
-        page = await engine.list_memories(filters, call.viewer, params.offset, params.limit, call.agent)
+        read = partial(engine.list_memories, filters, call.viewer, params.offset, params.limit, call.agent)
+
+        def make(page: MemoryPage) -> list[tuple[StoredRecord, wire.ListedMemory]]:
+            item = partial(_memory, superseded_by=page.superseded_by)
+            return make_plain_items(engine.indexes.set_aside, page.stored, item)
+
+        page, items = await make_page(read, make, lambda page: len(page.stored))
         return wire.ListMemoriesResult(
-            memories=[_memory(stored, page.superseded_by.get(stored.key)) for stored in page.stored],
+            memories=items,
             total=page.total,
             limit=params.limit,
             offset=params.offset,
@@ -58,8 +67,8 @@ def memory_filters(params: wire.ListMemoriesParams | RecallParams | SearchParams
     )
 
 
-def _memory(stored: StoredRecord, superseded_by: Sequence[str] | None) -> wire.ListedMemory:
-    record = stored.record
+def _memory(stored: StoredRecord, superseded_by: Mapping[int, Sequence[str]]) -> wire.ListedMemory:
+    record, successors = stored.record, superseded_by.get(stored.key)
     assert isinstance(record, Artifact | Turn)
     turn = record if isinstance(record, Turn) else None
     artifact = record if isinstance(record, Artifact) else None
@@ -80,7 +89,7 @@ def _memory(stored: StoredRecord, superseded_by: Sequence[str] | None) -> wire.L
         path=shown_path(stored.origin),
         origin=stored.origin.made_by,
         recorded_by=stored.origin.recorded_by,
-        superseded_by=None if superseded_by is None else list(superseded_by),
+        superseded_by=None if successors is None else list(successors),
     )
 
 

@@ -1,44 +1,40 @@
 """Answers recall: one selector decides, the other steps are the same for each."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final
 
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
-from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn, conversation_name
+from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.graph import Entity, Event
-from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.registry import add_prefix
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Viewer
-from cognition_engines.queries.knowledge import author, place, title
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
 from cognition_engines.queries.recall.selection import content_of
-from cognition_engines.store.reads.knowledge import SourceName
+from cognition_engines.set_aside import SetAside
 from cognition_engines.store.reads.memories import TurnPage
 from cognition_engines.store.values import StoredRecord
 from cstp.contract import Wire
 from cstp.errors import NotFound
 from cstp.methods import recall as wire
 from cstp.reads import SNIPPET_BYTES, Interpreted
-from cstp_server.handlers.conversion import LEVELS
+from cstp_server.handlers.answer_items import make_item, make_items, make_plain_items
 from cstp_server.handlers.memories import memory_filters
+from cstp_server.handlers.recall_metadata import Successors, actors_of, metadata_of, subject_of, successors_of
 from cstp_server.handlers.searches import (
     Asked,
     Cutting,
     Part,
-    decision_members,
+    count_omitted,
     explain_result,
     fit,
     no_match,
     read_search,
-    shown_path,
-    shown_place,
 )
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
-Successors: TypeAlias = Mapping[int, Sequence[str]]  # ids, by the key of a superseded memory
 _TYPES: Final[Mapping[Kind, wire.ResultType]] = {
     Kind.ARTIFACT: "artifact",
     Kind.TURN: "artifact",
@@ -59,18 +55,20 @@ def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
             found = await engine.recall(_request(params, asked, call.viewer), call.agent)
         except NoGoodMatch as none:
             omitted = {} if params.max_tokens is None else {"omitted": 0}
-            return _recall_result(RecallAnswer((), (), (), 0), params, time).model_copy(update=no_match(none) | omitted)
+            nothing = _recall_result(_Shown(RecallAnswer((), (), (), 0), [], [], [], [], 0), params, time)
+            return nothing.model_copy(update=no_match(none) | omitted)
         if found is None:
             raise NotFound(str(params.id))
+        shown = _show(found, engine.indexes.set_aside, by_id=params.id is not None)
         whole = (
-            _recall_result(found, params, time)
+            _recall_result(shown, params, time)
             if found.turns is None
-            else _conversation(found, found.turns, params.conversation_id)
+            else _conversation(shown, found.turns, params.conversation_id)
         )
         if params.max_tokens is None and not params.snippets:
             return whole
         cut = partial(engine.cut, agent=call.agent)
-        return await _cut_result(cut, whole, found, params)
+        return await _cut_result(cut, whole, shown, params)
 
     return (BoundMethod(wire.RECALL, answer),)
 
@@ -98,44 +96,85 @@ def _request(params: wire.RecallParams, asked: Asked, viewer: Viewer) -> RecallR
     )
 
 
-def _recall_result(found: RecallAnswer, params: wire.RecallParams, time: Interpreted | None) -> wire.RecallResult:
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """An answer without the records that cannot be shown, whose number is `lacking`, and the items of the others."""
+
+    found: RecallAnswer
+    results: Sequence[wire.RecallItem]
+    related: Sequence[wire.RelatedItem]
+    entities: Sequence[wire.EntityItem]
+    turns: Sequence[wire.TurnItem]
+    lacking: int
+
+
+def _show(found: RecallAnswer, set_aside: SetAside, *, by_id: bool) -> _Shown:
+    """Return the items of an answer. An answer to an id has its record, or raises as the record does."""
+    successors = found.superseded_by
+    results: list[tuple[Result, wire.RecallItem]] = []
+    lacking = sum(1 + len(result.events) for result in found.results) + len(found.related) + len(found.entities)
+    for result in found.results:
+        events = make_plain_items(set_aside, result.events, _to_attached)
+        work = partial(_item, result, [item for _, item in events], successors)
+        item = work() if by_id else make_item(set_aside, result.stored, work)
+        if item is not None:
+            results.append((replace(result, events=[stored for stored, _ in events]), item))
+    related = make_items(set_aside, found.related, partial(_to_related, superseded_by=successors))
+    entities = make_items(set_aside, found.entities, _entity)
+    lacking -= sum(1 + len(item.events) for _, item in results) + len(related) + len(entities)
+    page, turns = found.turns, list[tuple[StoredRecord, wire.TurnItem]]()
+    if page is not None:
+        indices = {stored.key: index for stored, index in zip(page.stored, page.indices, strict=True)}
+        turns = make_plain_items(set_aside, page.stored, partial(_turn, indices=indices, superseded_by=successors))
+        lacking += len(page.stored) - len(turns)
+        page = replace(page, stored=[stored for stored, _ in turns])
+    kept = [each for each, _ in results], [each for each, _ in related], [each for each, _ in entities]
+    return _Shown(
+        replace(found, results=kept[0], related=kept[1], entities=kept[2], turns=page),
+        *([item for _, item in results], [item for _, item in related], [item for _, item in entities]),
+        [item for _, item in turns],
+        lacking,
+    )
+
+
+def _recall_result(shown: _Shown, params: wire.RecallParams, time: Interpreted | None) -> wire.RecallResult:
     selector: wire.Selector = "id" if params.id is not None else "query" if params.query is not None else "context"
     return wire.RecallResult(
-        results=[_item(result, found.superseded_by) for result in found.results],
-        related=[_to_related(related, found.superseded_by) for related in found.related],
-        entities=[_entity(mentioned) for mentioned in found.entities],
-        total_count=found.total,
+        results=list(shown.results),
+        related=list(shown.related),
+        entities=list(shown.entities),
+        total_count=shown.found.total,
         selector=selector,
+        omitted=shown.lacking or None,
         no_good_match=False if params.abstain and selector == "query" else None,
         interpreted=time,
     )
 
 
-def _conversation(found: RecallAnswer, page: TurnPage, id: str | None) -> wire.RecallResult:
+def _conversation(shown: _Shown, page: TurnPage, id: str | None) -> wire.RecallResult:
     return wire.RecallResult(
         results=[],
         related=[],
         entities=[],
         total_count=page.total,
         selector="conversationId",
-        turns=[
-            _turn(stored, index, found.superseded_by) for stored, index in zip(page.stored, page.indices, strict=True)
-        ],
+        turns=list(shown.turns),
         total_turns=page.total,
         conversation_id=id,
+        omitted=shown.lacking or None,
     )
 
 
 async def _cut_result(
-    cut: Cutting, whole: wire.RecallResult, found: RecallAnswer, params: wire.RecallParams
+    cut: Cutting, whole: wire.RecallResult, found: _Shown, params: wire.RecallParams
 ) -> wire.RecallResult:
     """Return the answer with its texts cut: found records first, then their events, entities and related records."""
     query = (params.query or "") if whole.selector == "query" else ""
     longest = SNIPPET_BYTES if params.snippets else None
-    omitted = None if params.max_tokens is None else 0
+    omitted = count_omitted(params.max_tokens, found.lacking)
     none: dict[str, object] = {"results": [], "related": [], "entities": [], "omitted": omitted}
     empty = whole.model_copy(update=none | ({} if whole.turns is None else {"turns": []}))
-    groups = _parts(whole, found)
+    groups = _parts(whole, found.found)
     parts = [part for group in groups for part in group]
     fitted = iter(await fit(cut, query, parts, params.max_tokens, empty, longest))
     kept, turns, events, entities, related = ([next(fitted) for _ in group] for group in groups)
@@ -151,7 +190,7 @@ async def _cut_result(
         + len(_drop_missing(related))
     )
     left = {"results": shown, "entities": _drop_missing(entities), "related": _drop_missing(related)}
-    counted = {} if omitted is None else {"omitted": len(parts) - there}
+    counted = {} if omitted is None else {"omitted": found.lacking + len(parts) - there}
     return empty.model_copy(update=left | counted | ({} if whole.turns is None else {"turns": _drop_missing(turns)}))
 
 
@@ -183,7 +222,7 @@ def _part(item: wire.RecallItem, result: Result, *, whole: bool) -> Part:
     return Part(item, "content", result.stored, whole=whole, own=own, window=result.window)
 
 
-def _turn(stored: StoredRecord, index: int, superseded_by: Successors) -> wire.TurnItem:
+def _turn(stored: StoredRecord, indices: Mapping[int, int], superseded_by: Successors) -> wire.TurnItem:
     turn = stored.record
     assert isinstance(turn, Turn)
     return wire.TurnItem(
@@ -191,32 +230,32 @@ def _turn(stored: StoredRecord, index: int, superseded_by: Successors) -> wire.T
         session=turn.session,
         role=turn.role,
         speaker=turn.speaker,
-        turn_index=index,
+        turn_index=indices[stored.key],
         ts=turn.ts,
         content=turn.content,
-        superseded_by=_successors(stored, superseded_by),
+        superseded_by=successors_of(stored, superseded_by),
     )
 
 
-def _item(result: Result, superseded_by: Successors) -> wire.RecallItem:
+def _item(result: Result, events: Sequence[wire.AttachedEvent], superseded_by: Successors) -> wire.RecallItem:
     stored = result.stored
     return wire.RecallItem(
         id=_id(stored),
         type=_TYPES[stored.kind],
         content=result.content,
         context=_context(stored),
-        metadata=_metadata(stored, superseded_by, result.source),
+        metadata=metadata_of(stored, superseded_by, result.source),
         score=result.score,
         origin=stored.origin.made_by,
         recorded_by=stored.origin.recorded_by,
-        events=[_to_attached(event) for event in result.events],
+        events=list(events),
         explain=explain_result(result.explanation, result.window),
     )
 
 
 def _to_related(related: RelatedRecord, superseded_by: Successors) -> wire.RelatedItem:
     stored = related.stored
-    metadata = _metadata(stored, superseded_by)
+    metadata = metadata_of(stored, superseded_by)
     assert isinstance(metadata, wire.ArtifactMetadata | wire.EventMetadata)  # nothing else is a node's neighbour
     return wire.RelatedItem(
         id=_id(stored),
@@ -263,111 +302,6 @@ def _to_attached(stored: StoredRecord) -> wire.AttachedEvent:
         narrative=event.narrative,
         event_time=event.event_time,
         confidence=event.confidence,
-        actors=_actors(event),
-        subject=_subject(event),
-    )
-
-
-def _actors(event: Event) -> list[wire.ActorRef]:
-    return [wire.ActorRef(ref=actor.ref, role=actor.role) for actor in event.actors]
-
-
-def _subject(event: Event) -> wire.SubjectRef | None:
-    return None if event.subject is None else wire.SubjectRef(ref=event.subject.ref, type=event.subject.type)
-
-
-def _successors(stored: StoredRecord, superseded_by: Successors) -> list[str] | None:
-    found = superseded_by.get(stored.key)
-    return None if found is None else list(found)
-
-
-def _metadata(stored: StoredRecord, superseded_by: Successors, source: SourceName | None = None) -> wire.RecordMetadata:
-    match stored.record:
-        case Artifact() | Turn() as memory:
-            return _artifact_metadata(stored, memory, _successors(stored, superseded_by))
-        case Event() as event:
-            return _event_metadata(event)
-        case Decision() as decision:
-            return wire.DecisionMetadata(
-                **decision_members(decision),
-                tags=list(decision.tags),
-                given=decision.metadata,
-            )
-        case ArtifactChunk() as chunk:
-            return _passage_metadata(chunk, stored, _successors(stored, superseded_by))
-        case Chunk() as chunk:
-            return _chunk_metadata(chunk, stored, source)
-        case other:
-            raise ValueError(f"{type(other).__name__}: recall shows no such record")
-
-
-def _artifact_metadata(
-    stored: StoredRecord, memory: Artifact | Turn, superseded_by: list[str] | None
-) -> wire.ArtifactMetadata:
-    artifact = memory if isinstance(memory, Artifact) else None
-    turn = memory if isinstance(memory, Turn) else None
-    return wire.ArtifactMetadata(
-        title=None if artifact is None else artifact.title,
-        author=None if artifact is None else artifact.author,
-        source=memory.source_system,
-        source_id=None if artifact is None else artifact.source_id,
-        source_url=None if artifact is None else artifact.source_url,
-        sensitivity=LEVELS[stored.facets.sensitivity],
-        importance=memory.importance,
-        ts=memory.ts,
-        participants=list(artifact.participants) if artifact else [],
-        conversation_id=None if turn is None else turn.conversation_id,
-        session=None if turn is None else turn.session,
-        turn_index=None if turn is None else turn.turn_index,
-        role=None if turn is None else turn.role,
-        speaker=None if turn is None else turn.speaker,
-        given=memory.metadata,
-        conversation=None if turn is None else conversation_name(turn),
-        path=shown_path(stored.origin),
-        superseded_by=superseded_by,
-    )
-
-
-def _event_metadata(event: Event) -> wire.EventMetadata:
-    return wire.EventMetadata(
-        category=event.category,
-        event_time=event.event_time,
-        actors=_actors(event),
-        subject=_subject(event),
-        confidence=event.confidence,
-        evidence=[
-            wire.Quote(quote=each.quote, start_char=each.start_char, end_char=each.end_char, chunk_id=each.chunk_id)
-            for each in event.evidence
-        ],
-        artifact_id=None if event.artifact_id is None else add_prefix(Kind.ARTIFACT, event.artifact_id),
-    )
-
-
-def _passage_metadata(
-    chunk: ArtifactChunk, stored: StoredRecord, superseded_by: list[str] | None
-) -> wire.ChunkMetadata:
-    return wire.ChunkMetadata(
-        title=chunk.title,
-        author=None,
-        source=stored.facets.system,
-        source_id=None,
-        artifact_id=add_prefix(Kind.ARTIFACT, chunk.artifact_id),
-        chunk_info=place(chunk),
-        tags=[],
-        path=shown_path(stored.origin),
-        superseded_by=superseded_by,
-    )
-
-
-def _chunk_metadata(chunk: Chunk, stored: StoredRecord, source: SourceName | None) -> wire.ChunkMetadata:
-    return wire.ChunkMetadata(
-        title=title(chunk, source),
-        author=author(chunk, source),
-        source=chunk.source,
-        source_id=chunk.source_id,
-        artifact_id=None,
-        chunk_info=place(chunk),
-        tags=list(chunk.tags),
-        place=shown_place(chunk),
-        path=shown_path(stored.origin),
+        actors=actors_of(event),
+        subject=subject_of(event),
     )

@@ -92,6 +92,11 @@ def decision_members(decision: Decision) -> dict[str, Any]:
     }
 
 
+def count_omitted(max_tokens: int | None, lacking: int) -> int | None:
+    """Return the number of results that an answer lacks; None if no bound of tokens is given and it lacks none."""
+    return None if max_tokens is None and not lacking else lacking
+
+
 def no_match(found: NoGoodMatch) -> dict[str, Any]:
     """Return the members of an answer without a good match."""
     nearest = None if found.id is None or found.cosine is None else NearestRecord(id=found.id, cosine=found.cosine)

@@ -6,14 +6,15 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Final, Literal, Protocol, TypeVar, get_args
+from typing import Final, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from pydantic_core import to_json
 
+from cognition_engines.errors import StatedError
 from cognition_engines.set_aside import Part, RecordVersion, SetAside
 from cstp.client.methods import Methods
 from cstp.contract import Wire
-from cstp.errors import InternalError, NotFound
+from cstp.errors import InternalError, NotFound, QueryFailed
 from cstp.fields import format_instant
 from cstp.methods.decision_links import DecisionEdge, GetGraphResult
 from cstp.methods.decision_reads import ListedDecision, WholeDecision
@@ -38,6 +39,8 @@ SiteKind = Literal["decision", "episode", "extraction", "chunk"]
 SITE_KINDS: Final[tuple[SiteKind, ...]] = get_args(SiteKind)
 _PAGE: Final = 500
 _EXTRACTED: Final = 100  # of a page: the answer of a server may have 5 MB
+_Name: TypeAlias = tuple[str, str]  # a kind and an id
+_LISTED_TYPES: Final = ("decision", "pattern", "warning")  # of extractions
 _CHANGES: Final = 1000
 _QUERY: Final = 1000  # characters of a passage that find its source
 _FARTHEST: Final = 5  # links that one call follows
@@ -81,9 +84,11 @@ def write_records(
 
     Raise CstpError, OSError, and the errors of `methods` if no answer comes.
     """
-    listed = _list(methods, kinds)
+    before = _changed(methods, kinds)
+    listed = _list(methods, kinds, before)
     total = len(listed.decisions) + len(listed.episodes) + len(listed.extracted) + len(listed.passages)
     writer = _SiteWriter(methods, files, steps, set_aside, searched_characters(total))
+    writer.note_unlisted(before, listed)
     decisions = writer.write_decisions(listed.decisions)
     links = writer.write_links(decisions)
     return Counts(
@@ -97,7 +102,7 @@ def write_records(
     )
 
 
-def _list(methods: Methods, kinds: frozenset[SiteKind]) -> _Listed:
+def _list(methods: Methods, kinds: frozenset[SiteKind], before: Sequence[_Name]) -> _Listed:
     extracted: list[tuple[str, Extracted]] = []
     if "extraction" in kinds:
         extracted += [("extracted", one) for one in methods.iter_decisions(page_size=_EXTRACTED)]
@@ -108,17 +113,19 @@ def _list(methods: Methods, kinds: frozenset[SiteKind]) -> _Listed:
         decisions=list(recorded) if "decision" in kinds else [],
         episodes=list(methods.iter_episodes(page_size=100)) if "episode" in kinds else [],
         extracted=extracted,
-        passages=list(dict.fromkeys(_chunk_ids(methods))) if "chunk" in kinds else [],
+        passages=[id for kind, id in before if kind == "chunk"],
     )
 
 
-def _chunk_ids(methods: Methods) -> Iterator[str]:
-    """No list names all chunks, but the changes do: the last change of each existing record."""
+def _changed(methods: Methods, kinds: frozenset[SiteKind]) -> list[_Name]:
+    """Return all records by their last changes: no list names chunks, or records that the server cannot show."""
+    found: dict[_Name, None] = {}
     since, more = 0, True
     while more:
-        page = methods.changes_page(since, kinds=["chunk"], limit=_CHANGES)
-        yield from (change.id for change in page.changes if change.op == "put")
+        page = methods.changes_page(since, kinds=sorted(kinds), limit=_CHANGES)
+        found |= {(change.kind, change.id): None for change in page.changes if change.op == "put"}
         since, more = page.cursor, page.more
+    return list(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +151,19 @@ class _SiteWriter:
         self._numbers = count()
         self.characters: Final = characters
         self.cut = False
+
+    def note_unlisted(self, before: Sequence[_Name], listed: _Listed) -> None:
+        """Note the records that exist and that no list has."""
+        known: set[_Name] = {("decision", one.id) for one in listed.decisions}
+        known |= {("episode", str(one.id)) for one in listed.episodes}
+        known |= {("extraction", one.id) for _, one in listed.extracted}
+        for kind, id in before:
+            if kind == "chunk" or (kind, id) in known:
+                continue
+            version = self._version(kind, id)
+            whole = self._read(version, partial(self._methods.fetch, id, kind=kind))
+            if whole is not None and (kind != "extraction" or whole.metadata.get("type") in _LISTED_TYPES):
+                self._set_aside.note(Part.PAGE, version, StatedError("the server cannot list it"))
 
     def write_decisions(self, listed: Sequence[ListedDecision]) -> dict[str, Sequence[DecisionEdge]]:
         """Write the decisions; return the ids of those that are still there, with the links that agents made."""
@@ -222,12 +242,17 @@ class _SiteWriter:
         return RecordVersion(next(self._numbers), 0, kind, id)  # a caller knows no keys
 
     def _read(self, version: RecordVersion, read: Callable[[], R]) -> R | None:
-        """Return the answer about a record; None if it was deleted meanwhile, or if the server cannot answer."""
+        """Return the answer about a record; None if it was deleted meanwhile, or if the server cannot answer.
+
+        Raise QueryFailed if the server cannot answer about other records, either.
+        """
         try:
             return read()
         except NotFound:
             return None
-        except InternalError as error:
+        except (InternalError, QueryFailed) as error:
+            if isinstance(error, QueryFailed):
+                self._methods.list_decisions(limit=1)
             self._set_aside.note(Part.PAGE, version, error)
             return None
 

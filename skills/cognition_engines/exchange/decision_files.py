@@ -10,6 +10,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from cognition_engines.exchange.lines import record_members
+from cognition_engines.exchange.runs import read_page
 from cognition_engines.kinds.decisions import DecisionLink
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Decision
@@ -45,7 +46,7 @@ def decision_files(records: Records, set_aside: SetAside, project: str | None = 
     ids = records.ids(Kind.DECISION)
     for start in range(0, len(ids), _PAGE):
         page = ids[start : start + _PAGE]
-        found = records.reads.by_ids(Kind.DECISION, page)
+        found = read_page(records, Kind.DECISION, page, set_aside)
         for id in page:
             one = found.get(id)
             if one is None or not one.origin.is_written or project not in (None, one.record.project):

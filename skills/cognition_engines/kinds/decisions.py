@@ -44,9 +44,11 @@ _PAGES: Final = ("readme", "index")  # the name of such a file is its folder's
 _NUMBERED: Final = re.compile(r"(?:[a-z]{1,10}[-_ ]?)?(?!\d{4}-\d{2}-\d{2})0*(\d{1,6})(?!\d)")
 _NUMBER: Final = re.compile(r"(?:[a-z]{1,10}[ #.-]{0,2})?#?0*(\d{1,6})")
 
-TITLE_LENGTH: Final = 1000
+TITLE_LENGTH: Final = 32_768  # as in calls, whose statement may be one line
 TEXT_LENGTH: Final = 1_000_000
-_Label: TypeAlias = Annotated[Annotated[str, Line(200)] | None, Field(description=a_line(200))]
+LABEL_LENGTH: Final = 256  # characters of a category, a tag or a project, as in calls
+MOST_TAGS: Final = 100  # as in calls
+_Label: TypeAlias = Annotated[Annotated[str, Line(LABEL_LENGTH)] | None, Field(description=a_line(LABEL_LENGTH))]
 _Refs: TypeAlias = Annotated[
     tuple[str, ...],
     Lines(MAX_REF, 64),
@@ -98,8 +100,11 @@ class GivenDecision(Model):
     ] = ()
     tags: Annotated[
         tuple[str, ...],
-        Lines(100, 64),
-        Field(description="a list of at most 64 texts, each one line, not blank, of at most 100 characters"),
+        Lines(LABEL_LENGTH, MOST_TAGS),
+        Field(
+            description=f"a list of at most {MOST_TAGS} texts, each one line, not blank, of at most {LABEL_LENGTH} "
+            "characters"
+        ),
     ] = ()
     project: _Label = None
     sensitivity: Annotated[Level | None, Field(description="one of " + ", ".join(SENSITIVITIES))] = None

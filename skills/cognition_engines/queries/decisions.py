@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from cognition_engines.kinds.decisions import ENDED, DecisionLink
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import SUPERSEDED, Decision, Filters, Mode, Viewer
+from cognition_engines.queries.hit_reads import read_hits
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
@@ -83,7 +85,8 @@ class Decisions:
         query = Query(question.text, question.viewer, mode, (sought,), question.abstain, question.as_of)
 
         def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
-            return self._records.reads.by_keys(found.keys(), question.viewer, DECISIONS.kinds)
+            read = partial(self._records.reads.by_keys, viewer=question.viewer, kinds=DECISIONS.kinds)
+            return read_hits(self._searching.indexes.set_aside, found, read)
 
         found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
         explain = "explain" in question.include

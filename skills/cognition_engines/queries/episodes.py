@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Conditions, HasAll, Mode, Viewer, between
+from cognition_engines.queries.hit_reads import read_hits
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent
@@ -48,11 +50,15 @@ class EpisodeMatch:
     """
 
     episode: Episode
-    origin: Origin
+    stored: StoredRecord
     score: float
     distance: float | None
     window: Window | None = None
     explanation: Explanation | None = None
+
+    @property
+    def origin(self) -> Origin:
+        return self.stored.origin
 
 
 class Episodes:
@@ -78,16 +84,16 @@ class Episodes:
             question.text, question.viewer, mode, (SearchScope(EPISODES, conditions),), question.abstain, question.as_of
         )
 
-        def read_hits(found: SearchHits) -> Mapping[int, StoredRecord]:
-            return self._records.reads.by_keys(found.keys(), question.viewer, EPISODES.kinds)
+        def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
+            read = partial(self._records.reads.by_keys, viewer=question.viewer, kinds=EPISODES.kinds)
+            return read_hits(self._searching.indexes.set_aside, found, read)
 
-        found, read = await self._searching.search_and_read(caller, query, question.limit, read_hits)
+        found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
         explain = question.explain
         hits = await self._searching.current_hits(caller, found, query, read, windows=explain, explain=explain)
         matches = []
         for each in hits:
             record, hit = each.stored.record, each.hit
             assert isinstance(record, Episode)
-            origin = each.stored.origin
-            matches.append(EpisodeMatch(record, origin, hit.score, hit.distance, each.window, each.explanation))
+            matches.append(EpisodeMatch(record, each.stored, hit.score, hit.distance, each.window, each.explanation))
         return matches

@@ -14,6 +14,7 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, Record, add_prefix, embedding_text
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Decision, HasAll, MemoryFilters, Mode, OneOf, Viewer, governing, one_of
+from cognition_engines.queries.hit_reads import read_sourced_hits
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
@@ -95,11 +96,12 @@ class Everything:
         mode = request.mode or self._searching.modes[0]
         query = Query(request.text, request.viewer, mode, [*_search_scopes(request)], request.abstain, request.as_of)
 
-        def read_hits(found: SearchHits) -> WithSources:
-            return self._records.knowledge.with_sources(found.keys(), request.viewer, _KINDS)
+        def reading(found: SearchHits) -> WithSources:
+            read = partial(self._records.knowledge.with_sources, viewer=request.viewer, kinds=_KINDS)
+            return read_sourced_hits(self._set_aside, found, read)
 
         try:
-            found, read = await self._searching.search_calibrated(caller, query, request.limit, read_hits)
+            found, read = await self._searching.search_calibrated(caller, query, request.limit, reading)
         except NoGoodMatch as none:
             raise await self._name_nearest(caller, none, request.viewer) from none
         hits = await self._searching.current_hits(

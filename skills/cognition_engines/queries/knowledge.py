@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -15,6 +16,7 @@ from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.knowledge import Chunk, Cluster
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Mode, OneOf, Viewer, one_of
+from cognition_engines.queries.hit_reads import read_sourced_hits
 from cognition_engines.queries.lists import about
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
@@ -198,7 +200,8 @@ class Knowledge:
         query = Query(question.text, question.viewer, mode, sought, question.abstain, question.as_of)
 
         def reading(found: SearchHits) -> WithSources:
-            return self._records.knowledge.with_sources(found.keys(), query.viewer, KNOWLEDGE.kinds)
+            read = partial(self._records.knowledge.with_sources, viewer=query.viewer, kinds=KNOWLEDGE.kinds)
+            return read_sourced_hits(self._searching.indexes.set_aside, found, read)
 
         found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
         hits = await self._searching.current_hits(

@@ -37,6 +37,7 @@ from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, NO_NUMBER
 from cognition_engines.store.reads.knowledge import SourceName
 from cognition_engines.store.reads.memories import ended_memories
 from cognition_engines.store.records import Records
+from cognition_engines.store.values import StoredRecord
 
 _MEMORIES: Final = OneOf(("kind",), (Kind.ARTIFACT.label, Kind.TURN.label))
 MOST_TOPICS: Final = 50  # that an answer names
@@ -113,9 +114,10 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class ListedExtraction:
-    """An extraction and its source."""
+    """An extraction, as it is stored, and its source."""
 
     extraction: Extraction
+    stored: StoredRecord
     citation: Citation
 
 
@@ -146,14 +148,15 @@ def extraction_page(
     """
     of_type = one_of("type", type)
     page = listing.page((*of_type, *about(topic)), viewer, offset, limit)
-    found = [each.record for each in page.stored if isinstance(each.record, Extraction)]
-    named = [each.source_id for each in found if each.source_id is not None]
+    found = [(each.record, each) for each in page.stored if isinstance(each.record, Extraction)]
+    named = [each.source_id for each, _ in found if each.source_id is not None]
     sources = records.knowledge.sources(named, viewer) if named else {}
     topics = None
     if topic == "" or (topic is not None and not page.total):
         snapshot = listing.follow().snapshot
         topics = [name for name, _ in count_members(snapshot, snapshot.mask(of_type, viewer), "topics", MOST_TOPICS)]
-    return ExtractionPage(page.total, [ListedExtraction(each, citation(each, sources)) for each in found], topics)
+    listed = [ListedExtraction(each, stored, citation(each, sources)) for each, stored in found]
+    return ExtractionPage(page.total, listed, topics)
 
 
 def about(topic: str | None) -> Conditions:
@@ -181,7 +184,8 @@ class DecisionStatistics:
 
     A decision without a label (such as a category) is not in its counts. Days are in UTC, the earliest first;
     `last_day`, `last_week` and `last_month` (30 days) count by the decision's date, up to the moment of the call.
-    `current` and `overdue` are those that these filters accept at that moment, `superseded` those of that status.
+    `current` and `overdue` are those that these filters accept at that moment, `superseded` those of that status. No
+    count has the `left_out`: decisions that the columns leave out, whatever the filters.
     """
 
     total: int
@@ -197,6 +201,7 @@ class DecisionStatistics:
     last_day: int
     last_week: int
     last_month: int
+    left_out: int
 
 
 def count_decisions(listing: Listing, filters: Filters, viewer: Viewer, now: datetime) -> DecisionStatistics:
@@ -222,6 +227,7 @@ def count_decisions(listing: Listing, filters: Filters, viewer: Viewer, now: dat
         last_day=day,
         last_week=week,
         last_month=month,
+        left_out=listing.count_left_out(viewer),
     )
 
 

@@ -329,12 +329,11 @@ class Search:
     def _put_first(
         self, query: Query, parts: Sequence[Part], hits: Sequence[Hit], vector: Floats | None, numbers: Sequence[int]
     ) -> Sequence[Hit]:
-        """Return the hits, decisions before those that they replaced, and known items first; for the pool of records.
-
-        A question about the past keeps the order of decisions.
-        """
+        """Return the hits, known items and, if no past is asked about, successors first; for the pool of records."""
         if self.phrases is not None and parts[0].dates is None and not is_about_the_past(query.text):
-            hits = prefer_successors(self.phrases.records, query.viewer, parts, hits, query.as_of)
+            hits = prefer_successors(
+                self.phrases.records, query.viewer, parts, hits, query.as_of, self.indexes.set_aside
+            )
         return put_known_first(parts, hits, vector, numbers)
 
     def _widen_candidates(self, parts: Sequence[Part], query: str, vector: Floats | None) -> Work[list[Part]]:

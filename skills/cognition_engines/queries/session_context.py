@@ -16,6 +16,7 @@ from cognition_engines.models import Conditions, Overdue, Viewer, in_force, one_
 from cognition_engines.queries.everything import text_of
 from cognition_engines.queries.following import FollowedChanges, Following
 from cognition_engines.queries.governing import ContextRequest, Governing
+from cognition_engines.queries.hit_reads import read_hits
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
@@ -239,11 +240,12 @@ class Sessions:
         abstain = scope.space is not DECISIONS
         query = Query(task, viewer, self._searching.modes[0], (scope,), abstain)
 
-        def read_hits(found: SearchHits) -> Mapping[int, StoredRecord]:
-            return self._records.reads.by_keys(found.keys(), viewer, scope.space.kinds)
+        def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
+            read = partial(self._records.reads.by_keys, viewer=viewer, kinds=scope.space.kinds)
+            return read_hits(self._set_aside, found, read)
 
         try:
-            found, read = await self._searching.search_and_read(caller, query, limit, read_hits)
+            found, read = await self._searching.search_and_read(caller, query, limit, reading)
         except NoGoodMatch:
             return []
         hits = await self._searching.current_hits(caller, found, query, read, windows=False, explain=False)

@@ -4,11 +4,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from cognition_engines.kinds.decisions import DecisionLink
 from cognition_engines.models import Viewer, microseconds
 from cognition_engines.retrieval.fusion import Hit, Part
+from cognition_engines.set_aside import Part as DerivedPart, SetAside
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.reads.memories import ended_memories
 from cognition_engines.store.reads.supersession import Supersession
@@ -60,12 +62,18 @@ def is_about_the_past(query: str) -> bool:
 
 
 def prefer_successors(
-    records: Records, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit], as_of: datetime | None
+    records: Records,
+    viewer: Viewer,
+    parts: Sequence[Part],
+    hits: Sequence[Hit],
+    as_of: datetime | None,
+    set_aside: SetAside,
 ) -> Sequence[Hit]:
     """Return the hits, records before those that they replaced if their score is lower by a share of NEAR at most.
 
     Such a decision or memory gets the score of the other one. Only the first LOOKED_AT hits count. The successors of a
-    record out of force among them are read once for each state of the index.
+    record out of force among them are read once for each state of the index. A record whose successors cannot be read
+    keeps its place.
     """
     seen = as_of or datetime.now(UTC)
     moment = microseconds(seen if seen.tzinfo is not None else seen.replace(tzinfo=UTC))
@@ -76,8 +84,9 @@ def prefer_successors(
     found: dict[int, Sequence[str]] = {}
     for number in dict.fromkeys(hit.part for hit in ended):
         keys = [_key(parts, hit) for hit in ended if hit.part == number]
-        masks = parts[number].snapshot.masks
-        found |= masks.values(("successors", viewer), keys, lambda missing: _read_successors(records, viewer, missing))
+        snapshot, read = parts[number].snapshot, partial(_read_successors, records, viewer)
+        read_all = partial(set_aside.read_all, DerivedPart.SNIPPETS, read=read, version_of=snapshot.version_of)
+        found |= snapshot.masks.values(("successors", viewer), keys, read_all)
     best_first = dict.fromkeys(_key(parts, hit) for hit in ended)
     return _exchange(parts, hits, {key: found[key] for key in best_first if key in found})
 

@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 from pydantic import TypeAdapter
 
-from cognition_engines.errors import ComponentFailed
+from cognition_engines.errors import PartRaised
 from cognition_engines.kinds.affects import governed_texts, named_paths
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.extractions import CLASSES, CONTENTS
@@ -109,13 +109,13 @@ def place_cells(record: Record, ordinal: int) -> dict[str, Cell]:
 def record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None, cells: Sequence[Any]) -> Record:
     """Build a record from its id, project, sensitivity and the cells of `COLUMNS[kind]`, in that order.
 
-    Raise ComponentFailed, naming the record and the column, for cells that this program never writes.
+    Raise PartRaised, naming the record and the column, for cells that this program never writes.
     """
     try:
         return _record_of(kind, id, project, sensitivity, cells)
     except UNREADABLE as error:
         damaged = _damaged_column(kind, cells) or type(error).__name__
-        raise ComponentFailed("records", f"the {kind.label} {id} is damaged in the database ({damaged})") from error
+        raise PartRaised("records", f"the {kind.label} {id} is damaged in the database ({damaged})") from None
 
 
 def _damaged_column(kind: Kind, cells: Sequence[Any]) -> str | None:
@@ -304,8 +304,8 @@ def stored_record(kind: Kind, row: Row) -> StoredRecord:
         facets, origin = _facets_of(others[: len(_FACETS)]), origin_of(others[_OF_ORIGIN])
         recorded_at, updated_at = moment(recorded), moment(updated)
         expires_at = None if expires is None else moment(expires)
-    except UNREADABLE as error:
-        raise ComponentFailed("records", f"the {kind.label} {id} is damaged in the database") from error
+    except UNREADABLE:
+        raise PartRaised("records", f"the {kind.label} {id} is damaged in the database") from None
     record = record_of(kind, id, own_project, own_sensitivity, others[_OF_ORIGIN.stop :])
     return StoredRecord(key, seq, kind, record, facets, origin, updated_at, recorded_at, revision, expires_at)
 

@@ -14,11 +14,10 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.index_folder import CompactionMarks, FolderLock, remove_set_aside, write_marks
 from cognition_engines.indexes.indexes import fill_vectors, open_indexes, remove_indexes
 from cognition_engines.indexes.vectors.registry import backend_of
-from cognition_engines.set_aside import SetAsideRecord
 from cognition_engines.spaces import SEARCHED
 from cognition_engines.store.records import Records
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
-from cstp_server.cli.record_retries import retry_records
+from cstp_server.cli.record_retries import Attempt, retry_records
 from cstp_server.cli.store import existing_records
 from cstp_server.holder.taking import take_folder
 from cstp_server.open_engine import relevance, vector_choice
@@ -45,11 +44,13 @@ def reindex_command(
 
     With --record, a running server tries to index the record again. Exit code 1 if a part still sets the record aside.
     """
+    if record and keep:
+        raise typer.BadParameter("cannot be combined with --keep-vectors", param_hint="--record")
     loaded = settings_for(ctx, data_dir, config)
     settings = loaded.settings
     if record:
         with existing_records(loaded) as records:
-            return _print_attempts(record, retry_records(settings, records, record))
+            return _print_attempts(retry_records(settings, records, record))
     embedder, choice = open_model(settings), vector_choice(settings.vectors)
     console = Console(stderr=True)
     with (
@@ -76,11 +77,12 @@ def reindex_command(
     return 0
 
 
-def _print_attempts(ids: Sequence[str], notes: Sequence[SetAsideRecord]) -> int:
-    for id in ids:
-        parts = [f"{note.part.value} ({note.cause})" for note in notes if note.id == id]
-        say(f"{id}: still set aside by {', '.join(parts)}" if parts else f"{id}: indexed")
-    return 1 if notes else 0
+def _print_attempts(attempts: Sequence[Attempt]) -> int:
+    for one in attempts:
+        parts = [f"{note.part.value} ({note.cause})" for note in one.left]
+        done = "indexed" if one.was_set_aside else "was not set aside"
+        say(f"{one.id}: still set aside by {', '.join(parts)}" if parts else f"{one.id}: {done}")
+    return 1 if any(one.left for one in attempts) else 0
 
 
 @app.command("compact")

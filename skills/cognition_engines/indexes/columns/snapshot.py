@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from cognition_engines.indexes.columns.path_index import PathIndex
 from cognition_engines.indexes.columns.sketches import Words
 from cognition_engines.models import AtLeast, AtMost, Condition, Conditions, Governs, HasAll, HasAny, Not, OneOf, Viewer
+from cognition_engines.set_aside import RecordVersion
 from cognition_engines.spaces import NO_NUMBER
 from cognition_engines.store.values import FINGERPRINT_PRIME
 from cognition_engines.wanted import Wanted, always
@@ -169,6 +170,13 @@ class Snapshot:
     @property
     def alive_count(self) -> int:
         return int(np.count_nonzero(self.alive))
+
+    def version_of(self, key: int) -> RecordVersion:
+        """Return the version of a record that is in the snapshot, by its key."""
+        row = int(self.row_of[key])
+        code = int(self.labels["kind"][row])
+        kind = next(label for label, its in self.codes["kind"].items() if its == code)
+        return RecordVersion(key, int(self.seqs[row]), kind, self.ids[row])
 
     def mask(self, conditions: Conditions, viewer: Viewer, wanted: Wanted = always) -> Bools:
         """Return which rows the viewer may see and the conditions accept, exactly.

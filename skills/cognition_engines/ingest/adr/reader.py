@@ -32,7 +32,7 @@ from cognition_engines.ingest.items import Item, RecordDraft, Warned, rejected
 from cognition_engines.ingest.parse.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.statuses import drop_choices, is_of_decisions, normalise_status
 from cognition_engines.ingest.structured.decisions import HEADINGS, read_decision
-from cognition_engines.kinds.decisions import TEXT_LENGTH, TITLE_LENGTH
+from cognition_engines.kinds.decisions import TEXT_LENGTH
 from cognition_engines.kinds.fields import sound
 from cognition_engines.markdown.document import Document, Heading
 from cognition_engines.markdown.front_block import Notice
@@ -45,6 +45,7 @@ _CHECKED: Final = (
 )  # fmt: skip
 _PATHS: Final = "paths"  # another name of `affects`
 _EXPORTED: Final = "cstpexport"  # of a decision that an agent recorded: see exchange/decision_files.py
+_LONGEST_TITLE: Final = 3_990  # a line of Markdown is read up to 4,000 characters, so that a longer one is cut
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 _DATE_MEMBERS: Final = ("date", "decisiondate", "decided", "created", "creationdate")
 _BY_MEMBERS: Final = ("supersededby", "replacedby")
@@ -270,8 +271,8 @@ def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem
 def _fields(front: FrontMatter, title: str, text: str) -> Decision:
     """Return the fields of the record. Raise `Unacceptable` with all that is wrong."""
     wrong = []
-    if not title.strip() or len(title) > TITLE_LENGTH or not sound(title):
-        wrong.append(f"title must be one line of text, not blank, of at most {TITLE_LENGTH} characters")
+    if not title.strip() or len(title) > _LONGEST_TITLE or not sound(title):
+        wrong.append(f"title must be one line of text, not blank, of at most {_LONGEST_TITLE} characters")
     if front.has(_EXPORTED) and not (front.has("id") and _HASH.fullmatch(front.text(_EXPORTED))):
         wrong.append("cstp-export must be the 64 hexadecimal digits that cstp export wrote, next to an id")
     if len(text) > TEXT_LENGTH or not sound(text):

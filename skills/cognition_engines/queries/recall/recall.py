@@ -17,6 +17,7 @@ from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Mode, Viewer
+from cognition_engines.queries.hit_reads import read_sourced_hits
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.recall.graph import (
     SEEDS,
@@ -115,7 +116,8 @@ class Recall:
         """Answer with the artifacts, turns and decisions that meet the filters, newest first."""
         call, conditions = self._call(asked, agent), asked.filters.conditions()
         page = await self._pools.lists.run(call.caller, self._timeline.page, conditions, asked.viewer, 0, asked.limit)
-        return await self._complete(call, [_result(stored, None) for stored in page.stored], page.total)
+        found = [result for stored in page.stored if (result := self._result(stored, None)) is not None]
+        return await self._complete(call, found, page.total)
 
     async def _by_query(self, text: str, asked: RecallRequest, agent: Agent) -> RecallAnswer:
         """Answer with the records most like `text`, an artifact and its chunks being one result, with its events."""
@@ -162,7 +164,8 @@ class Recall:
     async def _read(self, call: _Call, query: Query, found: SearchHits, shown: Collection[Hit]) -> list[Result]:
         """Return the records of the hits that are `shown`, with the records of the other hits as their events."""
         run = self._pools.records.run
-        read = await run(call.caller, self._records.knowledge.with_sources, found.keys(), call.asked.viewer, None)
+        sourced = partial(self._records.knowledge.with_sources, viewer=call.asked.viewer, kinds=None)
+        read = await run(call.caller, read_sourced_hits, self._indexes.set_aside, found, sourced)
         results: list[Result] = []
         events: dict[int, list[StoredRecord]] = {}
         for one in await self._searching.current_hits(
@@ -171,7 +174,8 @@ class Recall:
             stored = one.stored
             if one.hit in shown:
                 source = read.sources.get(source_of(stored) or "")
-                result = _result(stored, one.hit.score)
+                if (result := self._result(stored, one.hit.score)) is None:
+                    continue
                 results.append(replace(result, window=one.window, explanation=one.explanation, source=source))
             elif stored.facets.parent is not None:
                 events.setdefault(stored.facets.parent, []).append(stored)
@@ -236,8 +240,10 @@ class Recall:
     ) -> list[ReachedRecord]:
         """Return the best related records: those that name a node of the results, or a node one edge away."""
         asked = call.asked
-        refs = seeds((result.stored for result in results), attached.named) if asked.expand and asked.budget else {}
-        if not refs:
+        if not asked.expand or not asked.budget:
+            return []
+        named = [result.stored for result in results if self._names(result.stored) is not None]
+        if not (refs := seeds(named, attached.named)):
             return []
         around = await self._pools.records.run(
             call.caller, self._records.graph.read_neighbourhood, list(refs), asked.viewer
@@ -264,7 +270,7 @@ class Recall:
         """Return the related records as they are now, and the entities that anything in the answer names."""
         asked, conditions = call.asked, call.asked.filters.conditions()
         shown = [each for result in results for each in (result.stored, *result.events)]
-        spelled = {name: ref for stored in shown for name, ref in refs_of(stored.record).items()}
+        spelled = {name: ref for stored in shown for name, ref in (self._names(stored) or {}).items()}
         names = set(spelled) if asked.include_entities else set()
         if not reached and not names:
             return [], []
@@ -272,20 +278,39 @@ class Recall:
         read, entities = await self._pools.records.run(
             call.caller, self._records.graph.with_entities, keys, names, asked.viewer, asked.include_entities
         )
-        related = [
-            RelatedRecord(stored, each.score, each.node.reason, via(each.node, stored.record, spelled))
+        attempt, part = self._indexes.set_aside.attempt, DerivedPart.SNIPPETS
+        made = [
+            attempt(part, stored.version, partial(_relate, each, stored, asked, spelled), None)
             for each in reached
             if (stored := read.get(each.key)) is not None
-            and (
-                stored.seq == each.seq
-                or (accepts(conditions, stored) and still_reached(stored.record, each.node, asked.categories))
-            )
         ]
+        related = [one for one in made if one is not None]
         if not entities:
             return related, []
         snapshot = self._indexes[MEMORY].snapshot
         counted = await self._pools.records.run(call.caller, mentions, snapshot, conditions, asked.viewer, entities)
         return related, counted
+
+    def _result(self, stored: StoredRecord, score: float | None) -> Result | None:
+        """Return the result of a record; None if its content cannot be read."""
+        work = partial(_result, stored, score)
+        return self._indexes.set_aside.attempt(DerivedPart.ANSWERS, stored.version, work, None)
+
+    def _names(self, stored: StoredRecord) -> Mapping[str, str] | None:
+        """Return the actors and subjects that a record names; None if they cannot be read."""
+        work = partial(refs_of, stored.record)
+        return self._indexes.set_aside.attempt(DerivedPart.SNIPPETS, stored.version, work, None)
+
+
+def _relate(
+    reached: ReachedRecord, stored: StoredRecord, asked: RecallRequest, spelled: Mapping[str, str]
+) -> RelatedRecord | None:
+    """Return a related record as it is now; None if it has changed and is related no more."""
+    node, conditions = reached.node, asked.filters.conditions()
+    changed = stored.seq != reached.seq
+    if changed and not (accepts(conditions, stored) and still_reached(stored.record, node, asked.categories)):
+        return None
+    return RelatedRecord(stored, reached.score, node.reason, via(node, stored.record, spelled))
 
 
 def _result(stored: StoredRecord, score: float | None) -> Result:

@@ -138,6 +138,12 @@ class Reads:
         with begin_read(self._store) as connection:
             return found_by_ids(connection, kind, ids, None)
 
+    def seen(self, keys: Sequence[int], viewer: Viewer | None) -> set[int]:
+        """Return the keys of the existing records that `viewer` sees; the records are not read."""
+        statement, seen = _seqs(guard_of(viewer)), rights_of(viewer)
+        with begin_read(self._store) as connection:
+            return {row[0] for page in pages(keys) for row in connection.execute(statement, {"keys": [*page], **seen})}
+
     def texts(self, keys: Sequence[int]) -> list[Text]:
         """Return the words of the records that exist and have any, a turn's with those of its neighbours.
 

@@ -1,0 +1,57 @@
+"""Items of an answer: a record whose item cannot be made is set aside, and the others are shown."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from typing import Final, Protocol, TypeVar
+
+from cognition_engines.set_aside import Part, SetAside
+from cognition_engines.store.values import StoredRecord
+
+_ATTEMPTS: Final = 3  # at a page without records that are set aside meanwhile
+
+
+class Found(Protocol):
+    """A record that was found or listed."""
+
+    @property
+    def stored(self) -> StoredRecord: ...
+
+
+F = TypeVar("F", bound=Found)
+T = TypeVar("T")
+P = TypeVar("P")
+
+
+def make_item(set_aside: SetAside, stored: StoredRecord, make: Callable[[], T]) -> T | None:
+    """Return the item of a record; None if it cannot be made."""
+    return set_aside.attempt(Part.ANSWERS, stored.version, make, None)
+
+
+def make_items(set_aside: SetAside, found: Iterable[F], make: Callable[[F], T]) -> list[tuple[F, T]]:
+    """Return the records with their items, without those whose item cannot be made."""
+    made = ((each, make_item(set_aside, each.stored, partial(make, each))) for each in found)
+    return [(each, item) for each, item in made if item is not None]
+
+
+def make_plain_items(
+    set_aside: SetAside, found: Iterable[StoredRecord], make: Callable[[StoredRecord], T]
+) -> list[tuple[StoredRecord, T]]:
+    """Do as `make_items` for records as they are stored."""
+    made = ((each, make_item(set_aside, each, partial(make, each))) for each in found)
+    return [(each, item) for each, item in made if item is not None]
+
+
+async def make_page(
+    read: Callable[[], Awaitable[P]], make: Callable[[P], Sequence[tuple[object, T]]], count: Callable[[P], int]
+) -> tuple[P, list[T]]:
+    """Return a page of a list and its items; `count` is the number of its records.
+
+    Read the page again if records of it are set aside, so that others have their places: a client takes a page with
+    fewer records than its limit for the last one.
+    """
+    for _ in range(_ATTEMPTS):
+        page = await read()
+        items = make(page)
+        if len(items) == count(page):
+            break
+    return page, [item for _, item in items]
