@@ -28,7 +28,10 @@ _made: dict[type[CstpError], type[WireResult]] = {}
 def data_model(error: type[CstpError]) -> type[WireResult] | None:
     """Return the model of an error's `data`, made at its first use since imports should be quick; None without data."""
     if error not in _made and is_dataclass(error):
-        members: dict[str, Any] = {one.name: (_ON_THE_WIRE.get(one.type, one.type), ...) for one in fields(error)}
+        members: dict[str, Any] = {
+            one.name: (_ON_THE_WIRE.get(one.type, one.type), None if one.default is None else ...)
+            for one in fields(error)
+        }
         name, about = f"{error.__name__}Data", error.about_data
         _made[error] = create_model(name, __base__=WireResult, __doc__=about, **members)
     return _made.get(error)

@@ -8,7 +8,7 @@
     ├── InternalError            -32603  data: requestId
     ├── AuthenticationRequired   -32001
     ├── RateLimited              -32002  data: retryAfter, limit, window, policy
-    ├── QueryFailed              -32003  data: component, requestId
+    ├── QueryFailed              -32003  data: component, requestId, reason
     ├── NotFound                 -32007  data: id
     ├── Forbidden                -32009  data: scope
     ├── Overloaded               -32010  data: retryAfter
@@ -212,7 +212,8 @@ class RateLimited(CstpError):
 class QueryFailed(CstpError):
     """A part that the answer needs is down, timed out or answered wrongly.
 
-    `component` is `records`, `vectors`, `keywords` or `embedder`, `answer` when it is larger than the server sends,
+    `component` is `records`, `vectors`, `keywords` or `embedder`, `store` if nothing can be written since the disk is
+    full, which `reason` states; `answer` when it is larger than the server sends,
     `batch` when the calls before this one took all the time, `indexes` when they do not show `minSeq` in time, or
     `server` when `cstp mcp` reaches no process that answers, as while `cstp reindex` or `cstp compact` has the folder.
     """
@@ -221,19 +222,26 @@ class QueryFailed(CstpError):
     message = "Query failed"
     meaning = (
         "`component` (records, vectors, keywords or embedder) does not answer: try again, then report it to the "
-        "operator. `answer`: the answer would be too large; ask for less. `batch`: it was not run; send smaller "
+        "operator. `store`: nothing is written while its disk is full, and reads continue; send the call again once "
+        "there is room. `answer`: the answer would be too large; ask for less. `batch`: it was not run; send smaller "
         "batches. `indexes`: this server does not show the writes up to `minSeq` yet; try again. `server`: wait until "
         "`cstp reindex` or `cstp compact` has ended, or start the server, then try again."
     )
     about_data = (
-        "What fails: `records`, `vectors`, `keywords` or `embedder`; `answer`: it is too large; `batch`: no time left; "
-        "`indexes`: `minSeq` is not shown; `server`: no process answers `cstp mcp`."
+        "What fails: `records`, `vectors`, `keywords` or `embedder`; `store`: its disk is full, see `reason`; "
+        "`answer`: it is too large; `batch`: no time left; `indexes`: `minSeq` is not shown; `server`: no process "
+        "answers `cstp mcp`."
     )
     example: ClassVar = {"component": "vectors", "request_id": "8c1f0a5e"}
     family = "broken"
 
     component: str
     request_id: str
+    reason: str | None = None  # in words, if the caller can act on it
+
+    def __post_init__(self) -> None:
+        data: dict[str, JsonValue] = {"component": self.component, "requestId": self.request_id}
+        CstpError.__init__(self, data | ({"reason": self.reason} if self.reason else {}))
 
 
 @dataclass(eq=False, repr=False)

@@ -71,6 +71,7 @@ class Outage:
     """One line when it begins, one when it is over, and between them one for another reason, not too often."""
 
     what: str
+    again: str = ""  # the line when it is over, if not the same words
     _reason: str | None = None
     _logged: float = 0.0
 
@@ -87,15 +88,17 @@ class Outage:
         """Note that the work succeeded."""
         if self._reason is not None:
             self._reason = None
-            _log.warning("%s: that is over", self.what)
+            over = self.again or f"{self.what}: that is over"
+            _log.warning("%s", over)
 
 
 class BackgroundThread:
     """A daemon thread that calls `work` again and again, and pauses between two rounds.
 
     `work` returns the seconds until the next round, or None to end the thread. After an exception of any class the next
-    round comes FIRST_PAUSE seconds later, after further ones in twice the time up to LONGEST_PAUSE. `failing` is the
-    log line of an outage. `at_end` is called once, in the thread.
+    round comes FIRST_PAUSE seconds later, after further ones in twice the time up to `longest_pause`, which is 0 for
+    work that pauses itself. `failing` is the log line of an outage, `again` that of its end. `at_end` is called once,
+    in the thread.
     """
 
     def __init__(
@@ -105,12 +108,17 @@ class BackgroundThread:
         background: Background,
         failing: str,
         at_end: Callable[[], object] = int,
+        *,
+        again: str = "",
+        longest_pause: float = LONGEST_PAUSE,
     ) -> None:
         self._name: Final = name
         self._work: Final = work
         self._background: Final = background
-        self._outage: Final = Outage(failing)
+        self._outage: Final = Outage(failing, again)
+        self._longest_pause: Final = longest_pause
         self._at_end: Final = at_end
+        self._handled = False  # whether this round failed by an error that the work handles
         self._wake = Event()  # set when there is something to do, or to stop
         self.stopping: Final = Event()
         self._thread = Thread(target=self._run, name=name, daemon=True)
@@ -136,6 +144,11 @@ class BackgroundThread:
     def is_woken(self) -> bool:
         return self._wake.is_set()
 
+    def note_failure(self, error: EngineError | OSError) -> None:
+        """Count this round as failed, for work that handles the error itself: it logs it, and returns the pause."""
+        self._handled = True
+        self._background.note(self._name, _cause(error))
+
     def stop(self) -> None:
         """Ask the thread to end, without waiting for it."""
         self.stopping.set()
@@ -160,13 +173,15 @@ class BackgroundThread:
                 if not _is_failure(error):
                     raise
                 self._note(error)
-                pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(failed, 10))
+                pause = min(self._longest_pause, FIRST_PAUSE * 2.0 ** min(failed, 10))
                 failed += 1
                 self.stopping.wait(pause)  # a request to hurry does not shorten it
                 continue
             failed = 0
-            self._background.over(self._name)
-            self._outage.over()
+            if not self._handled:
+                self._background.over(self._name)
+                self._outage.over()
+            self._handled = False
             if pause is None:
                 break
             if pause:
@@ -176,10 +191,14 @@ class BackgroundThread:
             self._at_end()
 
     def _note(self, error: BaseException) -> None:
-        known = str(error) if isinstance(error, EngineError) else None
-        system = error.strerror if isinstance(error, OSError) else None
-        self._background.note(self._name, known or system or cause_of(error))
+        self._background.note(self._name, _cause(error))
         self._outage.note(error)
+
+
+def _cause(error: BaseException) -> str:
+    known = str(error) if isinstance(error, EngineError) else None
+    system = error.strerror if isinstance(error, OSError) else None
+    return known or system or cause_of(error)
 
 
 def _is_failure(error: BaseException) -> bool:

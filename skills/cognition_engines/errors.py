@@ -32,6 +32,10 @@ class ComponentFailed(EngineError):
         self.component = component
 
 
+class DiskFull(ComponentFailed):
+    """The store cannot write, since its disk is full. Reads continue."""
+
+
 class ComponentBusy(ComponentFailed):
     """A part works, but did not begin this call in time, because others were first."""
 

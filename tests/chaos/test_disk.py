@@ -185,6 +185,35 @@ def test_indexes_without_space_show_nothing_that_words_do_not_find_and_catch_up(
     )
 
 
+def test_with_the_disk_full_a_write_names_the_cause_and_the_server_is_degraded(chaos: Chaos) -> None:
+    with small_disk(chaos.folder / "data", 48) as data:
+        store_of(data, BASE)
+        server = chaos.served(MODEL, data_dir=data)
+        episode = {"query": "Mend the net", "reward": 0.5, "reflection": "x" * 1000}
+
+        def refused_write() -> bool:
+            reply = server.call("cstp.storeEpisode", episode)
+            return bool(reply.get("error", {}).get("data", {}).get("component") == "store")
+
+        with no_space(data):
+            chaos.wait_until(refused_write)  # the log of SQLite may have had some space left
+            error = server.call("cstp.storeEpisode", episode)["error"]
+            assert (error["code"], error["data"]["component"]) == (-32003, "store")
+            assert "the disk is full" in error["data"]["reason"]
+            # each refused call adds a row, until the log has no space for rows either
+            chaos.wait_until(lambda: refused_write() and server.metrics()['cstp_work_failing{work="audit"}'] == 1)
+            chaos.wait_until(lambda: json.loads(server.request("GET", "/readyz")[1])["parts"]["audit"] == "degraded")
+            status, body = server.request("GET", "/readyz")
+            assert (status, json.loads(body)["status"]) == (200, "degraded")
+        assert "result" in server.call("cstp.storeEpisode", episode)
+        chaos.wait_until(lambda: json.loads(server.request("GET", "/readyz")[1])["status"] == "ready")
+        assert server.metrics()['cstp_work_failing{work="audit"}'] == 0
+        server.kill()
+        said = server.log_path.read_text()
+    assert f"audit rows cannot be stored: records: {FULL}" in said
+    assert "audit rows are stored again" in said
+
+
 def test_what_expires_while_the_disk_is_full_is_forgotten_once_there_is_space(chaos: Chaos) -> None:
     rounds = chaos.scale.pick(1, 5)
     with small_disk(chaos.folder / "data", 48) as data:

@@ -205,7 +205,10 @@ def free_port() -> int:
 
 
 def soak(chaos: Chaos, lengths: Lengths, data: Path, temporary: Path) -> None:
-    servers = [chaos.served({**MODEL, "server.quiet_seconds": QUIET, "embedding.cache_size": 64}, data_dir=data, start=False) for _ in range(2)]
+    servers = [
+        chaos.served({**MODEL, "server.quiet_seconds": QUIET, "embedding.cache_size": 64}, data_dir=data, start=False)
+        for _ in range(2)
+    ]
     for server in servers:
         server.port = free_port()
         server.start(wait=False, port=server.port)

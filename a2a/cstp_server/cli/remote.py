@@ -32,6 +32,7 @@ from cstp.errors import (
     InvalidParams,
     MethodNotFound,
     Overloaded,
+    QueryFailed,
     RateLimited,
     UnexpectedAnswer,
 )
@@ -241,6 +242,8 @@ def _next(error: CstpError, method: str, given: Mapping[str, object]) -> list[st
     if isinstance(error, InvalidParams):
         hints = [hint for one in error.violations if (hint := _as_json_text(method, given, one.field)) is not None]
         return [_printable(hint) for hint in hints] or [known.meaning]
+    if isinstance(error, QueryFailed) and error.reason:
+        return [_printable(error.reason)]
     if known in (RateLimited, Overloaded) and isinstance(data, Mapping):
         return [f"wait {_printable(data.get('retryAfter'))} s and retry"]
     return [known.meaning]

@@ -19,6 +19,7 @@ from cstp_server.handlers.records import change_of, checked_cursor, kinds_of
 from cstp_server.http import endpoint
 from cstp_server.http.auth import Header, Refusal, authenticate
 from cstp_server.rpc.bound import Call
+from cstp_server.rpc.failures import query_failed
 
 PAGE: Final = 1000  # changes read at a time
 _MOST_FIELDS: Final = 8  # of a query; reading thousands of them would hold up the event loop
@@ -98,7 +99,7 @@ async def _follow(scope: Scope, send: Send, parts: endpoint.Parts, call: Call) -
     except ComponentFailed as error:
         code = QueryFailed.code
         _log.error("component_failed", component=error.component, reason=str(error), request_id=call.request_id)
-        await _refuse(send, parts, QueryFailed(error.component, call.request_id), call)
+        await _refuse(send, parts, query_failed(error, call.request_id), call)
     finally:
         if entered:
             parts.followers.leave(call.agent)

@@ -31,7 +31,7 @@ def error_body(error: errors.CstpError, schema: Mapping[str, Any]) -> Body:
         found = _in_snake_case(error.violations)
         details = {"violations": [{"field": one.field, "message": one.message} for one in found]}
         message = "; ".join(_sentences(error.violations, schema))
-    if isinstance(error, errors.Forbidden):
+    if isinstance(error, errors.Forbidden) or (isinstance(error, errors.QueryFailed) and error.reason):
         message = f"{message}: {_explain(error)}"
     return {"error": {"code": error.tool_code, "message": message, "details": details}}
 
@@ -75,6 +75,8 @@ def _explain(error: errors.CstpError) -> str:
             return "the token is unknown, expired or revoked"
         case errors.QueryFailed(component="answer"):
             return f"the answer would be too large; ask for less (request {error.request_id})"
+        case errors.QueryFailed() if error.reason:
+            return f"{error.reason} (request {error.request_id})"
         case errors.QueryFailed():
             return f"{error.component} does not answer (request {error.request_id})"
         case errors.InternalError():

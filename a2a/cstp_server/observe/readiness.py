@@ -85,7 +85,7 @@ class ReadinessCheck:
         left_out = indexes.set_aside.records
         parts |= {note.part.value: worst([parts.get(note.part.value, "ready"), "degraded"]) for note in left_out}
         failing = self._engine.indexes.background.failing
-        parts |= {work.name: "degraded" for work in failing}
+        parts |= {work.name: worst([parts.get(work.name, "ready"), "degraded"]) for work in failing}
         causes = [{"work": work.name, "since": format_instant(work.since), "cause": work.cause} for work in failing]
         named = [{"part": note.part.value, "id": note.id, "cause": note.cause} for note in left_out[-NAMED_RECORDS:]]
         states = parts.values()

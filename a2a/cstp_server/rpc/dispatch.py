@@ -33,6 +33,7 @@ from cstp_server.observe.log import call_line
 from cstp_server.observe.metrics import CallMetrics
 from cstp_server.rpc.bound import AnyBound, AuditedCalls, AuditNotes, Call
 from cstp_server.rpc.envelope import Malformed, Request, read_body
+from cstp_server.rpc.failures import query_failed
 
 UNKNOWN: Final = "unknown"  # for every method that is not served
 _RETRY_SECONDS: Final = 1
@@ -270,7 +271,7 @@ class Dispatcher:
                     _log.warning("unknown_change", **fields)
                 else:
                     _log.error("component_failed", **fields, exc_info=error)
-                outcome.error = errors.QueryFailed(error.component, call.request_id)
+                outcome.error = query_failed(error, call.request_id)
             except Exception as error:  # noqa: BLE001 - the one catch-all: unexpected errors stay inside
                 _log.error("bug", method=name, request_id=call.request_id, exc_info=error)
                 outcome.error = errors.InternalError(call.request_id)
@@ -303,7 +304,7 @@ class Dispatcher:
         except ComponentFailed as error:
             fields = {"component": error.component, "reason": str(error), "request_id": call.request_id}
             _log.error("not_audited", **fields)
-            outcome.error = errors.QueryFailed(error.component, call.request_id)
+            outcome.error = query_failed(error, call.request_id)
 
     def _note_outcome(self, method: str, call: Call, outcome: Outcome, began: float) -> None:
         name = method if method in self._guarded else UNKNOWN

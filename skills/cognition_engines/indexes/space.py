@@ -260,6 +260,7 @@ class SpaceIndex:
             self._rebuilding.over()
         except (EngineError, OSError) as error:
             self._rebuilding.note(error)
+            self._thread.note_failure(error)
             failure = "keywords"
         began = monotonic()
         try:
@@ -274,6 +275,7 @@ class SpaceIndex:
             self._following.over()
         except ComponentFailed as error:
             self._following.note(error)
+            self._thread.note_failure(error)
             failure = error.component
         self._failure = failure
         if self._thread.is_woken:

@@ -20,7 +20,7 @@ from typing import Final, TypeVar, cast
 
 import sqlalchemy as sa
 
-from cognition_engines.errors import ComponentFailed
+from cognition_engines.errors import ComponentFailed, DiskFull
 from cognition_engines.store.schema import counter, meta
 from cognition_engines.store.values import StoredRecord
 
@@ -39,10 +39,11 @@ _NO_DATABASE: Final = "there is no such database; create it, or correct its name
 _NO_PLACE: Final = "the database has no connection left; close some, or raise its max_connections or the user's limit"
 _NO_ENTRY: Final = "the database refuses the user or password; correct them in the URL, or let the user in"
 _NO_SERVER: Final = f"{_GONE} (connection refused)"
+_FULL: Final = "the disk is full"
 _NO_HOST: Final = "the host of the database has a name that cannot be resolved; correct it in the URL, or fix its DNS"
 # by the name that SQLite gives an error, and by PostgreSQL's SQLSTATE or the class that it begins with
 _REASONS: Final[Mapping[str, str]] = {
-    "SQLITE_FULL": "the disk is full",
+    "SQLITE_FULL": _FULL,
     "SQLITE_IOERR": "the disk fails or a file may not grow",
     "SQLITE_READONLY": "the database may not be written",
     "SQLITE_CANTOPEN": "the database cannot be opened",
@@ -50,7 +51,7 @@ _REASONS: Final[Mapping[str, str]] = {
     "SQLITE_NOTADB": "the database is damaged",
     "SQLITE_BUSY": _BUSY,
     "55P03": _BUSY,
-    "53100": "the disk is full",
+    "53100": _FULL,
     "53300": _NO_PLACE,
     "57014": "the database took too long",
     "57P": _GONE,
@@ -150,9 +151,14 @@ def failures(component: str = "records") -> Iterator[None]:
     try:
         yield
     except sa.exc.SQLAlchemyError as error:
-        raise ComponentFailed(component, _reason(error)) from error
+        raise _failure(component, error) from error
     except sqlite3.Error as error:  # of a statement of the driver, or of opening the file
-        raise ComponentFailed(component, _reason(sa.exc.DBAPIError("", None, error))) from error
+        raise _failure(component, sa.exc.DBAPIError("", None, error)) from error
+
+
+def _failure(component: str, error: sa.exc.SQLAlchemyError) -> ComponentFailed:
+    reason = _reason(error)
+    return (DiskFull if reason == _FULL else ComponentFailed)(component, reason)
 
 
 def _reason(error: sa.exc.SQLAlchemyError) -> str:

@@ -280,8 +280,8 @@ class Retention:
         self._worker = worker
         self._clock = ClockGuard("records do not expire") if clock is None else clock
         self._next_compaction = 0.0
-        outage = "expired records cannot be forgotten"
-        self._thread = BackgroundThread("retention", self._work, indexes.background, outage)
+        outage, again = "expired records cannot be forgotten", "expired records are forgotten again"
+        self._thread = BackgroundThread("retention", self._work, indexes.background, outage, again=again)
 
     def start(self) -> None:
         self._thread.start()

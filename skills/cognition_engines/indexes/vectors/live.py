@@ -186,6 +186,7 @@ class LiveVectors:
                 raise behind.as_failure(COMPONENT)
         except (ComponentFailed, OSError) as error:
             self._note_failure(error)
+            self._thread.note_failure(error)
             longest = LONGEST_PAUSES["folder" if self._spec.url is None else "server"]
             self._thread.stopping.wait(min(longest, RETRY_SECONDS * 2.0 ** min(self._failures, MOST_DOUBLINGS)))
             return 0.0

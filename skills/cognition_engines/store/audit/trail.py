@@ -127,7 +127,10 @@ class AuditTrail:
 
     def _begin(self) -> None:
         if self._thread is None and not self._closing:
-            self._thread = BackgroundThread("audit", self._work, self._background, "audit rows cannot be stored")
+            outage, again = "audit rows cannot be stored", "audit rows are stored again"
+            self._thread = BackgroundThread(
+                "audit", self._work, self._background, outage, again=again, longest_pause=0.0
+            )
             self._thread.start()
 
     def _add_entry(self, entry: AuditEntry) -> int | None:
@@ -162,7 +165,8 @@ class AuditTrail:
                 self._waiters.remove(waiter)
 
     def _work(self) -> float | None:
-        """Write the next rows; return None when the trail is closed."""
+        """Write the next rows; return None when the trail is closed. Raise ComponentFailed if the store takes none."""
+        closed = self.state.failing and self._rests()
         if not self._awaits_rows(self._prune_at):
             return None
         if self.options.days is not None and monotonic() >= self._prune_at:
@@ -171,7 +175,13 @@ class AuditTrail:
                 at = self._clock.trusted_now(self._chain.last_at())
                 if at is not None:
                     self._chain.prune(at - timedelta(days=self.options.days))
-        return None if not self._write_batch() and self._rests() else 0.0
+        try:
+            self._write_batch()
+        except ComponentFailed:
+            if closed:
+                return None
+            raise
+        return 0.0
 
     def _awaits_rows(self, prune_at: float) -> bool:
         """Wait for rows and collect those that come with the first, or until the time to prune; return False to end."""
@@ -190,21 +200,20 @@ class AuditTrail:
         with self._changed:
             return self._changed.wait_for(lambda: self._closing, RETRY_SECONDS)
 
-    def _write_batch(self) -> bool:
-        """Write the rows that wait; return False if the store does not take them."""
+    def _write_batch(self) -> None:
+        """Write the rows that wait. Raise ComponentFailed if the store does not take them."""
         with self._changed:
             batch = list(islice(self._queue, self._failed_size or BATCH))
             self._hurried = False
         if not batch:
-            return True
+            return
         try:
             with ForeignCalls("records"):
                 self._chain.append(batch, self._attempts)
         except ComponentFailed as error:
             self._fail(len(batch), error)
-            return False
+            raise
         self._settle(len(batch), None)
-        return True
 
     def _fail(self, size: int, error: ComponentFailed) -> None:
         """Keep the rows of answers that left; if none leaves without its row, the calls fail and have none."""
