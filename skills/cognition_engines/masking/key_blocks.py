@@ -4,10 +4,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-MARK: Final = b"PRIVATE KEY"
-_BEGIN: Final = re.compile(rb"-----BEGIN[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)?-----")
-_END: Final = re.compile(rb"-----END[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)?-----")
-_LINES: Final = re.compile(rb"(?:(?:\\{1,2}[nr]|[\s>|'\"#+])*+[A-Za-z0-9+/=]{16,}+)++")
+_BEGIN: Final = re.compile(rb"-{4,5} ?BEGIN[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_END: Final = re.compile(rb"-{4,5} ?END[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_PUTTY: Final = re.compile(rb"Private-Lines:[ \t]{0,4}[0-9]{1,4}")
+_BETWEEN: Final = rb"(?:\\{1,2}[nr]|[\s>|'\"`#+,;\[\]-])*+"
+_LINES: Final = re.compile(
+    rb"(?:" + _BETWEEN + rb"[A-Za-z]{3,12}-[A-Za-z]{3,12}: [^\n\\]{1,100})*+"  # headers such as Proc-Type
+    rb"(?:" + _BETWEEN + rb"[A-Za-z0-9+/=]{16,}+)++"
+    # the last line is short: with a digit, or at the end
+    rb"(?:" + _BETWEEN + rb"(?:(?=[^\s]{0,15}[0-9+/=])[A-Za-z0-9+/=]{1,15}(?![\w:])"
+    rb"|[A-Za-z0-9+/=]{1,15}(?=\.\.|\xe2\x80\xa6|['\"`]|\s*\Z)))?"
+)
 _BODY: Final = re.compile(rb"[A-Za-z0-9+/=]{16}")
 
 _PROSE: Final = re.compile(rb"(?:\b[A-Za-z]{1,15}[,.:;]? ){4}")  # four words with single blanks
@@ -27,7 +34,11 @@ def without_prose(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]
 
 def find_key_blocks(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield the positions of private keys, also of those that are cut off, quoted, or have escaped ends of lines."""
-    if MARK not in data:
+    if b"Private-Lines:" in data:
+        for count in _PUTTY.finditer(data):
+            if (lines := _LINES.match(data, count.end())) is not None:
+                yield lines.span()
+    if b"PRIVATE KEY" not in data:
         return
     begins = list(_BEGIN.finditer(data))
     ends = [match.span() for match in _END.finditer(data)]

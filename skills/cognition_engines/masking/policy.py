@@ -1,11 +1,12 @@
 """The values around secrets: policies, findings, and the text that replaces a secret."""
 
+import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 SecretPolicy: TypeAlias = Literal["refuse", "mask", "warn", "allow"]
 
-MASK: Final = "[masked:"  # begins each mask
+MARK: Final = re.compile(r"\[masked: [a-z0-9]+(?:-[a-z0-9]+){0,6}\]")  # a mask of any kind
 AGENTS: Final[SecretPolicy] = "mask"  # the defaults
 FILES: Final[SecretPolicy] = "warn"
 
@@ -45,7 +46,7 @@ class FieldSecret:
 
 def mask_of(kind: str) -> str:
     """Return the text that replaces a secret of a kind."""
-    return f"{MASK} {kind}]"
+    return f"[masked: {kind}]"
 
 
 def refusal(kind: str) -> str:
