@@ -11,7 +11,7 @@ from cognition_engines.masking.policy import MARK, TextSecret
 from cognition_engines.masking.value_shapes import LONGEST, Form, Name, is_secret
 
 _WORDS: Final = re.compile(
-    "pass(?:word|wd|phrase|wort|code)?|pwd|psw|(?:bind)?pw|pin|kennwort|contrase[nñ]a|mot de passe|senha|wachtwoord|lösenord"
+    "pass(?:word|wd|phrase|wort|code)?|pwd|psw|bindpw|pw|pin|kennwort|contrase[nñ]a|mot de passe|senha|wachtwoord|lösenord"
     "|парол[ьяею]|密码|密碼|口令|パスワード|비밀번호"
     "|secret|token|credential|key"
 )
@@ -58,9 +58,12 @@ _BRACKETS: Final = re.compile(r"\[masked:(?P<inside>[^\]\n]{0,80})\]")
 _CELL_END: Final = re.compile(r"[`*]{0,2}[ \t]{0,16}\|")
 _NUMBERED: Final = re.compile(r"s?[_-]?[0-9]{0,2}(?!\w)")
 _QUOTES: Final = ("'", '"', "`")
+_OPENING: Final = (*_QUOTES, "\\")
+_LOOK_UPS: Final = ("p", "o", "g", "e")  # begin a look-up
+_SHORTEST: Final = 4
 
 
-_LINE: Final = re.compile(r"(?:^|\n)[ \t]*(?:- )?[a-z_.-]*\Z")
+_LINE: Final = re.compile(r"[ \t]*(?:- )?[a-z_.-]*")
 _BLANK: Final = re.compile(r"[ \t]{1,2}")
 _TRAILING: Final = ".,:?*"
 _REST: Final = re.compile(r"[()\[\]{}][^\s'\"`<>;|\\&,]*")
@@ -74,6 +77,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.low = text.replace("İ", "I").lower()  # of equal length
+        self.has_marks = "[masked:" in self.low
         self._run = (0, 0)
 
     def end_of_run(self, start: int) -> int:
@@ -115,7 +119,7 @@ def _name(reader: _Reader, start: int, end: int) -> tuple[Name, int] | None:
     """Return the kind and the end of the name that a word belongs to; None if it names no secret."""
     low = reader.low
     word, before = low[start:end], low[max(0, start - 32) : start]
-    if _is_in_mark(low, start):
+    if reader.has_marks and _is_in_mark(low, start):
         return None
     if word in _SHORT:
         if before[-1:].isalpha() or low[end : end + 1].isalnum():
@@ -148,19 +152,17 @@ def _secrets_of(reader: _Reader, begin: int, name: Name, end: int) -> Iterator[t
     if link is None:
         return
     text, start, form = reader.text, link.end(), _form(link, reader.text)
-    if form is Form.ASSIGNED and text[begin].islower() and _LINE.search(text, max(0, begin - 48), begin):
-        form = Form.LINE
-    if look_up := _LOOK_UP.match(text, start):
+    if text[start : start + 1] in _LOOK_UPS and (look_up := _LOOK_UP.match(text, start)):
         start, form = look_up.end(), Form.ASSIGNED
     while True:
-        brackets = _BRACKETS.match(text, start)
+        brackets = _BRACKETS.match(text, start) if text[start : start + 1] == "[" else None
         if brackets is not None:
             inside, following = brackets.span("inside"), brackets.end()
             is_mark = MARK.match(text, start) is not None
             if not is_mark and is_secret(text[slice(*inside)].strip(), name, form):
                 yield inside
         else:
-            span = _value(reader, start, name, form)
+            span = _value(reader, start, name, form, begin)
             if span is None:
                 return
             yield span[:2]
@@ -188,10 +190,19 @@ def _form(link: re.Match[str], text: str) -> Form:
     return Form.TIGHT if link[0].endswith(("=", ">")) else Form.ASSIGNED
 
 
-def _value(reader: _Reader, start: int, name: Name, form: Form) -> tuple[int, int, bool] | None:
+def _is_line(text: str, begin: int, start: int, end: int) -> bool:
+    """Return whether a name and a value of letters are all of a line, as in a file of settings."""
+    if text[end : end + 1] not in ("", "\n", "\r") or not text[start:end].isalpha() or not text[begin].islower():
+        return False
+    low = max(0, begin - 48)
+    newline = text.rfind("\n", low, begin)
+    return (newline >= 0 or low == 0) and _LINE.fullmatch(text, newline + 1, begin) is not None
+
+
+def _value(reader: _Reader, start: int, name: Name, form: Form, begin: int) -> tuple[int, int, bool] | None:
     """Return the position of a secret value, and whether it ends with a quote; None if the value is no secret."""
     text = reader.text
-    quoted = _QUOTED.match(text, start)
+    quoted = _QUOTED.match(text, start) if text[start : start + 1] in _OPENING else None
     if quoted is not None and quoted["end"]:
         start, end = quoted.span("value")
         return (start, end, True) if is_secret(text[start : min(end, start + LONGEST)], name, form) else None
@@ -202,8 +213,10 @@ def _value(reader: _Reader, start: int, name: Name, form: Form) -> tuple[int, in
         return None  # a call or an element
     while end > start and text[end - 1] in _TRAILING:
         end -= 1
-    if form is Form.LINE and text[end : end + 1] not in ("", "\n", "\r"):
-        form = Form.ASSIGNED
+    if form is Form.ASSIGNED and _is_line(text, begin, start, end):
+        form = Form.LINE
+    if end - start < _SHORTEST:
+        return None
     if form is Form.CELL and not _CELL_END.match(text, end):
         return None
     if not is_secret(text[start : min(end, start + LONGEST)], name, form):

@@ -47,8 +47,9 @@ def find_secrets(text: str) -> tuple[TextSecret, ...]:
     spans = [(start, end, KEY) for start, end in find_key_blocks(data)]
     spans += find_long_tokens(data)
     for begin, window in _windows(data):
-        spans += ((begin + start, begin + end, kind) for start, end, kind in _scan(window))
-        if (ended := _with_ends(window)) != window:
+        found = list(_scan(window))
+        spans += ((begin + start, begin + end, kind) for start, end, kind in found)
+        if (ended := _with_ends(window, found)) != window:
             spans += ((begin + start, begin + end, kind) for start, end, kind in _scan(ended))
     spans = [
         (*place, kind)
@@ -79,8 +80,17 @@ def _is_placeholder(secret: str, kind: str) -> bool:
     return kind in _GENERAL and not can_be_secret(secret)
 
 
-def _with_ends(window: bytes) -> bytes:
-    """Return a window of equal length whose punctuation ends tokens: many rules expect a blank or a quote there."""
+def _with_ends(window: bytes, found: list[Span]) -> bytes:
+    """Return a window of equal length whose punctuation ends tokens: many rules expect a blank or a quote there.
+
+    What was found is not looked for again.
+    """
+    parts, done = [], 0
+    for start, end, _ in sorted(found):
+        if start >= done:
+            parts += (window[done:start], b";" * (end - start))
+            done = end
+    window = b"".join((*parts, window[done:]))
     ended = window.translate(_ENDS).replace(b". ", b"; ").replace(b".\n", b";\n")
     return ended[:-1] + b";" if ended.endswith(b".") else ended
 

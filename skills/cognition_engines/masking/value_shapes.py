@@ -75,7 +75,7 @@ _WORDS: Final = frozenset(
 
 def can_be_secret(value: str) -> bool:
     """Return whether a value can be a secret: no placeholder, path, date, address, or words about passwords."""
-    if not value.strip() or _PLACEHOLDER.match(value) or _VARIABLE.match(value) or len(set(value)) < 3:
+    if value.lower() in _WORDS or not value.strip() or _PLACEHOLDER.match(value) or _VARIABLE.match(value) or len(set(value)) < 3:
         return False
     return not (_URL.match(value) or _DATE.match(value) or _is_path(value) or _says_something(value))
 
