@@ -7,10 +7,13 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final, Protocol, TypeVar, cast
 
+from cognition_engines.masking.named_values import kind_of, name_of
 from cognition_engines.masking.policy import FieldSecret, TextSecret, mask_of
+from cognition_engines.masking.value_shapes import Form, Name, is_number_secret, is_secret
 
 T = TypeVar("T")
 _SCANNER: Final = "cognition_engines.masking.scanner"  # loaded by name: a start without a write does not need it
+_NAMED: Final = frozenset(map(kind_of, Name))  # kinds by a name alone
 _BETWEEN: Final = "\n;\n"  # a name at the end of a text does not belong to the next one
 _NAMES: Final = frozenset({"id", "ids", "idempotency_key", "project", "supersedes", "origin", "repository"})
 
@@ -21,7 +24,7 @@ class _Finder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """A value with masks in place of its secrets, and the secrets by field, each kind of a field once."""
+    """A value with masks in place of its secrets, and the secrets, one for each field."""
 
     value: Any
     secrets: tuple[FieldSecret, ...] = ()
@@ -29,11 +32,12 @@ class Masked:
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A text within a value: its path, and whether it identifies something."""
+    """A text within a value: its path, whether it identifies something, and the kind of a whole text named as a secret."""
 
     path: str
     text: str
     is_name: bool
+    kind: str | None = None
 
 
 def load_rules() -> None:
@@ -70,16 +74,18 @@ def mask_values(value: T, names: Mapping[tuple[type[Any], str], str] = {}) -> Ma
             low, high = max(secret.start - start, 0), min(secret.end - start, len(leaves[place].text))
             if low < high:
                 found.setdefault(place, []).append(TextSecret(low, high, secret.kind))
+    for place, leaf in enumerate(leaves):
+        if leaf.kind is not None:
+            known = [secret.kind for secret in found.get(place, ()) if secret.kind not in _NAMED]
+            found[place] = [TextSecret(0, len(leaf.text), (*known, leaf.kind)[0])]
     if not found:
         return Masked(value)
     masked = _rebuild(value, iter([_mask(leaf.text, found.get(place, ())) for place, leaf in enumerate(leaves)]))
     shown = [leaf for _, leaf, _ in _leaves(masked, "", False, names)]  # a path may have a key with a secret
-    secrets = dict.fromkeys(
-        FieldSecret(shown[place].path, one.kind, shown[place].is_name)
-        for place, of_leaf in found.items()
-        for one in of_leaf
-    )
-    return Masked(masked, tuple(secrets))
+    secrets: dict[str, FieldSecret] = {}
+    for place, of_leaf in sorted(found.items()):
+        secrets.setdefault(shown[place].path, FieldSecret(shown[place].path, of_leaf[0].kind, shown[place].is_name))
+    return Masked(masked, tuple(secrets.values()))
 
 
 def _finder() -> _Finder:
@@ -108,8 +114,9 @@ def _leaves(
         for key, member in value.items():
             yield '"', _Leaf(path, str(key), is_name), '": '
             inner = f"{path}.{key}" if path else str(key)
-            if type(member) is str:
-                yield '"', _Leaf(inner, member, is_name), '"\n'
+            kind = _kind_of_member(str(key), member)
+            if type(member) is str or kind is not None:
+                yield '"', _Leaf(inner, str(member), is_name, kind), '"\n'
             else:
                 yield from _leaves(member, inner, is_name, names)
     elif isinstance(value, list | tuple):
@@ -130,13 +137,14 @@ def _rebuild(value: Any, texts: Iterator[str]) -> Any:
         return next(texts)
     if isinstance(value, Mapping):
         members: dict[str, Any] = {}
-        for member in value.values():
+        for original, member in value.items():
             name = key = next(texts)
             number = 1
             while key in members:  # two keys may have the same mask
                 number += 1
                 key = f"{name} {number}"
-            members[key] = _rebuild(member, texts)
+            is_leaf = _kind_of_member(str(original), member) is not None
+            members[key] = _rebuild(str(member) if is_leaf else member, texts)
         return members
     if isinstance(value, list | tuple):
         return type(value)([_rebuild(item, texts) for item in value])
@@ -148,6 +156,18 @@ def _rebuild(value: Any, texts: Iterator[str]) -> Any:
                 changed[name] = _rebuild(member, texts)
         return replace(value, **{name: one for name, one in changed.items() if one is not getattr(value, name)})
     return value
+
+
+def _kind_of_member(key: str, member: object) -> str | None:
+    """Return the kind of a member of JSON whose text or number is a secret by its key."""
+    if type(member) is not str and type(member) is not int:
+        return None
+    name = name_of(key)
+    if name is None:
+        return None
+    if type(member) is int:
+        return kind_of(name) if is_number_secret(member, name) else None
+    return kind_of(name) if is_secret(str(member), name, Form.QUOTED) else None
 
 
 @cache
