@@ -4,9 +4,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from cognition_engines.masking.policy import BARRIER
+
 _BEGIN: Final = re.compile(rb"-{4,5} ?BEGIN[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _END: Final = re.compile(rb"-{4,5} ?END[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _PUTTY: Final = re.compile(rb"Private-Lines:[ \t]{0,4}[0-9]{1,4}")
+_BARRIER: Final = BARRIER.encode()
 _BETWEEN: Final = rb"(?:\\{1,2}[nr]|[\s>|'\"`#+,;\[\]-])*+"
 _LINES: Final = re.compile(
     rb"(?:" + _BETWEEN + rb"[A-Za-z]{3,12}-[A-Za-z]{3,12}: [^\n\\]{1,100})*+"  # headers such as Proc-Type
@@ -47,6 +50,8 @@ def find_key_blocks(data: bytes) -> Iterator[tuple[int, int]]:
         limit = begins[number + 1].start() if number + 1 < len(begins) else len(data)
         while place < len(ends) and ends[place][0] < begin.end():
             place += 1
+        barrier = data.find(_BARRIER, begin.end(), limit)
+        limit = limit if barrier < 0 else barrier
         if place < len(ends) and ends[place][1] <= limit:
             if _BODY.search(data, begin.end(), ends[place][0]):
                 yield begin.start(), ends[place][1]

@@ -8,13 +8,14 @@ from importlib import import_module
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from cognition_engines.masking.named_values import kind_of, name_of
-from cognition_engines.masking.policy import FieldSecret, TextSecret, mask_of
+from cognition_engines.masking.policy import BARRIER, FieldSecret, TextSecret, mask_of
 from cognition_engines.masking.value_shapes import Form, Name, is_number_secret, is_secret
 
 T = TypeVar("T")
 _SCANNER: Final = "cognition_engines.masking.scanner"  # loaded by name: a start without a write does not need it
 _NAMED: Final = frozenset(map(kind_of, Name))  # kinds by a name alone
-_BETWEEN: Final = "\n;\n"  # a name at the end of a text does not belong to the next one
+_BETWEEN: Final = "\n;\n"  # items of a list: a name at the end of a text does not belong to the next one
+_APART: Final = f"\n{BARRIER}\n"  # other texts
 _NAMES: Final = frozenset({"id", "ids", "idempotency_key", "project", "supersedes", "origin", "repository"})
 
 
@@ -24,10 +25,15 @@ class _Finder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """A value with masks in place of its secrets, and the secrets, one for each field."""
+    """A value with masks in place of its secrets, and the secrets by field, each kind of a field once."""
 
     value: Any
     secrets: tuple[FieldSecret, ...] = ()
+
+    @property
+    def by_field(self) -> tuple[FieldSecret, ...]:
+        """One secret for each field."""
+        return tuple({one.field: one for one in reversed(self.secrets)}.values())[::-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +88,12 @@ def mask_values(value: T, names: Mapping[tuple[type[Any], str], str] = {}) -> Ma
         return Masked(value)
     masked = _rebuild(value, iter([_mask(leaf.text, found.get(place, ())) for place, leaf in enumerate(leaves)]))
     shown = [leaf for _, leaf, _ in _leaves(masked, "", False, names)]  # a path may have a key with a secret
-    secrets: dict[str, FieldSecret] = {}
-    for place, of_leaf in sorted(found.items()):
-        secrets.setdefault(shown[place].path, FieldSecret(shown[place].path, of_leaf[0].kind, shown[place].is_name))
-    return Masked(masked, tuple(secrets.values()))
+    secrets = dict.fromkeys(
+        FieldSecret(shown[place].path, one.kind, shown[place].is_name)
+        for place, of_leaf in sorted(found.items())
+        for one in of_leaf
+    )
+    return Masked(masked, tuple(secrets))
 
 
 def _finder() -> _Finder:
@@ -109,19 +117,22 @@ def _leaves(
     A member of JSON is read as `"key": "value"`, because the key says what the value is.
     """
     if type(value) is str:
-        yield "", _Leaf(path, value, is_name), _BETWEEN
+        yield "", _Leaf(path, value, is_name), _APART
     elif isinstance(value, Mapping):
         for key, member in value.items():
             yield '"', _Leaf(path, str(key), is_name), '": '
             inner = f"{path}.{key}" if path else str(key)
             kind = _kind_of_member(str(key), member)
             if type(member) is str or kind is not None:
-                yield '"', _Leaf(inner, str(member), is_name, kind), '"\n'
+                yield '"', _Leaf(inner, str(member), is_name, kind), f'"{_APART}'
             else:
                 yield from _leaves(member, inner, is_name, names)
     elif isinstance(value, list | tuple):
         for place, item in enumerate(value):
-            yield from _leaves(item, f"{path}[{place}]", is_name, names)
+            if type(item) is str:
+                yield "", _Leaf(f"{path}[{place}]", item, is_name), _BETWEEN
+            else:
+                yield from _leaves(item, f"{path}[{place}]", is_name, names)
     elif is_dataclass(value) and not isinstance(value, type):
         for name, camel, identifies in _fields(type(value)):
             member = getattr(value, name)

@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias
 SecretPolicy: TypeAlias = Literal["refuse", "mask", "warn", "allow"]
 
 MARK: Final = re.compile(r"\[masked: [a-z0-9]+(?:-[a-z0-9]+){0,6}\]")  # a mask of any kind
+BARRIER: Final = "\x01"  # between texts that are scanned as one; no secret reaches over it
 AGENTS: Final[SecretPolicy] = "mask"  # the defaults
 FILES: Final[SecretPolicy] = "warn"
 

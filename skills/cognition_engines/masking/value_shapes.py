@@ -5,6 +5,8 @@ from enum import Enum
 from math import log2
 from typing import Final
 
+from cognition_engines.masking.policy import MARK
+
 LONGEST: Final = 512  # characters of a value that decide
 
 
@@ -32,6 +34,7 @@ class Form(Enum):
 
 
 _PLACEHOLDER: Final = re.compile(r"[<{\[]|\$[{(]|%\(|%[a-z]\b|\W*$|[x*.•…#_-]+$", re.IGNORECASE)
+_BRACKETS: Final = re.compile(r"\[masked:([^\]\n]{0,80})\]")
 _VARIABLE: Final = re.compile(r"\$(?:env:)?(?:[A-Z_][A-Z0-9_]*|[a-z_]+[0-9]?)$|%\w+%$|\$\d$|@?\w+@$")
 _UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _HEX: Final = re.compile(r"[0-9a-f]{7,128}$", re.IGNORECASE)
@@ -83,6 +86,10 @@ def can_be_secret(value: str) -> bool:
 def is_secret(value: str, name: Name, form: Form) -> bool:
     """Return whether a value of a name is a secret, judged by its first characters."""
     value = value[:LONGEST]
+    while (mark := _BRACKETS.match(value)) is not None:  # what a mask hides is none, what follows can be one
+        if MARK.match(value) is None and is_secret(mark[1].strip(), name, form):
+            return True
+        value = value[mark.end() :].lstrip()
     if name is Name.PIN:
         return form is not Form.NEXT and value.isascii() and value.isdigit() and 4 <= len(value) <= 12
     if not can_be_secret(value) or _is_code(value, form):
