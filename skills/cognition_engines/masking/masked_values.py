@@ -1,14 +1,14 @@
 """Secrets in structured values: dataclasses, lists and JSON are read as one text, and rebuilt with masks."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from cognition_engines.masking.named_values import kind_of, name_of
-from cognition_engines.masking.policy import BARRIER, FieldSecret, TextSecret, mask_of
+from cognition_engines.masking.policy import BARRIER, FieldSecret, TextSecret, with_masks
 from cognition_engines.masking.value_shapes import Form, Name, is_number_secret, is_secret
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ def load_rules() -> None:
 
 def mask_text(text: str) -> str:
     """Return a text with masks in place of its secrets."""
-    return _mask(text, _finder()(text))
+    return with_masks(text, _finder()(text))
 
 
 def mask_values(value: T, names: Mapping[tuple[type[Any], str], str] = {}) -> Masked:
@@ -86,7 +86,7 @@ def mask_values(value: T, names: Mapping[tuple[type[Any], str], str] = {}) -> Ma
             found[place] = [TextSecret(0, len(leaf.text), (*known, leaf.kind)[0])]
     if not found:
         return Masked(value)
-    masked = _rebuild(value, iter([_mask(leaf.text, found.get(place, ())) for place, leaf in enumerate(leaves)]))
+    masked = _rebuild(value, iter([with_masks(leaf.text, found.get(place, ())) for place, leaf in enumerate(leaves)]))
     shown = [leaf for _, leaf, _ in _leaves(masked, "", False, names)]  # a path may have a key with a secret
     secrets = dict.fromkeys(
         FieldSecret(shown[place].path, one.kind, shown[place].is_name)
@@ -98,15 +98,6 @@ def mask_values(value: T, names: Mapping[tuple[type[Any], str], str] = {}) -> Ma
 
 def _finder() -> _Finder:
     return cast("_Finder", import_module(_SCANNER).find_secrets)
-
-
-def _mask(text: str, secrets: Sequence[TextSecret]) -> str:
-    done = 0
-    parts: list[str] = []
-    for secret in secrets:
-        parts += (text[done : secret.start], mask_of(secret.kind))
-        done = secret.end
-    return "".join((*parts, text[done:]))
 
 
 def _leaves(

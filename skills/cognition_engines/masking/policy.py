@@ -1,6 +1,7 @@
 """The values around secrets: policies, findings, and the text that replaces a secret."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -48,6 +49,16 @@ class FieldSecret:
 def mask_of(kind: str) -> str:
     """Return the text that replaces a secret of a kind."""
     return f"[masked: {kind}]"
+
+
+def with_masks(text: str, secrets: Sequence[TextSecret]) -> str:
+    """Return a text with masks in place of secrets, which are in order and do not overlap."""
+    done = 0
+    parts: list[str] = []
+    for secret in secrets:
+        parts += (text[done : secret.start], mask_of(secret.kind))
+        done = secret.end
+    return "".join((*parts, text[done:]))
 
 
 def refusal(kind: str) -> str:

@@ -4,7 +4,8 @@ A text is scanned in windows: within one, the time of the library can grow with 
 """
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import as_file, files
 from threading import Lock
@@ -15,11 +16,12 @@ from kingfisher_sdk import Rules, Scanner
 from cognition_engines.masking.key_blocks import find_key_blocks, without_prose
 from cognition_engines.masking.long_tokens import Span, find_long_tokens, whole_tokens
 from cognition_engines.masking.named_values import find_named_values
-from cognition_engines.masking.policy import MARK, TextSecret
+from cognition_engines.masking.policy import MARK, TextSecret, mask_of, with_masks
 from cognition_engines.masking.value_shapes import can_be_secret
 
 WINDOW: Final = 1024  # bytes; ends at a blank if there is one
 LONGEST_WINDOW: Final = 8192  # of a text without blanks
+ROUNDS: Final = 4  # of looks at a text with masks; a second one finds nothing in nearly all texts
 OVERLAP: Final = 256  # bytes of the window before, so that a name and its value are seen together
 KEY: Final = "private-key"
 _COMPILING: Final = Lock()
@@ -42,7 +44,41 @@ def _compile() -> Scanner:
 
 
 def find_secrets(text: str) -> tuple[TextSecret, ...]:
-    """Return the secrets in a text, in order, none of which overlap; takes time in proportion to the text."""
+    """Return the secrets in a text, in order, none of which overlap; takes time in proportion to the text.
+
+    A text with masks is looked through again, since a mask can bring a name and a value together.
+    """
+    found = _find_once(text)
+    for _ in range(ROUNDS):
+        if not found or not (more := _find_once(with_masks(text, found))):
+            break
+        spans = [(one.start, one.end, one.kind) for one in found]
+        found = tuple(TextSecret(*one) for one in _merge([*spans, *_in_original(found, more)]))
+    return found
+
+
+def _in_original(masked: Sequence[TextSecret], found: Sequence[TextSecret]) -> Iterator[Span]:
+    """Yield secrets that were found in a masked text with their positions in the text itself."""
+    begins: list[int] = []  # of the masks
+    longer = 0
+    for one in masked:
+        begins.append(one.start + longer)
+        longer += len(mask_of(one.kind)) - (one.end - one.start)
+
+    def original(place: int, *, is_end: bool) -> int:
+        number = (bisect_left if is_end else bisect_right)(begins, place) - 1
+        if number < 0:
+            return place
+        mask = masked[number]
+        after = place - begins[number] - len(mask_of(mask.kind))
+        return mask.end + after if after > 0 or (after == 0 and not is_end) else mask.end if is_end else mask.start
+
+    for one in found:
+        yield original(one.start, is_end=False), original(one.end, is_end=True), one.kind
+
+
+def _find_once(text: str) -> tuple[TextSecret, ...]:
+    """Return the secrets that one look finds."""
     data = text.encode()
     spans = [(start, end, KEY) for start, end in find_key_blocks(data)]
     spans += find_long_tokens(data)
