@@ -3,7 +3,7 @@
 from base64 import b64encode
 from typing import Final
 
-from tests.masking.fakes import BASE32, BASE64, HEX, LETTERS, URL_SAFE, fake, key_block
+from tests.masking.fakes import BASE32, BASE64, HEX, LETTERS, URL_SAFE, fake
 
 
 def _hidden(text: str, secret: str) -> tuple[str, str]:

@@ -29,7 +29,9 @@ ODD_WITH_SECRETS: Final = (
     _hidden("pypi-" + "AgEIcHlwaS5vcmc@@ was in the history", fake(6000, URL_SAFE, "l5")),
     # pairs and blocks
     _hidden("AKIA" + fake(16, BASE32, "p1") + ":@@", fake(40, BASE64, "p1")),
-    _hidden("key AKIA" + fake(16, BASE32, "p2") + " and, on the next line,\n@@\nfor the bucket", fake(40, BASE64, "p2")),
+    _hidden(
+        "key AKIA" + fake(16, BASE32, "p2") + " and, on the next line,\n@@\nfor the bucket", fake(40, BASE64, "p2")
+    ),
     _hidden("@@ goes with AKIA" + fake(16, BASE32, "p3"), fake(40, BASE64, "p3")),
     _hidden(
         f"{DASH}BEGIN RSA PRIVATE KEY{DASH}\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,{fake(32, HEX)}\n\n"
@@ -75,7 +77,7 @@ ODD_WITH_SECRETS: Final = (
     _hidden('{"secret": @@}', fake(10, DIGITS, "n2")),
     # other languages
     _hidden("Пароль: @@", "snegir" + "77"),
-    _hidden("密码：@@", "long" + "men88tea"),  # noqa: RUF001
+    _hidden("密码：@@", "long" + "men88tea"),
     _hidden("パスワード: @@", "sakura" + "_1987x"),
     _hidden("Contraseña: @@", "caracol" + "-55"),
     _hidden("mot de passe : @@", "Bis" + "cotte12"),
@@ -131,7 +133,7 @@ ODD_WITHOUT_SECRETS: Final = (
     "| name | password | role |\n|---|---|---|",
     "| password | string | required |",
     "Пароль: минимум-12-символов",
-    "密码：至少十二位",  # noqa: RUF001
+    "密码：至少十二位",
     # code
     "token = fetch_token_for_tenant_42(request)",
     "password = getpass.getpass_v3('Password: ')",

@@ -9,13 +9,15 @@ Span = tuple[int, int, str]
 WEB_TOKEN: Final = "jwt"
 PASSWORD: Final = "password"
 _WEB_TOKEN: Final = re.compile(
-    rb"(?<![\w-])eyJ[\w-]{8,}+(?:(?:\.[\w-]{8,}+){2,4}|\.eyJ[\w-]{8,}+)|(?<![\w-])eyJ[\w-]{8,}+\.\.[\w-]{8,}+(?:\.[\w-]{8,}+){2}"
+    rb"(?<![\w-])eyJ[\w-]{8,}+(?:(?:\.[\w-]{8,}+){2,4}|\.eyJ[\w-]{8,}+|\.\.[\w-]{8,}+(?:\.[\w-]{8,}+){2})"
 )
 _DOCKER: Final = re.compile(rb"\"auth\"[ \t]{0,4}:[ \t]{0,4}\"([A-Za-z0-9+/]{8,4096}+={0,2})\"")
 _LOGIN: Final = re.compile(rb"[!-~]{1,256}:[ -~]{3,}")
 _RUN: Final = re.compile(rb"[\w-]*+")
 _AWS_KEY: Final = "aws-access"
-_AWS_SECRET: Final = re.compile(rb"(?<![\w+/=])(?=[^\s]{0,39}[0-9])(?=[^\s]{0,39}[a-z])(?=[^\s]{0,39}[A-Z])[A-Za-z0-9+/]{40}(?![\w+/=])")
+_AWS_SECRET: Final = re.compile(
+    rb"(?<![\w+/=])(?=[^\s]{0,39}[0-9])(?=[^\s]{0,39}[a-z])(?=[^\s]{0,39}[A-Z])[A-Za-z0-9+/]{40}(?![\w+/=])"
+)
 _NEAR: Final = 256  # bytes between the two halves of a pair
 
 

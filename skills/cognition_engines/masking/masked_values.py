@@ -38,7 +38,7 @@ class Masked:
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A text within a value: its path, whether it identifies something, and the kind of a whole text named as a secret."""
+    """A text within a value: its path, whether it identifies something, and its kind if its key says it is a secret."""
 
     path: str
     text: str

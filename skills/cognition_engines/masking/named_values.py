@@ -11,8 +11,8 @@ from cognition_engines.masking.policy import MARK, TextSecret
 from cognition_engines.masking.value_shapes import LONGEST, Form, Name, is_secret
 
 _WORDS: Final = re.compile(
-    "pass(?:word|wd|phrase|wort|code)?|pwd|psw|bindpw|pw|pin|kennwort|contrase[nñ]a|mot de passe|senha|wachtwoord|lösenord"
-    "|парол[ьяею]|密码|密碼|口令|パスワード|비밀번호"
+    "pass(?:word|wd|phrase|wort|code)?|pwd|psw|bindpw|pw|pin|kennwort|contrase[nñ]a|mot de passe"
+    "|senha|wachtwoord|lösenord|парол[ьяею]|密码|密碼|口令|パスワード|비밀번호"
     "|secret|token|credential|key"
 )
 _MACHINE: Final = frozenset({"secret", "token", "credential", "key"})
@@ -35,7 +35,7 @@ _OTHER_SUFFIX: Final = re.compile(
 )
 _CLOSING: Final = r"[\\]?['\"`*_\])]{0,4}"
 _OF: Final = r"(?:[ \t](?:for|of|on|für|fuer|zu[mr]?|para|de|del|pour|от|для)[ \t][^\n:='\"|]{1,32}?)?"
-_ASSIGNS: Final = r"(?:=>|:=|={1,2}|:|：|＝)"  # noqa: RUF001 - full-width signs
+_ASSIGNS: Final = r"(?:=>|:=|={1,2}|:|：|＝)"
 _LINK: Final = re.compile(
     rf"{_CLOSING}(?:"
     rf"(?P<typed>[ \t]{{0,4}}:[ \t]{{0,4}}[a-z_.]{{1,24}}[ \t]{{0,4}}=(?!=)[ \t]{{0,4}})"
@@ -53,7 +53,7 @@ _LOOK_UP: Final = re.compile(
     r"(?:process\.env\.\w{1,40}|(?:os\.)?(?:getenv|environ\.get|env)\(['\"]\w{1,40}['\"])\s{0,2}(?:,|\|\||\?\?)\s{0,2}"
 )
 _QUOTED: Final = re.compile(r"[\\]?(?P<quote>['\"`])(?P<value>(?:(?!(?P=quote)|[\\\n]).|[\\].)*+)(?P<end>(?P=quote))?")
-_PLAIN: Final = re.compile(r"(?:[^\s'\"`<>;|\\&()\[\]{},，。；、]|,(?!\s|[\w.-]{1,32}[=:]|['\"`]))++")  # noqa: RUF001
+_PLAIN: Final = re.compile(r"(?:[^\s'\"`<>;|\\&()\[\]{},，。；、]|,(?!\s|[\w.-]{1,32}[=:]|['\"`]))++")
 _BRACKETS: Final = re.compile(r"\[masked:(?P<inside>[^\]\n]{0,80})\]")
 _CELL_END: Final = re.compile(r"[`*]{0,2}[ \t]{0,16}\|")
 _NUMBERED: Final = re.compile(r"s?[_-]?[0-9]{0,2}(?!\w)")
@@ -126,6 +126,8 @@ def _name(reader: _Reader, start: int, end: int) -> tuple[Name, int] | None:
             return None
         return (Name.PIN if word == "pin" else Name.PASSWORD), end
     if word not in _MACHINE:
+        if before.endswith("/"):
+            return None  # a path such as /etc/passwd
         number = _NUMBERED.match(low, end)
         return None if number is None else (Name.PASSWORD, number.end())
     suffix = _SUFFIX.match(reader.text, end)

@@ -27,7 +27,8 @@ KEY: Final = "private-key"
 _COMPILING: Final = Lock()
 _ENDS: Final = bytes.maketrans(b",)&<>]}|", b";;;;;;;;")
 _BLANK: Final = re.compile(rb"\s")
-_GENERAL: Final = frozenset({"secret", "password", "authorization", "bearer-token", "generic-credential-uri"})  # by a name or place
+# kinds by a name or a place
+_GENERAL: Final = frozenset({"secret", "password", "authorization", "bearer-token", "generic-credential-uri"})
 _BRANCH: Final = re.compile(rb"ssh://[\w.-]*:$")  # a password is in no such address
 
 
@@ -103,7 +104,7 @@ def _scan(window: bytes) -> Iterator[Span]:
     """Yield the positions and kinds of the secrets in a window."""
     for finding in load_scanner().scan(window):
         if finding.visible:
-            location, kind = finding.location, _kind(finding.rule_id)
+            location, kind = finding.location, kind_of_rule(finding.rule_id)
             start = location["start_offset"]
             if not _is_placeholder(finding.secret, kind) and not _BRANCH.search(window, max(0, start - 64), start):
                 yield start, location["end_offset"], kind
@@ -167,9 +168,9 @@ def _whole_character(data: bytes, place: int) -> int:
     return place
 
 
-def _kind(rule: str) -> str:
+def kind_of_rule(rule: str) -> str:
     """Return the kind of a rule: `aws-access-token` of `betterleaks.aws-access-token`, without a variant."""
-    return rule.partition(".")[2].partition(".")[0] or rule
+    return rule.partition(".")[2].partition(".")[0].rpartition("/")[2] or rule
 
 
 def _merge(spans: list[Span]) -> list[Span]:

@@ -22,17 +22,18 @@ class Name(Enum):
 
 
 class Form(Enum):
-    """How a name and its value are written: `name="value"`, `NAME=value`, `name: value`, `| name | value |` and so on."""
+    """Ways to write a name with its value: `name="value"`, `NAME=value`, `name: value` and so on."""
 
     QUOTED = 1
     TIGHT = 2
     ASSIGNED = 3
-    CELL = 4
-    LINE = 7  # a line of a file of settings: `password: x`
-    SAID = 5  # the password is x
-    NEXT = 6  # password x
+    LINE = 4  # a line of a file of settings
+    CELL = 5  # of a table, or an argument of a call
+    SAID = 6  # the password is x
+    NEXT = 7  # password x
 
 
+_ASSIGNED: Final = (Form.QUOTED, Form.TIGHT, Form.ASSIGNED, Form.LINE)
 _PLACEHOLDER: Final = re.compile(r"[<{\[]|\$[{(]|%\(|%[a-z]\b|\W*$|[x*.•…#_-]+$", re.IGNORECASE)
 _BRACKETS: Final = re.compile(r"\[masked:([^\]\n]{0,80})\]")
 _VARIABLE: Final = re.compile(r"\$(?:env:)?(?:[A-Z_][A-Z0-9_]*|[a-z_]+[0-9]?)$|%\w+%$|\$\d$|@?\w+@$")
@@ -48,12 +49,14 @@ _FILE: Final = re.compile(
     r"|java|kt|cs|c|h|cpp|sh|bash|ps1|php|lock|tpl|tf|local|example)$",
     re.IGNORECASE,
 )
-_CODE: Final = re.compile(r"(?:self|this|cls|os|env|process|config|settings|secrets|vault|request|response)[.\[]|!vault|ENC$")
+_CODE: Final = re.compile(
+    r"(?:self|this|cls|os|env|process|config|settings|secrets|vault|request|response)[.\[]|!vault|ENC$"
+)
 _ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+$")
 _PARTS: Final = re.compile(r"[\s_./:|-]+")
 _PART: Final = re.compile(
-    r"[A-Z]?[a-z\u00df-\u024f]{2,}|[A-Z]{2,}|[a-zA-Z]|[0-9]{1,4}|[0-9]{6}|[0-9]{8}|[A-Za-z]{1,8}[0-9]{1,3}|[0-9]{1,3}[A-Za-z]{1,3}|[a-z]+[0-9][a-z]"
-    r"|[\u0400-\uffff]+"
+    r"[A-Z]?[a-z\u00df-\u024f]{2,}|[A-Z]{2,}|[a-zA-Z]|[0-9]{1,4}|[0-9]{6}|[0-9]{8}"
+    r"|[A-Za-z]{1,8}[0-9]{1,3}|[0-9]{1,3}[A-Za-z]{1,3}|[a-z]+[0-9][a-z]|[\u0400-\uffff]+"
 )
 _CAMEL: Final = re.compile(r"[a-z]{2,}|[A-Z]?[a-z]+(?:[A-Z][a-z]+)+[0-9]{0,2}|[A-Z][a-z]+")
 _SPECIAL: Final = re.compile(r"[^\w\s./:,-]")
@@ -62,23 +65,35 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}$")
 _PUBLIC: Final = ("AAAA", "MII", "MFk", "ssh-", "data:")
 # words of placeholders, types, labels and rules about passwords
 _WORDS: Final = frozenset(
-    "password passwords passwd passphrase passwort passwörter kennwort kennwörter contraseña contrasena senha geheimnis"
-    " zugangscode пароль pass pwd secret secrets token tokens key keys value credential credentials apikey user username"
-    " login name string str text bytes int integer number bool boolean any object optional secretstr none null nil true"
-    " false undefined empty blank unset missing unknown default same example examples sample dummy fake placeholder"
-    " changeme change changed your my here todo tbd fixme test testing redacted masked hidden removed encrypted"
-    " hashed protected plain plaintext enabled disabled prompt stdin env environ environment vault manager getenv"
-    " required requires invalid wrong forgotten incorrect expired expires expiry reset resets rotate rotated rotation"
-    " rotates schedule policy rule rules min minimum max maximum least most characters chars letters length digits"
-    " symbols days weeks months hours must should never always not with without only see ask stored per"
-    " mindestens höchstens zeichen ziffern buchstaben ändern geändert vergessen erforderlich falsch abgelaufen"
-    " минимум максимум символов цифр obligatorio requerida oublié requis minuten tage foo bar baz".split()
+    re.findall(
+        r"\S+",
+        """
+    password passwords passwd passphrase passwort passwörter kennwort kennwörter contraseña contrasena senha
+    geheimnis zugangscode пароль pass pwd secret secrets token tokens key keys value credential credentials
+    apikey user username login name string str text bytes int integer number bool boolean any object optional
+    secretstr none null nil true false undefined empty blank unset missing unknown default same example examples
+    sample dummy fake placeholder changeme change changed your my here todo tbd fixme test testing redacted
+    masked hidden removed encrypted hashed protected plain plaintext enabled disabled prompt stdin env environ
+    environment vault manager getenv required requires invalid wrong forgotten incorrect expired expires expiry
+    reset resets rotate rotated rotation rotates schedule policy rule rules min minimum max maximum least most
+    characters chars letters length digits symbols days weeks months hours must should never always not with
+    without only see ask stored per mindestens höchstens zeichen ziffern buchstaben ändern geändert vergessen
+    erforderlich falsch abgelaufen минимум максимум символов цифр obligatorio requerida oublié requis minuten
+    tage foo bar baz
+        """,
+    )
 )
 
 
 def can_be_secret(value: str) -> bool:
     """Return whether a value can be a secret: no placeholder, path, date, address, or words about passwords."""
-    if value.lower() in _WORDS or not value.strip() or _PLACEHOLDER.match(value) or _VARIABLE.match(value) or len(set(value)) < 3:
+    if (
+        value.lower() in _WORDS
+        or not value.strip()
+        or _PLACEHOLDER.match(value)
+        or _VARIABLE.match(value)
+        or len(set(value)) < 3
+    ):
         return False
     return not (_URL.match(value) or _DATE.match(value) or _is_path(value) or _says_something(value))
 
@@ -153,7 +168,12 @@ def _is_password(value: str, form: Form) -> bool:
     if any(map(str.isspace, value)):
         return form is Form.QUOTED and len(value) >= 12 and digits and len(value.split()) <= 8
     if form is Form.NEXT:
-        return len(value) >= 8 and digits and letters and (_kinds(value) >= 3 or (len(value) >= 16 and not _are_words(value)))
+        return (
+            len(value) >= 8
+            and digits
+            and letters
+            and (_kinds(value) >= 3 or (len(value) >= 16 and not _are_words(value)))
+        )
     if form is Form.SAID:
         if not digits:
             return _SPECIAL.search(value[:-1]) is not None
@@ -175,10 +195,12 @@ def _is_token(value: str, name: Name, form: Form) -> bool:
     if not _TOKEN.match(value) or any(map(value.startswith, _PUBLIC)):
         return False
     if name is Name.KEY:
-        return form not in (Form.SAID, Form.NEXT, Form.CELL) and _BASE64.match(value) is not None and _is_mixed(value, 4)
+        return (
+            form not in (Form.SAID, Form.NEXT, Form.CELL) and _BASE64.match(value) is not None and _is_mixed(value, 4)
+        )
     digits = sum(map(str.isdigit, value))
     if digits == len(value):
-        return name is Name.SECRET and form not in (Form.SAID, Form.NEXT, Form.CELL) and len(value) >= 6
+        return name is Name.SECRET and form in _ASSIGNED and len(value) >= 6
     if _ID.match(value) or (_UUID.match(value) and (name is Name.TOKEN or form is Form.NEXT)):
         return False
     if _HEX.match(value) and form is Form.NEXT and name is not Name.API_KEY:
