@@ -52,15 +52,16 @@ _LINK: Final = re.compile(
 _LOOK_UP: Final = re.compile(
     r"(?:process\.env\.\w{1,40}|(?:os\.)?(?:getenv|environ\.get|env)\(['\"]\w{1,40}['\"])\s{0,2}(?:,|\|\||\?\?)\s{0,2}"
 )
-_QUOTED: Final = re.compile(r"[\\]?(?P<quote>['\"`])(?P<value>(?:(?!(?P=quote)|[\\\n]).|[\\].)*+)(?P<end>(?P=quote))?")
+_QUOTED: Final = re.compile(r"(?P<quote>['\"`])(?P<value>(?:(?!(?P=quote)|[\\\n]).|[\\].)*+)(?P<end>(?P=quote))?")
+_ESCAPED: Final = re.compile(r"\\{1,3}(?P<quote>['\"`])(?P<value>[^'\"`\\\n]*+)(?P<end>\\{1,3}(?P=quote))?")
 _PLAIN: Final = re.compile(r"(?:[^\s'\"`<>;|\\&()\[\]{},，。；、]|,(?!\s|[\w.-]{1,32}[=:]|['\"`]))++")
 _BRACKETS: Final = re.compile(r"\[masked:(?P<inside>[^\]\n]{0,80})\]")
 _CELL_END: Final = re.compile(r"[`*]{0,2}[ \t]{0,16}\|")
 _NUMBERED: Final = re.compile(r"s?[_-]?[0-9]{0,2}(?!\w)")
 _QUOTES: Final = ("'", '"', "`")
-_OPENING: Final = (*_QUOTES, "\\")
 _LOOK_UPS: Final = ("p", "o", "g", "e")  # begin a look-up
 _SHORTEST: Final = 4
+_MOST: Final = 32  # of values in characters without a break, so that time grows with the text alone
 
 
 _LINE: Final = re.compile(r"[ \t]*(?:- )?[a-z_.-]*")
@@ -79,13 +80,16 @@ class _Reader:
         self.low = text.replace("İ", "I").lower()  # of equal length
         self.has_marks = "[masked:" in self.low
         self._run = (0, 0)
+        self._values = 0
 
     def end_of_run(self, start: int) -> int:
         """Return the end of the characters from a position that can be a value without quotes."""
         if not self._run[0] <= start < self._run[1]:
             run = _PLAIN.match(self.text, start)
             self._run = (start, start if run is None else run.end())
-        return self._run[1]
+            self._values = 0
+        self._values += 1
+        return self._run[1] if self._values <= _MOST else start
 
 
 def find_named_values(text: str) -> Iterator[TextSecret]:
@@ -192,6 +196,12 @@ def _form(link: re.Match[str], text: str) -> Form:
     return Form.TIGHT if link[0].endswith(("=", ">")) else Form.ASSIGNED
 
 
+def _quoted(text: str, start: int) -> re.Match[str] | None:
+    """Return the value between quotes at a position, or what follows an opening one."""
+    first = text[start : start + 1]
+    return _QUOTED.match(text, start) if first in _QUOTES else _ESCAPED.match(text, start) if first == "\\" else None
+
+
 def _is_line(text: str, begin: int, start: int, end: int) -> bool:
     """Return whether a name and a value of letters are all of a line, as in a file of settings."""
     if text[end : end + 1] not in ("", "\n", "\r") or not text[start:end].isalpha() or not text[begin].islower():
@@ -204,7 +214,7 @@ def _is_line(text: str, begin: int, start: int, end: int) -> bool:
 def _value(reader: _Reader, start: int, name: Name, form: Form, begin: int) -> tuple[int, int, bool] | None:
     """Return the position of a secret value, and whether it ends with a quote; None if the value is no secret."""
     text = reader.text
-    quoted = _QUOTED.match(text, start) if text[start : start + 1] in _OPENING else None
+    quoted = _quoted(text, start)
     if quoted is not None and quoted["end"]:
         start, end = quoted.span("value")
         return (start, end, True) if is_secret(text[start : min(end, start + LONGEST)], name, form) else None

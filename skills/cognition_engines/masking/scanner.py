@@ -122,7 +122,8 @@ def _with_ends(window: bytes, found: list[Span]) -> bytes:
 
     What was found is not looked for again.
     """
-    parts, done = [], 0
+    parts: list[bytes] = []
+    done = 0
     for start, end, _ in sorted(found):
         if start >= done:
             parts += (window[done:start], b";" * (end - start))

@@ -7,7 +7,7 @@ from typing import Final
 
 from cognition_engines.masking.policy import MARK
 
-LONGEST: Final = 512  # characters of a value that decide
+LONGEST: Final = 128  # characters of a value that decide
 
 
 class Name(Enum):
