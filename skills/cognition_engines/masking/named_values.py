@@ -57,7 +57,7 @@ _ESCAPED: Final = re.compile(r"\\{1,3}(?P<quote>['\"`])(?P<value>[^'\"`\\\n]*+)(
 _PLAIN: Final = re.compile(r"(?:[^\s'\"`<>;|\\&()\[\]{},，。；、]|,(?!\s|[\w.-]{1,32}[=:]|['\"`]))++")
 _BRACKETS: Final = re.compile(r"\[masked:(?P<inside>[^\]\n]{0,80})\]")
 _CELL_END: Final = re.compile(r"[`*]{0,2}[ \t]{0,16}\|")
-_NUMBERED: Final = re.compile(r"s?[_-]?[0-9]{0,2}(?!\w)")
+_NUMBERED: Final = re.compile(r"s?[_-]?[0-9]{0,2}(?![^\W_])")
 _QUOTES: Final = ("'", '"', "`")
 _LOOK_UPS: Final = ("p", "o", "g", "e")  # begin a look-up
 _SHORTEST: Final = 4
