@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.masking.fakes import fake, key_block
+from tests.masking.odd_texts import ODD_WITH_SECRETS
 
 Cstp = Callable[..., Any]
 TOKEN = "ghp_" + fake(36)
@@ -91,6 +92,29 @@ def test_the_doctor_lists_stored_secrets_by_id_field_and_kind(cstp: Cstp, notes:
 def test_the_doctor_finds_nothing_in_a_store_without_secrets(cstp: Cstp, notes: str) -> None:
     cstp("ingest", notes, **MASK)
     assert cstp("doctor", "--secrets").code == 0
+
+
+def test_a_folder_that_was_masked_is_imported_without_a_finding(cstp: Cstp, notes: str) -> None:
+    Path(notes, "all.md").write_text("# All\n\n" + "\n\n".join(text for text, _ in ODD_WITH_SECRETS))
+    cstp("ingest", notes, **MASK)
+    cstp("export", "lines.jsonl")
+    done = cstp("import", "lines.jsonl", "--data-dir", "other", **REFUSE)
+    assert (done.code, "secret" in done.err) == (0, False), done.err
+    assert cstp("doctor", "--secrets", "--data-dir", "other").code == 0
+
+
+def test_a_line_is_reported_once_for_each_field(cstp: Cstp) -> None:
+    words = f"password: {'Winter' + '2026x'} and {TOKEN}"
+    Path("one.md").write_text(f"# One\n\nFirst {words}\n\nthen {words}\n")
+    lines = [line for line in cstp("ingest", "one.md").err.splitlines() if "has a secret" in line]
+    assert sorted(line.partition(" has")[0].rpartition("one.md")[2] for line in lines) == [":3: content", ":5: content"]
+
+
+def test_an_agent_is_not_named_by_a_secret(cstp: Cstp) -> None:
+    done = cstp("token", "create", "--agent", TOKEN)
+    assert done.code != 0
+    assert "--agent must not contain a secret (github-pat)" in done.err
+    assert TOKEN not in done.out + done.err
 
 
 def test_an_import_reports_lines_with_secrets_and_refuses_what_it_cannot_mask(cstp: Cstp, notes: str) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import at_terminal
+from tests.masking.fakes import fake
 from tests.quick_starts import ENTRY
 
 Cstp = Callable[..., Any]
@@ -269,3 +270,12 @@ def test_a_record_that_may_contradict_another_names_it_and_why(asked: Callable[.
     done = cstp("record", f"{words} 5 times", "--confidence", "0.8")
     assert done.code == 0
     assert f"may contradict (number): {first['id']} {words} 3 times" in done.err
+
+
+@pytest.mark.parametrize("command", [("record", "--confidence", "0.5"), ("remember",)])
+def test_what_was_masked_is_printed_by_field_and_kind(server: Any, cstp: Cstp, command: tuple[str, ...]) -> None:
+    secret = "ghp_" + fake(36)
+    done = cstp(command[0], f"the key is {secret}", *command[1:])
+    field = "decision" if command[0] == "record" else "content"
+    assert f"{field} has a secret (github-pat), which was masked" in done.err
+    assert secret not in done.out + done.err

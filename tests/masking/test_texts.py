@@ -1,16 +1,21 @@
 """Secrets in texts: how many are found, how few other texts are masked, and what holds for every text."""
 
+from datetime import timedelta
+from pathlib import Path
 from typing import Final
 
 import pytest
 from hypothesis import given, strategies as st
 
 from cognition_engines.masking.masked_values import mask_text, mask_values
-from cognition_engines.masking.policy import mask_of
-from cognition_engines.masking.scanner import LONGEST_WINDOW, OVERLAP, WINDOW, find_secrets
-from tests.masking.fakes import fake, key_block
+from cognition_engines.masking.policy import MARK, mask_of
+from cognition_engines.masking.scanner import LONGEST_WINDOW, OVERLAP, WINDOW, find_secrets, kind_of_rule, load_scanner
+from cstp_server.tokens import create_token
+from tests.masking.apart_texts import APART_WITH_SECRETS, APART_WITHOUT_SECRETS
+from tests.masking.fakes import BASE64, fake, key_block, web_token
 from tests.masking.kept_texts import KEPT_WITH_SECRETS, KEPT_WITHOUT_SECRETS
 from tests.masking.last_texts import LAST_WITH_SECRETS, LAST_WITHOUT_SECRETS
+from tests.masking.odd_texts import ODD_WITH_SECRETS, ODD_WITHOUT_SECRETS
 from tests.masking.with_secrets import WITH_SECRETS
 from tests.masking.without_secrets import WITHOUT_SECRETS
 
@@ -19,8 +24,48 @@ SETS: Final = (
     pytest.param(WITH_SECRETS, WITHOUT_SECRETS, id="written before the rules"),
     pytest.param(KEPT_WITH_SECRETS, KEPT_WITHOUT_SECRETS, id="written after the first rules"),
     pytest.param(LAST_WITH_SECRETS, LAST_WITHOUT_SECRETS, id="written after the second rules"),
+    pytest.param(ODD_WITH_SECRETS, ODD_WITHOUT_SECRETS, id="of kinds that earlier rules missed"),
+    pytest.param(APART_WITH_SECRETS, APART_WITHOUT_SECRETS, id="kept apart from the present rules"),
 )
 TOKEN: Final = "ghp_" + fake(36)
+# parts of texts with secrets, with their names, links, quotes, and masks
+PARTS: Final = (
+    *(
+        "password",
+        "token",
+        "secret",
+        "api_key",
+        "key",
+        "Authorization: Bearer ",
+        "cookie: sid=",
+        "aws_secret_access_key",
+    ),
+    *(
+        "=",
+        ": ",
+        ", ",
+        " is ",
+        " ",
+        "\n",
+        '"',
+        "'",
+        "`",
+        "|",
+        "]",
+        "(",
+        ")",
+        ";",
+        "&",
+        "0x",
+        "$",
+        "%",
+        "https://u:",
+        "@h/",
+    ),
+    *("[masked: password]", "[masked: github-pat]", "[masked:x]", "[masked: ", "Winter" + "2026!", "hunter" + "22"),
+    *(TOKEN, "AKIA" + "QWERTYUIOPASDFGH", fake(40, BASE64), web_token(), key_block("RSA PRIVATE KEY", 1)),
+    *(text for text, _ in ODD_WITH_SECRETS[-30:]),
+)
 plain = st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=300)
 
 
@@ -40,6 +85,34 @@ def test_nine_of_ten_masked_texts_have_a_secret(with_secrets: list[tuple[str, st
 @pytest.mark.parametrize("text", [text for text, _ in (*WITH_SECRETS, *KEPT_WITH_SECRETS, *LAST_WITH_SECRETS)])
 def test_a_masked_text_has_no_secret_any_more(text: str) -> None:
     assert find_secrets(mask_text(text)) == ()
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=12).map("".join))
+def test_a_masked_text_is_masked_no_further(text: str) -> None:
+    masked = mask_text(text)
+    assert mask_text(masked) == masked
+
+
+def test_a_mask_of_each_kind_is_known_and_is_no_secret() -> None:
+    for rule in load_scanner().rules.metadata():
+        mask = mask_of(kind_of_rule(rule["id"]))
+        assert MARK.fullmatch(mask), mask
+        assert mask_text(f"password: {mask}") == f"password: {mask}"
+
+
+def test_a_token_of_this_server_is_masked_wherever_it_stands(tmp_path: Path) -> None:
+    _, token = create_token(tmp_path / "tokens.json", "ada", lifetime=timedelta(days=1))
+    for text in ("use {} for it", "({}).", "https://h/?t={}&x", "https://cstp.test/{}/x"):
+        assert token.rpartition("_")[2] not in mask_text(text.format(token))
+
+
+@pytest.mark.parametrize("length", [4500, 9000, 100_000])
+def test_a_secret_of_any_length_is_masked_whole(length: int) -> None:
+    long = fake(length)
+    for text in (f"token: {long}", f'{{"password": "{long}"}}', f"it is {TOKEN}{long} now"):
+        assert long[-20:] not in mask_text(text)
+    block = key_block("RSA PRIVATE KEY", length // 64).rpartition("\n")[0]
+    assert mask_text(block + "\nab1") == mask_of("private-key")
 
 
 @given(plain, plain)
@@ -78,6 +151,39 @@ def test_a_key_of_json_says_what_its_value_is() -> None:
     found = mask_values({"db": {"password": "W1nter-in-Graz"}})
     assert found.value == {"db": {"password": "[masked: password]"}}
     assert [one.field for one in found.secrets] == ["db.password"]
+
+
+def test_a_number_is_masked_as_the_value_of_a_password() -> None:
+    value = {"password": 839_204, "list": [{"pin": 4711, "secret": 77_120_334}], "pins": 4, "token": 839_204, "pin": 4}
+    masked = mask_values(value)
+    assert masked.value == value | {
+        "password": "[masked: password]",
+        "list": [{"pin": "[masked: password]", "secret": "[masked: secret]"}],
+    }
+    assert [one.field for one in masked.secrets] == ["password", "list[0].pin", "list[0].secret"]
+
+
+def test_what_follows_a_mask_is_looked_at() -> None:
+    real = "Wald" + "kauz91x"
+    for text in (f"password: [masked: x y]{real}", f"password: [masked: password]{real}", f"password: [masked:{real}]"):
+        assert real not in mask_text(text)
+        assert real not in str(mask_values({"password": text.removeprefix("password: ")}).value)
+
+
+def test_a_member_with_quotes_in_it_is_masked_whole() -> None:
+    assert mask_values({"password": "ab\"c d1234'x"}).value == {"password": "[masked: password]"}
+
+
+def test_a_field_is_named_once_and_the_next_one_is_not_blamed() -> None:
+    cut = key_block("RSA PRIVATE KEY", 3).rpartition("\n")[0]
+    value = {
+        "content": f"{cut}\n",
+        "status": "a1b2c3d4e5f6a7b8c9",
+        "details": "and the password is",
+        "note": "Winter" + "2026",
+    }
+    assert [one.field for one in mask_values(value).by_field] == ["content"]
+    assert [one.field for one in mask_values({"a": f"{TOKEN} password: x1y2z3w4"}).by_field] == ["a"]
 
 
 def test_keys_with_equal_masks_stay_apart() -> None:

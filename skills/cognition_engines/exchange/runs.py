@@ -234,7 +234,7 @@ def _check_file(
             first[place] = _Line(number, kind, entry.origin, entry.record.project, refs_of(entry))
             kinds[kind] += 1
             found, reason = (secrets, "has a secret ({})") if policy == "warn" else (problems, refusal("{}"))
-            for one in () if policy == "allow" else mask_values(entry).secrets:
+            for one in () if policy == "allow" else mask_values(entry).by_field:
                 found.append(Problem(str(path), number, f"{one.field} {reason.format(one.kind)}"))
         except UnreadableLine as error:
             problems.append(Problem(str(path), number, str(error)))

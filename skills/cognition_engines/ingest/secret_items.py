@@ -51,9 +51,13 @@ def _checked(
             yield rejected(source, f"{_field(item, one.field)} {reason}", next(lines.of(item, one.kind)))
             return
     done = "which was masked" if policy == "mask" else "which is stored as it is"
-    for field, kind in dict.fromkeys((_field(item, one.field), one.kind) for one in found.secrets):
-        for line in lines.of(item, kind):
-            yield warned(source, f"{field} has a secret ({kind}), {done}", line)
+    seen: set[tuple[str, int | None]] = set()
+    for one in found.secrets:
+        field = _field(item, one.field)
+        for line in lines.of(item, one.kind):
+            if (field, line) not in seen:
+                seen.add((field, line))
+                yield warned(source, f"{field} has a secret ({one.kind}), {done}", line)
     masked = found.value if policy == "mask" else item
     yield replace(masked, vectors=None) if masked is not item and isinstance(masked, RecordDraft) else masked
 

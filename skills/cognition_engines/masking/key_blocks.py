@@ -4,10 +4,20 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-MARK: Final = b"PRIVATE KEY"
-_BEGIN: Final = re.compile(rb"-----BEGIN[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)?-----")
-_END: Final = re.compile(rb"-----END[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)?-----")
-_LINES: Final = re.compile(rb"(?:(?:\\{1,2}[nr]|[\s>|'\"#+])*+[A-Za-z0-9+/=]{16,}+)++")
+from cognition_engines.masking.policy import BARRIER
+
+_BEGIN: Final = re.compile(rb"-{4,5} ?BEGIN[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_END: Final = re.compile(rb"-{4,5} ?END[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_PUTTY: Final = re.compile(rb"Private-Lines:[ \t]{0,4}[0-9]{1,4}")
+_BARRIER: Final = BARRIER.encode()
+_BETWEEN: Final = rb"(?:\\{1,2}[nr]|[\s>|'\"`#+,;\[\]-])*+"
+_LINES: Final = re.compile(
+    rb"(?:" + _BETWEEN + rb"[A-Za-z]{3,12}-[A-Za-z]{3,12}: [^\n\\]{1,100})*+"  # headers such as Proc-Type
+    rb"(?:" + _BETWEEN + rb"[A-Za-z0-9+/=]{16,}+)++"
+    # the last line is short: with a digit, or at the end
+    rb"(?:" + _BETWEEN + rb"(?:(?=[^\s]{0,15}[0-9+/=])[A-Za-z0-9+/=]{1,15}(?![\w:])"
+    rb"|[A-Za-z0-9+/=]{1,15}(?=\.\.|\xe2\x80\xa6|['\"`]|\s*\Z)))?"
+)
 _BODY: Final = re.compile(rb"[A-Za-z0-9+/=]{16}")
 
 _PROSE: Final = re.compile(rb"(?:\b[A-Za-z]{1,15}[,.:;]? ){4}")  # four words with single blanks
@@ -27,7 +37,12 @@ def without_prose(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]
 
 def find_key_blocks(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield the positions of private keys, also of those that are cut off, quoted, or have escaped ends of lines."""
-    if MARK not in data:
+    if b"Private-Lines:" in data:
+        counts = list(_PUTTY.finditer(data))
+        for count, limit in zip(counts, [*(one.start() for one in counts[1:]), len(data)], strict=True):
+            if (lines := _LINES.match(data, count.end(), limit)) is not None:
+                yield lines.span()
+    if b"PRIVATE KEY" not in data:
         return
     begins = list(_BEGIN.finditer(data))
     ends = [match.span() for match in _END.finditer(data)]
@@ -36,6 +51,8 @@ def find_key_blocks(data: bytes) -> Iterator[tuple[int, int]]:
         limit = begins[number + 1].start() if number + 1 < len(begins) else len(data)
         while place < len(ends) and ends[place][0] < begin.end():
             place += 1
+        barrier = data.find(_BARRIER, begin.end(), limit)
+        limit = limit if barrier < 0 else barrier
         if place < len(ends) and ends[place][1] <= limit:
             if _BODY.search(data, begin.end(), ends[place][0]):
                 yield begin.start(), ends[place][1]

@@ -1,17 +1,21 @@
 """Secrets in structured values: dataclasses, lists and JSON are read as one text, and rebuilt with masks."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from cognition_engines.masking.policy import FieldSecret, TextSecret, mask_of
+from cognition_engines.masking.named_values import kind_of, name_of
+from cognition_engines.masking.policy import BARRIER, FieldSecret, TextSecret, with_masks
+from cognition_engines.masking.value_shapes import Form, Name, is_number_secret, is_secret
 
 T = TypeVar("T")
 _SCANNER: Final = "cognition_engines.masking.scanner"  # loaded by name: a start without a write does not need it
-_BETWEEN: Final = "\n;\n"  # a name at the end of a text does not belong to the next one
+_NAMED: Final = frozenset(map(kind_of, Name))  # kinds by a name alone
+_BETWEEN: Final = "\n;\n"  # items of a list: a name at the end of a text does not belong to the next one
+_APART: Final = f"\n{BARRIER}\n"  # other texts
 _NAMES: Final = frozenset({"id", "ids", "idempotency_key", "project", "supersedes", "origin", "repository"})
 
 
@@ -26,14 +30,20 @@ class Masked:
     value: Any
     secrets: tuple[FieldSecret, ...] = ()
 
+    @property
+    def by_field(self) -> tuple[FieldSecret, ...]:
+        """One secret for each field."""
+        return tuple({one.field: one for one in reversed(self.secrets)}.values())[::-1]
+
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A text within a value: its path, and whether it identifies something."""
+    """A text within a value: its path, whether it identifies something, and its kind if its key says it is a secret."""
 
     path: str
     text: str
     is_name: bool
+    kind: str | None = None
 
 
 def load_rules() -> None:
@@ -43,7 +53,7 @@ def load_rules() -> None:
 
 def mask_text(text: str) -> str:
     """Return a text with masks in place of its secrets."""
-    return _mask(text, _finder()(text))
+    return with_masks(text, _finder()(text))
 
 
 def mask_values(value: T, names: Mapping[tuple[type[Any], str], str] = {}) -> Masked:
@@ -70,13 +80,17 @@ def mask_values(value: T, names: Mapping[tuple[type[Any], str], str] = {}) -> Ma
             low, high = max(secret.start - start, 0), min(secret.end - start, len(leaves[place].text))
             if low < high:
                 found.setdefault(place, []).append(TextSecret(low, high, secret.kind))
+    for place, leaf in enumerate(leaves):
+        if leaf.kind is not None:
+            known = [secret.kind for secret in found.get(place, ()) if secret.kind not in _NAMED]
+            found[place] = [TextSecret(0, len(leaf.text), (*known, leaf.kind)[0])]
     if not found:
         return Masked(value)
-    masked = _rebuild(value, iter([_mask(leaf.text, found.get(place, ())) for place, leaf in enumerate(leaves)]))
+    masked = _rebuild(value, iter([with_masks(leaf.text, found.get(place, ())) for place, leaf in enumerate(leaves)]))
     shown = [leaf for _, leaf, _ in _leaves(masked, "", False, names)]  # a path may have a key with a secret
     secrets = dict.fromkeys(
         FieldSecret(shown[place].path, one.kind, shown[place].is_name)
-        for place, of_leaf in found.items()
+        for place, of_leaf in sorted(found.items())
         for one in of_leaf
     )
     return Masked(masked, tuple(secrets))
@@ -84,15 +98,6 @@ def mask_values(value: T, names: Mapping[tuple[type[Any], str], str] = {}) -> Ma
 
 def _finder() -> _Finder:
     return cast("_Finder", import_module(_SCANNER).find_secrets)
-
-
-def _mask(text: str, secrets: Sequence[TextSecret]) -> str:
-    done = 0
-    parts: list[str] = []
-    for secret in secrets:
-        parts += (text[done : secret.start], mask_of(secret.kind))
-        done = secret.end
-    return "".join((*parts, text[done:]))
 
 
 def _leaves(
@@ -103,18 +108,22 @@ def _leaves(
     A member of JSON is read as `"key": "value"`, because the key says what the value is.
     """
     if type(value) is str:
-        yield "", _Leaf(path, value, is_name), _BETWEEN
+        yield "", _Leaf(path, value, is_name), _APART
     elif isinstance(value, Mapping):
         for key, member in value.items():
             yield '"', _Leaf(path, str(key), is_name), '": '
             inner = f"{path}.{key}" if path else str(key)
-            if type(member) is str:
-                yield '"', _Leaf(inner, member, is_name), '"\n'
+            kind = _kind_of_member(str(key), member)
+            if type(member) is str or kind is not None:
+                yield '"', _Leaf(inner, str(member), is_name, kind), f'"{_APART}'
             else:
                 yield from _leaves(member, inner, is_name, names)
     elif isinstance(value, list | tuple):
         for place, item in enumerate(value):
-            yield from _leaves(item, f"{path}[{place}]", is_name, names)
+            if type(item) is str:
+                yield "", _Leaf(f"{path}[{place}]", item, is_name), _BETWEEN
+            else:
+                yield from _leaves(item, f"{path}[{place}]", is_name, names)
     elif is_dataclass(value) and not isinstance(value, type):
         for name, camel, identifies in _fields(type(value)):
             member = getattr(value, name)
@@ -130,13 +139,14 @@ def _rebuild(value: Any, texts: Iterator[str]) -> Any:
         return next(texts)
     if isinstance(value, Mapping):
         members: dict[str, Any] = {}
-        for member in value.values():
+        for original, member in value.items():
             name = key = next(texts)
             number = 1
             while key in members:  # two keys may have the same mask
                 number += 1
                 key = f"{name} {number}"
-            members[key] = _rebuild(member, texts)
+            is_leaf = _kind_of_member(str(original), member) is not None
+            members[key] = _rebuild(str(member) if is_leaf else member, texts)
         return members
     if isinstance(value, list | tuple):
         return type(value)([_rebuild(item, texts) for item in value])
@@ -148,6 +158,18 @@ def _rebuild(value: Any, texts: Iterator[str]) -> Any:
                 changed[name] = _rebuild(member, texts)
         return replace(value, **{name: one for name, one in changed.items() if one is not getattr(value, name)})
     return value
+
+
+def _kind_of_member(key: str, member: object) -> str | None:
+    """Return the kind of a member of JSON whose text or number is a secret by its key."""
+    if type(member) is not str and type(member) is not int:
+        return None
+    name = name_of(key)
+    if name is None:
+        return None
+    if type(member) is int:
+        return kind_of(name) if is_number_secret(member, name) else None
+    return kind_of(name) if is_secret(str(member), name, Form.QUOTED) else None
 
 
 @cache

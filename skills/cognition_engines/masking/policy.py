@@ -1,11 +1,14 @@
 """The values around secrets: policies, findings, and the text that replaces a secret."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 SecretPolicy: TypeAlias = Literal["refuse", "mask", "warn", "allow"]
 
-MASK: Final = "[masked:"  # begins each mask
+MARK: Final = re.compile(r"\[masked: [a-z0-9]+(?:-[a-z0-9]+){0,6}\]")  # a mask of any kind
+BARRIER: Final = "\x01"  # between texts that are scanned as one; no secret reaches over it
 AGENTS: Final[SecretPolicy] = "mask"  # the defaults
 FILES: Final[SecretPolicy] = "warn"
 
@@ -45,7 +48,17 @@ class FieldSecret:
 
 def mask_of(kind: str) -> str:
     """Return the text that replaces a secret of a kind."""
-    return f"{MASK} {kind}]"
+    return f"[masked: {kind}]"
+
+
+def with_masks(text: str, secrets: Sequence[TextSecret]) -> str:
+    """Return a text with masks in place of secrets, which are in order and do not overlap."""
+    done = 0
+    parts: list[str] = []
+    for secret in secrets:
+        parts += (text[done : secret.start], mask_of(secret.kind))
+        done = secret.end
+    return "".join((*parts, text[done:]))
 
 
 def refusal(kind: str) -> str:

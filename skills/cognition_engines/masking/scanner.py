@@ -4,7 +4,8 @@ A text is scanned in windows: within one, the time of the library can grow with 
 """
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import as_file, files
 from threading import Lock
@@ -13,22 +14,22 @@ from typing import Final
 from kingfisher_sdk import Rules, Scanner
 
 from cognition_engines.masking.key_blocks import find_key_blocks, without_prose
-from cognition_engines.masking.policy import MASK, TextSecret
+from cognition_engines.masking.long_tokens import Span, find_long_tokens, whole_tokens
+from cognition_engines.masking.named_values import find_named_values
+from cognition_engines.masking.policy import MARK, TextSecret, mask_of, with_masks
+from cognition_engines.masking.value_shapes import can_be_secret
 
 WINDOW: Final = 1024  # bytes; ends at a blank if there is one
 LONGEST_WINDOW: Final = 8192  # of a text without blanks
+ROUNDS: Final = 4  # of looks at a text with masks; a second one finds nothing in nearly all texts
 OVERLAP: Final = 256  # bytes of the window before, so that a name and its value are seen together
 KEY: Final = "private-key"
 _COMPILING: Final = Lock()
 _ENDS: Final = bytes.maketrans(b",)&<>]}|", b";;;;;;;;")
-_PAGE_TOKEN: Final = re.compile(
-    rb"(?i)(?:page|continuation|pagination|sync|cursor)[_-]?token['\"]?[ \t]{0,4}[:=][ \t]{0,4}['\"]?$"
-)
-_PLACEHOLDERS: Final = frozenset(
-    {"password", "passwd", "pass", "pwd", "secret", "changeme", "postgres", "root", "test"}
-)
 _BLANK: Final = re.compile(rb"\s")
-_GENERAL: Final = frozenset({"secret", "password", "authorization", "bearer-token"})  # by a name or place
+# kinds by a name or a place
+_GENERAL: Final = frozenset({"secret", "password", "authorization", "bearer-token", "generic-credential-uri"})
+_BRANCH: Final = re.compile(rb"ssh://[\w.-]*:$")  # a password is in no such address
 
 
 def load_scanner() -> Scanner:
@@ -44,40 +45,90 @@ def _compile() -> Scanner:
 
 
 def find_secrets(text: str) -> tuple[TextSecret, ...]:
-    """Return the secrets in a text, in order, none of which overlap; takes time in proportion to the text."""
+    """Return the secrets in a text, in order, none of which overlap; takes time in proportion to the text.
+
+    A text with masks is looked through again, since a mask can bring a name and a value together.
+    """
+    found = _find_once(text)
+    for _ in range(ROUNDS):
+        if not found or not (more := _find_once(with_masks(text, found))):
+            break
+        spans = [(one.start, one.end, one.kind) for one in found]
+        found = tuple(TextSecret(*one) for one in _merge([*spans, *_in_original(found, more)]))
+    return found
+
+
+def _in_original(masked: Sequence[TextSecret], found: Sequence[TextSecret]) -> Iterator[Span]:
+    """Yield secrets that were found in a masked text with their positions in the text itself."""
+    begins: list[int] = []  # of the masks
+    longer = 0
+    for one in masked:
+        begins.append(one.start + longer)
+        longer += len(mask_of(one.kind)) - (one.end - one.start)
+
+    def original(place: int, *, is_end: bool) -> int:
+        number = (bisect_left if is_end else bisect_right)(begins, place) - 1
+        if number < 0:
+            return place
+        mask = masked[number]
+        after = place - begins[number] - len(mask_of(mask.kind))
+        return mask.end + after if after > 0 or (after == 0 and not is_end) else mask.end if is_end else mask.start
+
+    for one in found:
+        yield original(one.start, is_end=False), original(one.end, is_end=True), one.kind
+
+
+def _find_once(text: str) -> tuple[TextSecret, ...]:
+    """Return the secrets that one look finds."""
     data = text.encode()
     spans = [(start, end, KEY) for start, end in find_key_blocks(data)]
+    spans += find_long_tokens(data)
     for begin, window in _windows(data):
-        spans += ((begin + start, begin + end, kind) for start, end, kind in _scan(window))
-        if (ended := _with_ends(window)) != window:
+        found = list(_scan(window))
+        spans += ((begin + start, begin + end, kind) for start, end, kind in found)
+        if (ended := _with_ends(window, found)) != window:
             spans += ((begin + start, begin + end, kind) for start, end, kind in _scan(ended))
     spans = [
         (*place, kind)
         for start, end, kind in spans
         for place in (without_prose(data, start, end) if kind == KEY else ((start, end),))
     ]
-    if not spans:
+    named = [(one.start, one.end, one.kind) for one in find_named_values(text)]
+    if not spans and not named:
         return ()
-    return tuple(_in_characters(data, _merge(spans)))
+    known = _in_characters(data, _merge(list(whole_tokens(data, spans, _GENERAL))))
+    return tuple(TextSecret(*one) for one in _merge([*known, *named]))
 
 
-def _scan(window: bytes) -> Iterator[tuple[int, int, str]]:
+def _scan(window: bytes) -> Iterator[Span]:
     """Yield the positions and kinds of the secrets in a window."""
     for finding in load_scanner().scan(window):
-        if finding.visible and not _is_placeholder(finding.secret):
-            location = finding.location
-            start, kind = location["start_offset"], _kind(finding.rule_id)
-            if kind != "secret" or not _PAGE_TOKEN.search(window, max(0, start - 64), start):
+        if finding.visible:
+            location, kind = finding.location, kind_of_rule(finding.rule_id)
+            start = location["start_offset"]
+            if not _is_placeholder(finding.secret, kind) and not _BRANCH.search(window, max(0, start - 64), start):
                 yield start, location["end_offset"], kind
 
 
-def _is_placeholder(secret: str) -> bool:
-    """Return whether a value stands for a secret: a word of examples, only marks, or a mask."""
-    return secret.lower() in _PLACEHOLDERS or secret.startswith(MASK) or not any(map(str.isalnum, secret))
+def _is_placeholder(secret: str, kind: str) -> bool:
+    """Return whether a value stands for a secret: a mask, only marks, or, if no shape says more, words."""
+    if MARK.match(secret) or not any(map(str.isalnum, secret)):
+        return True
+    return kind in _GENERAL and not can_be_secret(secret)
 
 
-def _with_ends(window: bytes) -> bytes:
-    """Return a window of equal length whose punctuation ends tokens: many rules expect a blank or a quote there."""
+def _with_ends(window: bytes, found: list[Span]) -> bytes:
+    """Return a window of equal length whose punctuation ends tokens: many rules expect a blank or a quote there.
+
+    What was found is not looked for again.
+    """
+    parts: list[bytes] = []
+    done = 0
+    for start, end, _ in sorted(found):
+        if start >= done:
+            parts += (window[done:start], b";" * (end - start))
+            done = end
+    window = b"".join((*parts, window[done:]))
     ended = window.translate(_ENDS).replace(b". ", b"; ").replace(b".\n", b";\n")
     return ended[:-1] + b";" if ended.endswith(b".") else ended
 
@@ -118,14 +169,14 @@ def _whole_character(data: bytes, place: int) -> int:
     return place
 
 
-def _kind(rule: str) -> str:
+def kind_of_rule(rule: str) -> str:
     """Return the kind of a rule: `aws-access-token` of `betterleaks.aws-access-token`, without a variant."""
-    return rule.partition(".")[2].partition(".")[0] or rule
+    return rule.partition(".")[2].partition(".")[0].rpartition("/")[2] or rule
 
 
-def _merge(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+def _merge(spans: list[Span]) -> list[Span]:
     """Return spans that do not overlap; overlapping ones become one, of the most specific kind."""
-    merged: list[tuple[int, int, str]] = []
+    merged: list[Span] = []
     best = (False, 0)
     for start, end, kind in sorted(spans):
         rank = kind in _GENERAL, end - start
@@ -139,7 +190,7 @@ def _merge(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     return merged
 
 
-def _in_characters(data: bytes, spans: list[tuple[int, int, str]]) -> Iterator[TextSecret]:
+def _in_characters(data: bytes, spans: list[Span]) -> Iterator[Span]:
     """Yield spans of bytes as spans of characters."""
     done = characters = 0
     for start, end, kind in spans:
@@ -148,6 +199,6 @@ def _in_characters(data: bytes, spans: list[tuple[int, int, str]]) -> Iterator[T
             until += 1
         characters += len(data[done:begin].decode())
         length = len(data[begin:until].decode())
-        yield TextSecret(characters, characters + length, kind)
+        yield characters, characters + length, kind
         characters += length
         done = until

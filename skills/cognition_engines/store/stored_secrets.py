@@ -29,7 +29,7 @@ class StoredSecret:
 
 
 def find_stored_secrets(store: Store, watcher: Watcher) -> Iterator[StoredSecret]:
-    """Yield the secrets in all texts of a store at one moment, table by table, each kind once for each field."""
+    """Yield the secrets in all texts of a store at one moment, table by table, one for each field."""
     with begin_read(store) as connection:
         watcher.start("searching", sum(count_rows(connection, table) for table in _TABLES))
         for table in _TABLES:
@@ -67,7 +67,7 @@ def _secrets(table: sa.Table, row: Mapping[str, Any]) -> Iterator[StoredSecret]:
         of = Kind(kind).label if isinstance(kind, int) else table.name
         id = next((str(names[name]) for name in _IDS if names.get(name) is not None), "")
     inner = "" if table is records or table.name.startswith(of) else f"{table.name}."
-    for one in found.secrets:
+    for one in found.by_field:
         yield StoredSecret(of, id, f"{inner}{one.field}", one.kind)
 
 

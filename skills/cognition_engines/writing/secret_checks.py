@@ -65,13 +65,13 @@ def check_request(request: Request[A], key: str | None, policies: SecretPolicies
     if not found.secrets:
         return CheckedRequest(request)
     if policy == "warn":
-        return CheckedRequest(request, found.secrets)
+        return CheckedRequest(request, found.by_field)
     if policy == "refuse" or isinstance(request, PutRecords):
-        raise WritesRefused([(one.field, refusal(one.kind)) for one in found.secrets])
-    if names := [one for one in found.secrets if one.is_name]:
+        raise WritesRefused([(one.field, refusal(one.kind)) for one in found.by_field])
+    if names := [one for one in found.by_field if one.is_name]:
         raise WritesRefused([(one.field, name_refusal(one.kind)) for one in names])
     masked = _with_derived(found.value.request)
-    return CheckedRequest(masked, tuple(replace(one, masked=True) for one in found.secrets))
+    return CheckedRequest(masked, tuple(replace(one, masked=True) for one in found.by_field))
 
 
 def _without_derived(request: Request[A]) -> Request[A]:

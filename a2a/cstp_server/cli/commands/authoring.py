@@ -16,7 +16,7 @@ from cstp.errors import CstpError
 from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION, RecordDecisionResult, ReviewDecisionResult
 from cstp.methods.memories import REMEMBER, RememberResult
 from cstp.methods.records import FORGET, ForgetResult
-from cstp.writes import PossibleConflict
+from cstp.writes import FoundSecret, PossibleConflict, WriteReport
 from cstp_server.cli.commands.call import parse_params, read_params
 from cstp_server.cli.conventions import JsonOption, Unreachable, command_family
 from cstp_server.cli.forms import filled_form
@@ -313,6 +313,11 @@ def _conflict_line(one: PossibleConflict) -> str:
     return f"may contradict ({one.why}): {one.id} {one.title}"
 
 
+def _secret_line(found: FoundSecret) -> str:
+    done = "was masked" if found.masked else "is stored as it is"
+    return f"{found.field} has a secret ({found.kind}), which {done}"
+
+
 def _forget_lines(result: ForgetResult) -> Iterator[str]:
     """Yield the kind of the record, and the number of each kind deleted with it."""
     yield str(result.kind)
@@ -323,6 +328,8 @@ def _forget_lines(result: ForgetResult) -> Iterator[str]:
 
 def warnings_of(result: Wire) -> Iterator[str]:
     """Yield warnings for the caller, though the record was written."""
+    if isinstance(result, WriteReport):
+        yield from map(_secret_line, result.secrets)
     match result:
         case RecordDecisionResult():
             yield from (f"warning: {warning.message}" for warning in result.warnings)

@@ -8,6 +8,8 @@ from typing import Annotated, Final
 
 import typer
 
+from cognition_engines.masking.masked_values import mask_values
+from cognition_engines.masking.policy import name_refusal
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_table, settings_for
 from cstp_server.terminal import say
 from cstp_server.tokens import Token, TokenRefused, create_token, read_tokens, revoke_token, rotate_token
@@ -67,6 +69,8 @@ def create(
     old one, or use cstp token rotate. A running server accepts a new token at once.
     """
     path = settings_for(ctx, data_dir, config).settings.tokens_path
+    if secrets := mask_values([agent]).secrets:
+        raise TokenRefused(f"--agent {name_refusal(secrets[0].kind)}")
     token, text = create_token(
         path,
         agent,

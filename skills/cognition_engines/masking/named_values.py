@@ -1,0 +1,239 @@
+"""Values that only a name before them shows to be secrets: `password: x`, `API_KEY=x`, `the token is x`.
+
+Names are literals that one expression finds; the rest is matched in place, so the time grows with the text alone.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from cognition_engines.masking.policy import MARK, TextSecret
+from cognition_engines.masking.value_shapes import LONGEST, Form, Name, is_secret
+
+_WORDS: Final = re.compile(
+    "pass(?:word|wd|phrase|wort|code)?|pwd|psw|bindpw|pw|pin|kennwort|contrase[nñ]a|mot de passe"
+    "|senha|wachtwoord|lösenord|парол[ьяею]|密码|密碼|口令|パスワード|비밀번호"
+    "|secret|token|credential|key"
+)
+_MACHINE: Final = frozenset({"secret", "token", "credential", "key"})
+# words that are names alone or after a separator, such as `_pass`, not within another word
+_SHORT: Final = frozenset({"pass", "pwd", "psw", "pw", "pin"})
+_BEFORE_KEY: Final = re.compile(
+    r"(?:api|access|account|auth|private|encryption|signing|master|shared|session|license|storage|webhook|deploy"
+    r"|service|user|app|bot|ssh|client|secret)[\s_-]?$"
+)
+# a word before the name that makes it another thing
+_OTHER: Final = re.compile(
+    r"(?:public|pub|primary|foreign|partition|sort|cache|page|continuation|pagination|sync|cursor|idempotency"
+    r"|max|min|num|total|prompt|completion|pad|special)[\s_-]?(?:api|access|auth)?[\s_-]?$"
+)
+_SUFFIX: Final = re.compile(r"s?(?:[_-][\w-]{0,24}|(?-i:[A-Z0-9])\w{0,24})?(?!\w)")
+_OTHER_SUFFIX: Final = re.compile(
+    r"(?:id|ids|name|names|type|types|count|counts|path|file|dir|folder|url|uri|ref|version|hash|ttl|lifetime|expiry"
+    r"|expires|expiration|length|size|limit|budget|seconds|minutes|hours|days|endpoint|provider|store|manager|scope"
+    r"|prefix|header|class|field|arn|at|in|rotation|reset|policy|pair|usage|bucket|timeout)s?$"
+)
+_CLOSING: Final = r"[\\]?['\"`*_\])]{0,4}"
+_OF: Final = r"(?:[ \t](?:for|of|on|für|fuer|zu[mr]?|para|de|del|pour|от|для)[ \t][^\n:='\"|]{1,32}?)?"
+_ASSIGNS: Final = r"(?:=>|:=|={1,2}|:|：|＝)"
+_LINK: Final = re.compile(
+    rf"{_CLOSING}(?:"
+    rf"(?P<typed>[ \t]{{0,4}}:[ \t]{{0,4}}[a-z_.]{{1,24}}[ \t]{{0,4}}=(?!=)[ \t]{{0,4}})"
+    rf"|(?P<assigned>{_OF}[ \t]{{0,4}}{_ASSIGNS}[*_]{{0,2}}[ \t]{{0,4}})"
+    r"|(?P<cell>[ \t]{0,16}\|[ \t]{0,16})"
+    r"|(?P<element>>)"
+    r"|(?P<attribute>[ \t]{1,4}value=(?=['\"])|[ \t]{0,4}\{[^{}\"']{0,200}\bdefault[ \t]{0,4}=\s{0,4}(?=['\"])"
+    r"|\n[ \t]{0,32}value:[ \t]{0,4})"
+    r"|(?P<argument>,[ \t]{0,4}(?=['\"])|\((?=['\"]))"
+    rf"|(?P<is>{_OF}[ \t](?:is|was|ist|war|lautet|heißt|est|es|era|è|é|är)(?:[ \t](?:now|jetzt|still))?:?[ \t]{{1,2}})"
+    r"|(?P<blank>[ \t]{1,2}))"
+)
+# what stands between an assignment and its literal: a look-up of a variable with the literal as default
+_LOOK_UP: Final = re.compile(
+    r"(?:process\.env\.\w{1,40}|(?:os\.)?(?:getenv|environ\.get|env)\(['\"]\w{1,40}['\"])\s{0,2}(?:,|\|\||\?\?)\s{0,2}"
+)
+_QUOTED: Final = re.compile(r"(?P<quote>['\"`])(?P<value>(?:(?!(?P=quote)|[\\\n]).|[\\].)*+)(?P<end>(?P=quote))?")
+_ESCAPED: Final = re.compile(r"\\{1,3}(?P<quote>['\"`])(?P<value>[^'\"`\\\n]*+)(?P<end>\\{1,3}(?P=quote))?")
+_PLAIN: Final = re.compile(r"(?:[^\s'\"`<>;|\\&()\[\]{},，。；、]|,(?!\s|[\w.-]{1,32}[=:]|['\"`]))++")
+_BRACKETS: Final = re.compile(r"\[masked:(?P<inside>[^\]\n]{0,80})\]")
+_CELL_END: Final = re.compile(r"[`*]{0,2}[ \t]{0,16}\|")
+_NUMBERED: Final = re.compile(r"s?[_-]?[0-9]{0,2}(?![^\W_])")
+_QUOTES: Final = ("'", '"', "`")
+_LOOK_UPS: Final = ("p", "o", "g", "e")  # begin a look-up
+_SHORTEST: Final = 4
+_MOST: Final = 32  # of values in characters without a break, so that time grows with the text alone
+
+
+_LINE: Final = re.compile(r"[ \t]*(?:- )?[a-z_.-]*")
+_BLANK: Final = re.compile(r"[ \t]{1,2}")
+_TRAILING: Final = ".,:?*"
+_REST: Final = re.compile(r"[()\[\]{}][^\s'\"`<>;|\\&,]*")
+_PASSWORD: Final = "password"
+_SECRET: Final = "secret"
+
+
+class _Reader:
+    """A text with its small letters, and the last run of characters in it, which nested names share."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.low = text.replace("İ", "I").lower()  # of equal length
+        self.has_marks = "[masked:" in self.low
+        self._run = (0, 0)
+        self._values = 0
+
+    def end_of_run(self, start: int) -> int:
+        """Return the end of the characters from a position that can be a value without quotes."""
+        if not self._run[0] <= start < self._run[1]:
+            run = _PLAIN.match(self.text, start)
+            self._run = (start, start if run is None else run.end())
+            self._values = 0
+        self._values += 1
+        return self._run[1] if self._values <= _MOST else start
+
+
+def find_named_values(text: str) -> Iterator[TextSecret]:
+    """Yield the positions of values that are named as secrets."""
+    reader = _Reader(text)
+    done = 0
+    for word in _WORDS.finditer(reader.low):
+        if word.start() < done or (named := _name(reader, word.start(), word.end())) is None:
+            continue
+        for start, end in _secrets_of(reader, word.start(), *named):
+            done = max(done, end)
+            yield TextSecret(start, end, kind_of(named[0]))
+
+
+def name_of(key: str) -> Name | None:
+    """Return the kind of a key of JSON whose value is a secret; None for any other key."""
+    reader = _Reader(key)
+    for word in _WORDS.finditer(reader.low):
+        named = _name(reader, word.start(), word.end())
+        if named is not None and named[1] == len(key):
+            return named[0]
+    return None
+
+
+def kind_of(name: Name) -> str:
+    """Return the kind of a secret in masks and reports."""
+    return _PASSWORD if name in (Name.PASSWORD, Name.PIN) else _SECRET
+
+
+def _name(reader: _Reader, start: int, end: int) -> tuple[Name, int] | None:
+    """Return the kind and the end of the name that a word belongs to; None if it names no secret."""
+    low = reader.low
+    word, before = low[start:end], low[max(0, start - 32) : start]
+    if reader.has_marks and _is_in_mark(low, start):
+        return None
+    if word in _SHORT:
+        if before[-1:].isalpha() or low[end : end + 1].isalnum():
+            return None
+        return (Name.PIN if word == "pin" else Name.PASSWORD), end
+    if word not in _MACHINE:
+        if before.endswith("/"):
+            return None  # a path such as /etc/passwd
+        number = _NUMBERED.match(low, end)
+        return None if number is None else (Name.PASSWORD, number.end())
+    suffix = _SUFFIX.match(reader.text, end)
+    if suffix is None or _OTHER.search(before) or _OTHER_SUFFIX.search(suffix[0].lower()):
+        return None
+    if word != "key":
+        return (Name.SECRET if word == "secret" else Name.TOKEN), suffix.end()
+    kind = _BEFORE_KEY.search(before)
+    if kind is None:
+        return Name.KEY, suffix.end()
+    return (Name.API_KEY if kind[0].startswith(("api", "secret")) else Name.TOKEN), suffix.end()
+
+
+def _is_in_mark(low: str, start: int) -> bool:
+    """Return whether a position is within a mask."""
+    opening = low.rfind("[masked:", max(0, start - 80), start)
+    mark = None if opening < 0 else MARK.match(low, opening)
+    return mark is not None and mark.end() > start
+
+
+def _secrets_of(reader: _Reader, begin: int, name: Name, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the secrets after a name: its value, and what follows that like another one."""
+    link = _LINK.match(reader.low, end)
+    if link is None:
+        return
+    text, start, form = reader.text, link.end(), _form(link, reader.text)
+    if text[start : start + 1] in _LOOK_UPS and (look_up := _LOOK_UP.match(text, start)):
+        start, form = look_up.end(), Form.ASSIGNED
+    while True:
+        brackets = _BRACKETS.match(text, start) if text[start : start + 1] == "[" else None
+        if brackets is not None:
+            inside, following = brackets.span("inside"), brackets.end()
+            is_mark = MARK.match(text, start) is not None
+            if not is_mark and is_secret(text[slice(*inside)].strip(), name, form):
+                yield inside
+        else:
+            span = _value(reader, start, name, form, begin)
+            if span is None:
+                return
+            yield span[:2]
+            following, is_mark = span[1], True
+            if span[2]:
+                return
+        blank = _BLANK.match(text, following)
+        start = following if blank is None else blank.end()
+        if blank is not None and is_mark:
+            form = Form.NEXT
+        if start >= len(text):
+            return
+
+
+def _form(link: re.Match[str], text: str) -> Form:
+    """Return the form of a link between a name and a value."""
+    if link["blank"]:
+        return Form.NEXT
+    if link["is"]:
+        return Form.SAID
+    if link["cell"] or link["argument"]:
+        return Form.CELL
+    if text[link.end() : link.end() + 1] in _QUOTES:
+        return Form.QUOTED
+    return Form.TIGHT if link[0].endswith(("=", ">")) else Form.ASSIGNED
+
+
+def _quoted(text: str, start: int) -> re.Match[str] | None:
+    """Return the value between quotes at a position, or what follows an opening one."""
+    first = text[start : start + 1]
+    return _QUOTED.match(text, start) if first in _QUOTES else _ESCAPED.match(text, start) if first == "\\" else None
+
+
+def _is_line(text: str, begin: int, start: int, end: int) -> bool:
+    """Return whether a name and a value of letters are all of a line, as in a file of settings."""
+    if text[end : end + 1] not in ("", "\n", "\r") or not text[start:end].isalpha() or not text[begin].islower():
+        return False
+    low = max(0, begin - 48)
+    newline = text.rfind("\n", low, begin)
+    return (newline >= 0 or low == 0) and _LINE.fullmatch(text, newline + 1, begin) is not None
+
+
+def _value(reader: _Reader, start: int, name: Name, form: Form, begin: int) -> tuple[int, int, bool] | None:
+    """Return the position of a secret value, and whether it ends with a quote; None if the value is no secret."""
+    text = reader.text
+    quoted = _quoted(text, start)
+    if quoted is not None and quoted["end"]:
+        start, end = quoted.span("value")
+        return (start, end, True) if is_secret(text[start : min(end, start + LONGEST)], name, form) else None
+    if quoted is not None:
+        start = quoted.start("value")
+    end = reader.end_of_run(start)
+    if end > start and text[end : end + 1] in ("(", "["):
+        return None  # a call or an element
+    while end > start and text[end - 1] in _TRAILING:
+        end -= 1
+    if form is Form.ASSIGNED and _is_line(text, begin, start, end):
+        form = Form.LINE
+    if end - start < _SHORTEST:
+        return None
+    if form is Form.CELL and not _CELL_END.match(text, end):
+        return None
+    if not is_secret(text[start : min(end, start + LONGEST)], name, form):
+        return None
+    rest = _REST.match(text, end)
+    if rest is not None:
+        end += len(rest[0].rstrip(")]}.,:;"))
+    return start, end, False
