@@ -1,6 +1,6 @@
 """`python -m tests.house`: the sizes of the house with their targets, as `make check` prints them.
 
-`-v` names the places, files, functions and shapes, too.
+`-v` names the places, files, functions and shapes, too. `--write` writes the walks into docs/architecture.md.
 """
 
 import sys
@@ -11,7 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.house.counts import ROOT, by_hand, lines, member_places, method_files, participles, patched_files, sources
-from tests.house.walk import walks
+from tests.house.figures import figure_lines, measure, write_page
+from tests.house.walk import QUERY
 
 
 @dataclass(frozen=True)
@@ -46,19 +47,16 @@ def counted() -> Iterator[Row]:
 def main() -> int:
     # the server's log is not of interest, and a thread may still write into the folder
     with redirect_stdout(sys.stderr), TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        files, shapes = walks(Path(folder))
+        walked = measure(Path(folder))
+    if "--write" in sys.argv:
+        write_page(walked)
     print(f"{'':<58}{'now':>8} {'at most':>8}")  # noqa: T201
-    entered = sorted(set(files))
-    walked = (
-        Row("files that a bare queryDecisions enters", len(entered), 45),
-        Row("shapes of a written decision", len(shapes), 8),
-    )
-    for row in (*counted(), *walked):
-        print(row)  # noqa: T201
+    shapes = Row("shapes of a written decision", len(walked.shapes), 8)
+    print(*figure_lines(walked.figures), *counted(), shapes, sep="\n")  # noqa: T201
     if "-v" in sys.argv:
         product = sources([ROOT / "a2a", ROOT / "skills"])
         found = [*member_places(by_hand(product)), *method_files(product), *sorted(participles(product)[0])]
-        print(*found, *entered, *shapes, sep="\n")  # noqa: T201
+        print(*found, *walked.trails[QUERY].files, *walked.shapes, sep="\n")  # noqa: T201
     return 0
 
 

@@ -73,6 +73,12 @@ def method_files(modules: Mapping[str, str]) -> list[str]:
     return [path for path, text in by_hand(modules).items() if spellings.search(text)]
 
 
+def hand_written(patch: str) -> list[str]:
+    """Return the files that a worked patch changes and that are written by hand: code, tests and documents."""
+    changed = re.findall(r"^\+\+\+ b/(\S+)", patch, re.MULTILINE)
+    return [path for path in changed if not path.startswith("docs/methods/") and path != "docs/openrpc.json"]
+
+
 def patched_files(patch: str) -> list[str]:
     """Return the files of the product that a worked patch of `docs/` changes and that are written by hand."""
     changed = re.findall(r"^\+\+\+ b/((?:a2a|skills)/\S+\.py)", patch, re.MULTILINE)

@@ -1,5 +1,6 @@
-"""The files of the product that a query enters on its way, and the shapes that a written decision takes on its way."""
+"""The files of the product that calls enter on their ways, and the shapes that a written decision takes on its way."""
 
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,14 +12,19 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from cognition_engines.sync_engine import SyncEngine
 from tests.house.counts import MANY, MEMBERS, ROOT, snake
 from tests.isolation.world import make_world, put
-from tests.serving import SeededEmbedder, start
+from tests.serving import SeededEmbedder, Serving, start
 from tests.stores import Stores
 
 # threads that follow the records whenever they like
 FOLLOWERS: Final = ("-follower", "-vectors", "filler", "watcher", "retention", "audit", "listings")
 PACKAGES: Final = (str(ROOT / "a2a") + "/", str(ROOT / "skills") + "/")
+QUERY: Final = "`queryDecisions`, a new text"
+CACHED: Final = "`queryDecisions`, the same text"
+WRITE: Final = "`recordDecision`"
+MCP: Final = "`query_decisions` over MCP"
 MEMBERS_AND_HASH: Final = MEMBERS | {"content_hash"}  # only answers have the latter
 DECISION: Final[dict[str, Any]] = {
     "decision": "Bake rye",
@@ -45,6 +51,12 @@ DECISION: Final[dict[str, Any]] = {
     "preDecision": {"steps": 4},
 }
 
+FILES: Final = {
+    "0001-bake.md": "# Bake rye\n\n## Status\n\nAccepted\n\n## Decision\n\nWe bake it.\n",
+    "notes.md": "# Notes\n\nOf rye.\n",
+    "rows.jsonl": '{"kind": "entity", "id": "rye", "name": "rye"}\n',
+}
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -55,6 +67,14 @@ class Shape:
 
     def __str__(self) -> str:
         return f"{self.name}: {' '.join(sorted(self.members))}"
+
+
+@dataclass(frozen=True)
+class Trail:
+    """The files of the product that a call enters, in the order of their first entries, and its number of calls."""
+
+    files: tuple[str, ...]
+    calls: int
 
 
 class Walk:
@@ -72,6 +92,10 @@ class Walk:
             yield
         finally:
             self._recording = False
+
+    @property
+    def trail(self) -> Trail:
+        return Trail(tuple(dict.fromkeys(self.files)), len(self.files))
 
     def note(self, frame: FrameType, event: str, value: object) -> None:
         path = frame.f_code.co_filename
@@ -105,27 +129,79 @@ def whole_shapes(found: Iterable[Shape]) -> list[Shape]:
     return [each for each in shapes if not any(each.name == one.name and each.members < one.members for one in shapes)]
 
 
-def walks(folder: Path) -> tuple[list[str], list[Shape]]:
-    """Return the file of each call that a bare queryDecisions makes, in order, and the shapes of a recordDecision.
+def walk_calls(folder: Path) -> tuple[dict[str, Trail], list[Shape]]:
+    """Return the trails of the calls to a server, by their names, and the shapes of a written decision.
 
-    Both are asked of a server over `folder`, a second time.
+    Each call but the cached one is the second of its kind to a server over a new folder.
     """
-    walk, embedder, world = Walk(), SeededEmbedder(), make_world(Random(3))
-    threading.setprofile(walk.note)  # of all threads that begin from here on
+    trails: dict[str, Trail] = {}
+    for number, (name, ask) in enumerate(((QUERY, query), (MCP, query_by_tool), (WRITE, write))):
+        walk = Walk()
+        with profiled(walk), started(folder / str(number)) as serving:
+            ask(serving, "a call before, so that all is loaded")
+            with walk.recording():
+                ask(serving, "window filter")
+            trails[name] = walk.trail
+            shapes = whole_shapes(walk.shapes)
+            if name == QUERY:
+                with walk.recording():
+                    ask(serving, "window filter")
+                trails[CACHED] = walk.trail
+    return trails, shapes
+
+
+def query(serving: Serving, words: str) -> None:
+    serving.ask("queryDecisions", query=words)
+
+
+def query_by_tool(serving: Serving, words: str) -> None:
+    params = {"name": "query_decisions", "arguments": {"query": words}}
+    url = f"{serving.url.removesuffix('/cstp')}/mcp?tools=all"
+    headers = {"Authorization": f"Bearer {serving.token()}", "Accept": "application/json, text/event-stream"}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    answer = serving.client.post(url, json=body, headers=headers)
+    assert not answer.json()["result"].get("isError"), answer.text
+
+
+def write(serving: Serving, words: str) -> None:
+    serving.ask("recordDecision", idempotencyKey=words.replace(" ", "-"), **DECISION)
+
+
+def walk_ingest(folder: Path) -> Trail:
+    """Return the trail of an ingest of three small files by an engine, after one of three others."""
+    walk = Walk()
+    store, indexes = f"sqlite:///{folder / 'records.sqlite3'}", folder / "indexes"
+    with profiled(walk), SyncEngine.open(store, indexes, embedder=None) as engine:
+        for words in ("first", "second"):
+            (folder / words).mkdir(parents=True)
+            for name, text in FILES.items():
+                (folder / words / name).write_text(text.replace("rye", words))
+            with walk.recording():
+                done = engine.ingest([folder / words])
+            assert done.new == 4, done
+    return walk.trail
+
+
+@contextmanager
+def profiled(walk: Walk) -> Iterator[None]:
+    """Note the calls of this thread and of all threads that begin until the block ends."""
+    threading.setprofile(walk.note)
+    sys.setprofile(walk.note)
     try:
-        serving, stop = start(folder, Stores(), embedder, None)
-        try:
-            put(serving.records, embedder, world.entries)
-            serving.caught_up()
-            serving.ask("queryDecisions", query="a call before, so that all is loaded")
-            with walk.recording():
-                serving.ask("queryDecisions", query="window filter")
-            files = walk.files
-            serving.ask("recordDecision", idempotencyKey="first", **DECISION)
-            with walk.recording():
-                serving.ask("recordDecision", idempotencyKey="second", **DECISION)
-            return files, whole_shapes(walk.shapes)
-        finally:
-            stop()
+        yield
     finally:
+        sys.setprofile(None)
         threading.setprofile(None)
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[Serving]:
+    """Start a server over the records of a small world."""
+    serving, stop = start(folder, Stores(), embedder := SeededEmbedder(), None)
+    try:
+        put(serving.records, embedder, make_world(Random(3)).entries)
+        serving.caught_up()
+        serving.token()
+        yield serving
+    finally:
+        stop()
