@@ -93,6 +93,9 @@ ODD_WITH_SECRETS: Final = (
     _hidden("bind_pw: @@", "Quell" + "wasser5"),
 )
 ODD_WITHOUT_SECRETS: Final = (
+    # prose of scripts without blanks
+    "他们都用同一个软件，1Password 现在必须在3年内变成10亿美元估值的公司，才能上市。",
+    "このサービスではpassword 変更後24時間はログインできませんABC。",
     # ids
     f"token {fake(40, HEX, 'i1')} is the commit of the release",
     f"the session token {fake(40, HEX, 'i2')} was logged",

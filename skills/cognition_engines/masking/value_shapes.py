@@ -59,6 +59,8 @@ _PART: Final = re.compile(
     r"|[A-Za-z]{1,8}[0-9]{1,3}|[0-9]{1,3}[A-Za-z]{1,3}|[a-z]+[0-9][a-z]|[\u0400-\uffff]+"
 )
 _CAMEL: Final = re.compile(r"[a-z]{2,}|[A-Z]?[a-z]+(?:[A-Z][a-z]+)+[0-9]{0,2}|[A-Z][a-z]+")
+# prose of scripts without blanks
+_UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff]")
 _SPECIAL: Final = re.compile(r"[^\w\s./:,-]")
 _TOKEN: Final = re.compile(r"[!-~]+$")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}$")
@@ -170,6 +172,7 @@ def _is_password(value: str, form: Form) -> bool:
     if form is Form.NEXT:
         return (
             len(value) >= 8
+            and _UNSPACED.search(value) is None
             and digits
             and letters
             and (_kinds(value) >= 3 or (len(value) >= 16 and not _are_words(value)))
