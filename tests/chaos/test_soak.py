@@ -238,6 +238,12 @@ def soak(chaos: Chaos, lengths: Lengths, data: Path, temporary: Path) -> None:
     assert [server.terminate() for server in servers] == [0, 0]
     assert checks.temporary_files(data, temporary) == []
     grown = history.growths(lengths.warm)
+    chaos.report(
+        FAMILY,
+        "writers, readers, followers, watch and three windows over one folder, its holder killed and its disk filled",
+        sum(crowd.outcomes.counts.values()),
+        f"{lengths.run / 60:.0f} minutes, {sum(kept.kills.values())} kills, a full disk {disk.times} times: nothing "
+        f"acknowledged lost; use after a minute and at the end: {'; '.join(map(str, grown))}",
+    )
     if chaos.scale.long:
-        print(*grown, crowd.outcomes.counts, kept.kills, kept.ended_by_disk, disk.times, sep="\n")  # noqa: T201
         assert [text for each in grown for text in each.too_large()] == []

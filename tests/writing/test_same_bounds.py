@@ -28,6 +28,7 @@ MEMBERS: Mapping[str, Callable[[str], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.long("writes texts of 32,000 characters")
 @pytest.mark.parametrize("member", MEMBERS)
 def test_a_call_and_a_file_accept_the_same_lengths(serve: Callable[..., Serving], tmp_path: Path, member: str) -> None:
     serving = serve(limits={"default": "1000000/second", "writes": "1000000/second"})
