@@ -42,7 +42,7 @@ _HEX: Final = re.compile(r"[0-9a-f]{7,128}$", re.IGNORECASE)
 _ID: Final = re.compile(r"[a-z]{2,12}[_-][0-9a-f]{8,32}$|(?:sha\d{1,3}|md5|h1)[:-]|W/$", re.IGNORECASE)
 _DATE: Final = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:[T ][\d:.,+Z-]*)?$|\d{1,2}[.:]\d\d(?:[.:]\d{2,4})?$")
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]{1,20}://|[a-z][\w.-]{0,40}@[\w-]+\.[a-z]", re.IGNORECASE)
-_ROOT: Final = re.compile(r"(?:~|\.{1,2})?/[\w.@-]*(?:/|[\w-]*$)|~?[\w.-]*/$|[A-Za-z]:\\|\\\\")
+_ROOT: Final = re.compile(r"(?:~|\.{1,2})?/[\w.@-]*+(?:/|$)|~?[\w.-]*+/$|[A-Za-z]:\\|\\\\")
 _FILE: Final = re.compile(
     r"\.(?:pem|key|crt|cer|csr|pub|p12|pfx|ppk|jks|asc|gpg|kdbx|md|txt|rst|json|jsonl|ya?ml|toml|ini|cfg|conf|env|xml"
     r"|html?|css|csv|tsv|sql|db|sqlite3?|log|pdf|docx?|png|jpe?g|svg|zip|gz|tgz|tar|py|pyi|js|mjs|ts|tsx|jsx|go|rs|rb"
