@@ -19,7 +19,7 @@ TOO_LARGE: Final = "HTTP 413: the request is larger than the server takes; send 
 _CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in ERRORS}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class HttpAnswer:
     """An HTTP answer; `retry_after` is its `Retry-After`, in seconds."""
 

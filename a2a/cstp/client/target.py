@@ -69,7 +69,7 @@ URL_VARIABLE: Final = "CSTP_URL"
 _log = logging.getLogger("cstp.client")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Target:
     """The target of calls, with their timeout and number of retries."""
 
@@ -84,7 +84,7 @@ class Target:
         return Attempts(deadline, self.retries, all(call.repeatable for call in calls))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Attempts:
     """The attempts at one request: the wait before the next one, and their outcomes."""
 

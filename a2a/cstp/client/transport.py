@@ -84,7 +84,7 @@ def endpoint(url: str) -> httpx.URL:
     return given.copy_with(path=path if path.endswith(_PATH) else path + _PATH)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Deadline:
     """A moment on the clock of `time.monotonic`, `seconds` after the call began."""
 
