@@ -118,7 +118,7 @@ class BackgroundThread:
         self._outage: Final = Outage(failing, again)
         self._longest_pause: Final = longest_pause
         self._at_end: Final = at_end
-        self._handled = False  # whether this round failed by an error that the work handles
+        self._handled = False  # true if this round failed by an error that the work handles
         self._wake = Event()  # set when there is something to do, or to stop
         self.stopping: Final = Event()
         self._thread = Thread(target=self._run, name=name, daemon=True)

@@ -27,6 +27,9 @@ ODD_WITH_SECRETS: Final = (
     _hidden("It sent @@, then failed", "eyJhbGciOiJFUzI1NiJ9.eyJ" + fake(120, LETTERS) + "." + fake(86, LETTERS, "l3")),
     _hidden("client_secret: '@@'", fake(9000, LETTERS, "l4")),
     _hidden("pypi-" + "AgEIcHlwaS5vcmc@@ was in the history", fake(6000, URL_SAFE, "l5")),
+    # passwords with blanks
+    _hidden('export DB_PASS="@@"', "Wint3r Rose"),
+    _hidden('password: "@@"', "Ha7bour Q9x"),
     # pairs and blocks
     _hidden("AKIA" + fake(16, BASE32, "p1") + ":@@", fake(40, BASE64, "p1")),
     _hidden(

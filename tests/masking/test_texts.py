@@ -200,3 +200,8 @@ def test_prose_between_two_mentions_of_a_key_is_kept() -> None:
         assert (masked.value, masked.secrets) == (value, ())
     key = "\n".join([begin, "Comment: the key of the old build server", "Zq8vT2mKx9Ab3dEf" * 4, end])
     assert "Zq8vT2mKx9Ab3dEf" not in mask_text(key)
+
+
+@pytest.mark.parametrize("secret", ["Wint3r Rose", "Ha7bour Q9x", "wint3r rose garden"])
+def test_a_password_with_blanks_between_quotes_is_masked_whole(secret: str) -> None:
+    assert mask_text(f'export DB_PASS="{secret}" && run') == 'export DB_PASS="[masked: password]" && run'

@@ -48,7 +48,7 @@ _LINK: Final = re.compile(
     rf"|(?P<is>{_OF}[ \t](?:is|was|ist|war|lautet|heißt|est|es|era|è|é|är)(?:[ \t](?:now|jetzt|still))?:?[ \t]{{1,2}})"
     r"|(?P<blank>[ \t]{1,2}))"
 )
-# what stands between an assignment and its literal: a look-up of a variable with the literal as default
+# look-up of a variable with a literal as its default, between an assignment and the literal
 _LOOK_UP: Final = re.compile(
     r"(?:process\.env\.\w{1,40}|(?:os\.)?(?:getenv|environ\.get|env)\(['\"]\w{1,40}['\"])\s{0,2}(?:,|\|\||\?\?)\s{0,2}"
 )

@@ -103,7 +103,7 @@ def can_be_secret(value: str) -> bool:
 def is_secret(value: str, name: Name, form: Form) -> bool:
     """Return whether a value of a name is a secret, judged by its first characters."""
     value = value[:LONGEST]
-    while (mark := _BRACKETS.match(value)) is not None:  # what a mask hides is none, what follows can be one
+    while (mark := _BRACKETS.match(value)) is not None:  # the text after a mask can be a secret
         if MARK.match(value) is None and is_secret(mark[1].strip(), name, form):
             return True
         value = value[mark.end() :].lstrip()
@@ -168,7 +168,8 @@ def _is_password(value: str, form: Form) -> bool:
         return False
     digits, letters = any(map(str.isdigit, value)), any(map(str.isalpha, value))
     if any(map(str.isspace, value)):
-        return form is Form.QUOTED and len(value) >= 12 and digits and len(value.split()) <= 8
+        long_enough = len(value) >= 12 or (len(value) >= 8 and _kinds(value) >= 3)
+        return form is Form.QUOTED and long_enough and digits and len(value.split()) <= 8
     if form is Form.NEXT:
         return (
             len(value) >= 8
