@@ -39,7 +39,7 @@ def find_key_blocks(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield the positions of private keys, also of those that are cut off, quoted, or have escaped ends of lines."""
     if b"Private-Lines:" in data:
         counts = list(_PUTTY.finditer(data))
-        for count, limit in zip(counts, [*(one.start() for one in counts[1:]), len(data)], strict=True):
+        for count, limit in zip(counts, [*(one.start() for one in counts), len(data)][1:], strict=True):
             if (lines := _LINES.match(data, count.end(), limit)) is not None:
                 yield lines.span()
     if b"PRIVATE KEY" not in data:

@@ -36,10 +36,12 @@ _OTHER_SUFFIX: Final = re.compile(
 _CLOSING: Final = r"[\\]?['\"`*_\])]{0,4}"
 _OF: Final = r"(?:[ \t](?:for|of|on|für|fuer|zu[mr]?|para|de|del|pour|от|для)[ \t][^\n:='\"|]{1,32}?)?"
 _ASSIGNS: Final = r"(?:=>|:=|={1,2}|:|：|＝)"
+_ARROWS: Final = r"(?:-{1,2}>|[→⇒⟶⟹➔➜])"
 _LINK: Final = re.compile(
     rf"{_CLOSING}(?:"
     rf"(?P<typed>[ \t]{{0,4}}:[ \t]{{0,4}}[a-z_.]{{1,24}}[ \t]{{0,4}}=(?!=)[ \t]{{0,4}})"
     rf"|(?P<assigned>{_OF}[ \t]{{0,4}}{_ASSIGNS}[*_]{{0,2}}[ \t]{{0,4}})"
+    rf"|(?P<arrow>[ \t]{{0,4}}{_ARROWS}[*_]{{0,2}}[ \t]{{0,4}})"
     r"|(?P<cell>[ \t]{0,16}\|[ \t]{0,16})"
     r"|(?P<element>>)"
     r"|(?P<attribute>[ \t]{1,4}value=(?=['\"])|[ \t]{0,4}\{[^{}\"']{0,200}\bdefault[ \t]{0,4}=\s{0,4}(?=['\"])"
@@ -116,7 +118,7 @@ def name_of(key: str) -> Name | None:
 
 def kind_of(name: Name) -> str:
     """Return the kind of a secret in masks and reports."""
-    return _PASSWORD if name in (Name.PASSWORD, Name.PIN) else _SECRET
+    return _PASSWORD if name in (Name.PASSWORD, Name.PASS, Name.PIN) else _SECRET
 
 
 def _name(reader: _Reader, start: int, end: int) -> tuple[Name, int] | None:
@@ -128,7 +130,8 @@ def _name(reader: _Reader, start: int, end: int) -> tuple[Name, int] | None:
     if word in _SHORT:
         if before[-1:].isalpha() or low[end : end + 1].isalnum():
             return None
-        return (Name.PIN if word == "pin" else Name.PASSWORD), end
+        alone = word == "pass" and before[-1:] not in ("_", "-")
+        return Name.PIN if word == "pin" else Name.PASS if alone else Name.PASSWORD, end
     if word not in _MACHINE:
         if before.endswith("/"):
             return None  # a path such as /etc/passwd
@@ -193,6 +196,8 @@ def _form(link: re.Match[str], text: str) -> Form:
         return Form.CELL
     if text[link.end() : link.end() + 1] in _QUOTES:
         return Form.QUOTED
+    if link["arrow"]:
+        return Form.ARROW
     return Form.TIGHT if link[0].endswith(("=", ">")) else Form.ASSIGNED
 
 

@@ -13,11 +13,13 @@ from typing import Final
 
 from kingfisher_sdk import Rules, Scanner
 
+from cognition_engines.masking.broken_tokens import without_breaks
 from cognition_engines.masking.key_blocks import find_key_blocks, without_prose
 from cognition_engines.masking.long_tokens import Span, find_long_tokens, whole_tokens
 from cognition_engines.masking.named_values import find_named_values
 from cognition_engines.masking.policy import MARK, TextSecret, mask_of, with_masks
 from cognition_engines.masking.value_shapes import can_be_secret
+from cognition_engines.masking.word_phrases import find_word_phrases
 
 WINDOW: Final = 1024  # bytes; ends at a blank if there is one
 LONGEST_WINDOW: Final = 8192  # of a text without blanks
@@ -29,6 +31,8 @@ _ENDS: Final = bytes.maketrans(b",)&<>]}|", b";;;;;;;;")
 _BLANK: Final = re.compile(rb"\s")
 # kinds by a name or a place
 _GENERAL: Final = frozenset({"secret", "password", "authorization", "bearer-token", "generic-credential-uri"})
+# rules for keys of several services whose shape is the same
+_SK: Final = frozenset({"kimi-api-key", "deepseek-api-key"})
 _BRANCH: Final = re.compile(rb"ssh://[\w.-]*:$")  # a password is in no such address
 
 
@@ -49,9 +53,9 @@ def find_secrets(text: str) -> tuple[TextSecret, ...]:
 
     A text with masks is looked through again, since a mask can bring a name and a value together.
     """
-    found = _find_once(text)
+    found = _find_broken(text)
     for _ in range(ROUNDS):
-        if not found or not (more := _find_once(with_masks(text, found))):
+        if not found or not (more := _find_broken(with_masks(text, found))):
             break
         spans = [(one.start, one.end, one.kind) for one in found]
         found = tuple(TextSecret(*one) for one in _merge([*spans, *_in_original(found, more)]))
@@ -78,6 +82,25 @@ def _in_original(masked: Sequence[TextSecret], found: Sequence[TextSecret]) -> I
         yield original(one.start, is_end=False), original(one.end, is_end=True), one.kind
 
 
+def _find_broken(text: str) -> tuple[TextSecret, ...]:
+    """Return the secrets that one look finds, with those that escapes, odd characters or ends of lines break."""
+    found = _find_once(text)
+    plain = without_breaks(text)
+    if plain is None:
+        return found
+    spans = [(one.start, one.end, one.kind) for one in found]
+    ends = [one.end for one in found]
+    more: list[Span] = []
+    for one in _find_once(plain.text):
+        start, end = plain.original(one.start, one.end)
+        if plain.is_joined(start, end):
+            number = bisect_right(ends, start)
+            if one.kind in _GENERAL or (number < len(spans) and spans[number][0] < end):
+                continue
+        more.append((start, end, one.kind))
+    return tuple(TextSecret(*one) for one in _merge([*spans, *more]))
+
+
 def _find_once(text: str) -> tuple[TextSecret, ...]:
     """Return the secrets that one look finds."""
     data = text.encode()
@@ -93,7 +116,7 @@ def _find_once(text: str) -> tuple[TextSecret, ...]:
         for start, end, kind in spans
         for place in (without_prose(data, start, end) if kind == KEY else ((start, end),))
     ]
-    named = [(one.start, one.end, one.kind) for one in find_named_values(text)]
+    named = [(one.start, one.end, one.kind) for one in (*find_named_values(text), *find_word_phrases(text))]
     if not spans and not named:
         return ()
     known = _in_characters(data, _merge(list(whole_tokens(data, spans, _GENERAL))))
@@ -171,7 +194,8 @@ def _whole_character(data: bytes, place: int) -> int:
 
 def kind_of_rule(rule: str) -> str:
     """Return the kind of a rule: `aws-access-token` of `betterleaks.aws-access-token`, without a variant."""
-    return rule.partition(".")[2].partition(".")[0].rpartition("/")[2] or rule
+    kind = rule.partition(".")[2].partition(".")[0].rpartition("/")[2] or rule
+    return "sk-api-key" if kind in _SK else kind
 
 
 def _merge(spans: list[Span]) -> list[Span]:

@@ -14,6 +14,7 @@ class Name(Enum):
     """Kinds of names: of values chosen by people, of values made by machines, and of both."""
 
     PASSWORD = "password"
+    PASS = "pass"  # alone: also the outcome of a test, or a command
     PIN = "pin"
     SECRET = "secret"
     API_KEY = "api key"
@@ -30,7 +31,8 @@ class Form(Enum):
     LINE = 4  # a line of a file of settings
     CELL = 5  # of a table, or an argument of a call
     SAID = 6  # the password is x
-    NEXT = 7  # password x
+    ARROW = 7  # password -> x
+    NEXT = 8  # password x
 
 
 _ASSIGNED: Final = (Form.QUOTED, Form.TIGHT, Form.ASSIGNED, Form.LINE)
@@ -39,9 +41,11 @@ _BRACKETS: Final = re.compile(r"\[masked:([^\]\n]{0,80})\]")
 _VARIABLE: Final = re.compile(r"\$(?:env:)?(?:[A-Z_][A-Z0-9_]*|[a-z_]+[0-9]?)$|%\w+%$|\$\d$|@?\w+@$")
 _UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _HEX: Final = re.compile(r"[0-9a-f]{7,128}$", re.IGNORECASE)
-_ID: Final = re.compile(r"[a-z]{2,12}[_-][0-9a-f]{8,32}$|(?:sha\d{1,3}|md5|h1)[:-]|W/$", re.IGNORECASE)
+_ID: Final = re.compile(r"[a-z]{2,12}[_-][0-9a-f]{8,32}$|(?:sha\d{1,3}|md5|h1)[:-]|W/$|#\d+$", re.IGNORECASE)
 _DATE: Final = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:[T ][\d:.,+Z-]*)?$|\d{1,2}[.:]\d\d(?:[.:]\d{2,4})?$")
-_URL: Final = re.compile(r"[a-z][a-z0-9+.-]{1,20}://|[a-z][\w.-]{0,40}@[\w-]+\.[a-z]", re.IGNORECASE)
+_URL: Final = re.compile(
+    r"[a-z][a-z0-9+.-]{1,20}://|[a-z][\w.-]{0,40}@[\w-]+\.[a-z]|arn:[\w-]{1,16}:[\w-]{1,32}:", re.IGNORECASE
+)
 _ROOT: Final = re.compile(r"(?:~|\.{1,2})?/[\w.@-]*+(?:/|$)|~?[\w.-]*+/$|[A-Za-z]:\\|\\\\")
 _FILE: Final = re.compile(
     r"\.(?:pem|key|crt|cer|csr|pub|p12|pfx|ppk|jks|asc|gpg|kdbx|md|txt|rst|json|jsonl|ya?ml|toml|ini|cfg|conf|env|xml"
@@ -62,11 +66,19 @@ _CAMEL: Final = re.compile(r"[a-z]{2,}|[A-Z]?[a-z]+(?:[A-Z][a-z]+)+[0-9]{0,2}|[A
 # prose of scripts without blanks
 _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff]")
 _SPECIAL: Final = re.compile(r"[^\w\s./:,-]")
+# names of ways to hash, encrypt or log in
+_METHOD: Final = re.compile(
+    r"(?:(?:argon2(?:id|i|d)?|[by]?s?crypt|pbkdf2?|scram|hmac|sha\d?|md|blake\d[bs]?|(?:hs|rs|es|ps)(?=\d)|eddsa|ecdsa|ed|rsa"
+    r"|aes|gcm|cbc|ctr|chacha|poly|base|oauth|saml|with|and)[\d_/-]{0,5})+$",
+    re.IGNORECASE,
+)
 _TOKEN: Final = re.compile(r"[!-~]+$")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}$")
 _PUBLIC: Final = ("AAAA", "MII", "MFk", "ssh-", "data:")
+# the fewest digits of a number that is a secret: "pass" and "secret" alone are also words of a list that counts words
+_DIGITS: Final = {Name.PIN: 4, Name.PASSWORD: 6, Name.PASS: 7, Name.SECRET: 7}
 # words of placeholders, types, labels and rules about passwords
-_WORDS: Final = frozenset(
+WORDS: Final = frozenset(
     re.findall(
         r"\S+",
         """
@@ -90,14 +102,16 @@ _WORDS: Final = frozenset(
 def can_be_secret(value: str) -> bool:
     """Return whether a value can be a secret: no placeholder, path, date, address, or words about passwords."""
     if (
-        value.lower() in _WORDS
+        value.lower() in WORDS
         or not value.strip()
         or _PLACEHOLDER.match(value)
         or _VARIABLE.match(value)
         or len(set(value)) < 3
     ):
         return False
-    return not (_URL.match(value) or _DATE.match(value) or _is_path(value) or _says_something(value))
+    return not (
+        _URL.match(value) or _DATE.match(value) or _METHOD.match(value) or _is_path(value) or _says_something(value)
+    )
 
 
 def is_secret(value: str, name: Name, form: Form) -> bool:
@@ -111,15 +125,17 @@ def is_secret(value: str, name: Name, form: Form) -> bool:
         return form is not Form.NEXT and value.isascii() and value.isdigit() and 4 <= len(value) <= 12
     if not can_be_secret(value) or _is_code(value, form):
         return False
-    if name is Name.PASSWORD:
+    if name is Name.PASS and form in (Form.ASSIGNED, Form.LINE) and _is_outcome(value):
+        return False
+    if name in (Name.PASSWORD, Name.PASS):
         return _is_password(value, form)
     return _is_token(value, name, form)
 
 
 def is_number_secret(value: int, name: Name) -> bool:
     """Return whether a number of JSON is a secret by its name: a password or a PIN of digits."""
-    least = 4 if name is Name.PIN else 6
-    return name in (Name.PASSWORD, Name.PIN, Name.SECRET) and least <= len(str(abs(value))) <= 40
+    least = _DIGITS.get(name)
+    return least is not None and least <= len(str(abs(value))) <= 40
 
 
 def entropy(text: str) -> float:
@@ -131,6 +147,13 @@ def _is_path(value: str) -> bool:
     if _ROOT.match(value) or _FILE.search(value):
         return True
     return "/" in value and all(_are_words(part) for part in value.split("/") if part)
+
+
+def _is_outcome(value: str) -> bool:
+    """Return whether a value after `pass:` is a number of tests, or the names of what passed."""
+    if value.isdigit():
+        return len(value) < _DIGITS[Name.PASS]
+    return _PARTS.search(value) is not None and _are_words(value)
 
 
 def _is_code(value: str, form: Form) -> bool:
@@ -150,7 +173,7 @@ def _says_something(value: str) -> bool:
     """Return whether a value made of words has one of placeholders, types, labels or rules."""
     parts = [part.lower() for part in _PARTS.split(value) if part]
     bare = [part.strip("0123456789") for part in parts]
-    return any(part in _WORDS for part in (*parts, *bare)) and _are_words(value)
+    return any(part in WORDS for part in (*parts, *bare)) and _are_words(value)
 
 
 def _kinds(value: str) -> int:
@@ -178,7 +201,9 @@ def _is_password(value: str, form: Form) -> bool:
             and letters
             and (_kinds(value) >= 3 or (len(value) >= 16 and not _are_words(value)))
         )
-    if form is Form.SAID:
+    if form is Form.ARROW and _are_words(value):
+        return False
+    if form in (Form.SAID, Form.ARROW):
         if not digits:
             return _SPECIAL.search(value[:-1]) is not None
         return letters and not (value == value.lower() and _has_date(value))
@@ -204,7 +229,8 @@ def _is_token(value: str, name: Name, form: Form) -> bool:
         )
     digits = sum(map(str.isdigit, value))
     if digits == len(value):
-        return name is Name.SECRET and form in _ASSIGNED and len(value) >= 6
+        least = 6 if form in (Form.QUOTED, Form.TIGHT) else _DIGITS[Name.SECRET]
+        return name is Name.SECRET and form in _ASSIGNED and len(value) >= least
     if _ID.match(value) or (_UUID.match(value) and (name is Name.TOKEN or form is Form.NEXT)):
         return False
     if _HEX.match(value) and form is Form.NEXT and name is not Name.API_KEY:

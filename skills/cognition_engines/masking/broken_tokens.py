@@ -1,0 +1,97 @@
+"""Tokens broken by escapes of Markdown, invisible characters, full-width letters or an end of a line.
+
+A text with any of these is also read without them; positions are those of the text itself.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final
+
+_INVISIBLE: Final = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
+_WIDE: Final = "\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff3f\uff0d"  # full-width letters, digits, _ and -
+_NARROW: Final = {place: place - 0xFEE0 for place in range(0xFF01, 0xFF5F) if re.match(f"[{_WIDE}]", chr(place))}
+_ODD: Final = re.compile(f"[{_INVISIBLE}{_WIDE}]")
+_HIDDEN: Final = re.compile(
+    rf"\\{{1,3}}(?=[_.-])|(?<=[A-Za-z0-9_.{_WIDE}-])[{_INVISIBLE}]{{1,8}}(?=[A-Za-z0-9_.\\{_WIDE}-])"
+)
+_ESCAPES: Final = ("\\_", "\\-", "\\.")
+# beginnings of tokens of known shapes, for tokens that go on in the next line
+_BEGINNINGS: Final = (
+    *("ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "sk-", "sk_", "rk_", "xox", "xapp-", "AKIA"),
+    *("ASIA", "AIza", "ya29.", "npm_", "pypi-", "hf_", "dop_v1_", "shpat_", "hvs.", "glsa_", "ntn_", "secret_"),
+    *("lin_api_", "figd_", "gsk_", "eyJ", "cstp_", "SG.", "whsec_", "dckr_pat_", "GOCSPX-", "ATATT3", "pplx-", "dapi"),
+)
+_BEGUN: Final = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, _BEGINNINGS))})")
+_BACKWARDS: Final = re.compile(r"\r?([\w.\\-]*+)", re.ASCII)
+_NEXT: Final = re.compile(r"\n[ \t>]{0,8}(?=[\w-])", re.ASCII)
+_WIDTH: Final = 40  # characters of a line that can be the middle of a token
+_PIECE: Final = re.compile(rf"[\w.-]{{{_WIDTH},}}+(?=\r?\n)", re.ASCII)
+_LONGEST: Final = 256  # characters of a token in its first line
+
+
+@dataclass(frozen=True, slots=True)
+class PlainText:
+    """A text without what breaks tokens: where something was removed, how much up to there, and the ends of lines."""
+
+    text: str
+    begins: tuple[int, ...]
+    removed: tuple[int, ...]
+    line_ends: tuple[int, ...]
+
+    def original(self, start: int, end: int) -> tuple[int, int]:
+        """Return a range of the plain text as one of the text itself."""
+        return self._place(start), self._place(end - 1) + 1
+
+    def is_joined(self, start: int, end: int) -> bool:
+        """Return whether a range of the text itself goes over a removed end of a line."""
+        number = bisect_right(self.line_ends, start)
+        return number < len(self.line_ends) and self.line_ends[number] < end
+
+    def _place(self, place: int) -> int:
+        return place + self.removed[bisect_right(self.begins, place)]
+
+
+def without_breaks(text: str) -> PlainText | None:
+    """Return a text without what breaks tokens; None if nothing does."""
+    line_ends = list(_line_ends_in_tokens(text))
+    odd = not text.isascii() and _ODD.search(text) is not None
+    if not (odd or line_ends or any(escape in text for escape in _ESCAPES)):
+        return None
+    cuts = sorted([*(match.span() for match in _HIDDEN.finditer(text)), *line_ends])
+    if not cuts and not odd:
+        return None
+    parts: list[str] = []
+    begins: list[int] = []
+    done = length = 0
+    for start, end in cuts:
+        parts.append(text[done:start])
+        length += start - done
+        begins.append(length)
+        done = end
+    parts.append(text[done:])
+    removed = accumulate((end - start for start, end in cuts), initial=0)
+    plain = "".join(parts).translate(_NARROW) if odd else "".join(parts)
+    return PlainText(plain, tuple(begins), tuple(removed), tuple(start for start, _ in line_ends))
+
+
+def _line_ends_in_tokens(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the ends of lines, with marks of quotes, after which a token may go on."""
+    if "\n" not in text or not any(one in text for one in _BEGINNINGS):
+        return
+    following = -1  # the end of a line that ends with the middle of a token
+    for line_end in _NEXT.finditer(text):
+        start, end = line_end.span()
+        if start != following and not _begins_token(text, start):
+            continue
+        yield start - (text[start - 1] == "\r"), end
+        piece = _PIECE.match(text, end)
+        following = -1 if piece is None else piece.end() + (text[piece.end()] == "\r")
+
+
+def _begins_token(text: str, end: int) -> bool:
+    """Return whether the last word of a line begins like a token."""
+    run = _BACKWARDS.match(text[max(0, end - _LONGEST) : end][::-1])
+    return run is not None and _BEGUN.search(run[1][::-1]) is not None
