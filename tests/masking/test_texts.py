@@ -1,5 +1,6 @@
 """Secrets in texts: how many are found, how few other texts are masked, and what holds for every text."""
 
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,8 @@ from cognition_engines.masking.policy import MARK, mask_of
 from cognition_engines.masking.scanner import LONGEST_WINDOW, OVERLAP, WINDOW, find_secrets, kind_of_rule, load_scanner
 from cstp_server.tokens import create_token
 from tests.masking.apart_texts import APART_WITH_SECRETS, APART_WITHOUT_SECRETS
-from tests.masking.fakes import BASE64, fake, key_block, web_token
+from tests.masking.broken_texts import BROKEN_WITH_SECRETS, BROKEN_WITHOUT_SECRETS, SEED
+from tests.masking.fakes import BASE64, DIGITS, HEX, LOWER, UPPER, fake, key_block, web_token
 from tests.masking.kept_texts import KEPT_WITH_SECRETS, KEPT_WITHOUT_SECRETS
 from tests.masking.last_texts import LAST_WITH_SECRETS, LAST_WITHOUT_SECRETS
 from tests.masking.odd_texts import ODD_WITH_SECRETS, ODD_WITHOUT_SECRETS
@@ -26,6 +28,7 @@ SETS: Final = (
     pytest.param(LAST_WITH_SECRETS, LAST_WITHOUT_SECRETS, id="written after the second rules"),
     pytest.param(ODD_WITH_SECRETS, ODD_WITHOUT_SECRETS, id="of kinds that earlier rules missed"),
     pytest.param(APART_WITH_SECRETS, APART_WITHOUT_SECRETS, id="kept apart from the present rules"),
+    pytest.param(BROKEN_WITH_SECRETS, BROKEN_WITHOUT_SECRETS, id="broken tokens, phrases of words, and arrows"),
 )
 TOKEN: Final = "ghp_" + fake(36)
 # parts of texts with secrets, with their names, links, quotes, and masks
@@ -64,7 +67,35 @@ PARTS: Final = (
     ),
     *("[masked: password]", "[masked: github-pat]", "[masked:x]", "[masked: ", "Winter" + "2026!", "hunter" + "22"),
     *(TOKEN, "AKIA" + "QWERTYUIOPASDFGH", fake(40, BASE64), web_token(), key_block("RSA PRIVATE KEY", 1)),
-    *(text for text, _ in ODD_WITH_SECRETS[-30:]),
+    *(
+        "->",
+        "→",
+        "\\_",
+        "\u200b",
+        "ａ",
+        TOKEN.replace("_", "\\_"),
+        f"{TOKEN[:20]}\n{TOKEN[20:]}",
+        "passphrase",
+        "seed phrase",
+    ),
+    *(text for text, _ in (*ODD_WITH_SECRETS[-30:], *BROKEN_WITH_SECRETS)),
+)
+# a token of each of some known shapes
+TOKENS: Final = (
+    *(
+        TOKEN,
+        "github_pat_" + fake(22) + "_" + fake(59),
+        "glpat-" + fake(20),
+        "npm_" + fake(36),
+        "hf_" + fake(34, UPPER + LOWER),
+    ),
+    *("sk_live_"[:3] + "live_" + fake(24), "dop_v1_" + fake(64, HEX), "secret_" + fake(43), "sk-" + fake(48)),
+    *("xoxb-" + fake(12, DIGITS) + "-" + fake(13, DIGITS) + "-" + fake(24), "shpat_" + fake(32, HEX)),
+    *(
+        "sk-ant-" + "api03-" + fake(93) + "AA",
+        "AKIA" + "QWERTYUIOPASDFGH",
+        "cstp_" + fake(12, HEX) + "_" + fake(64, HEX),
+    ),
 )
 plain = st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=300)
 
@@ -120,6 +151,62 @@ def test_a_token_is_found_between_any_texts(before: str, after: str) -> None:
     assert TOKEN not in mask_text(f"{before} {TOKEN} {after}")
 
 
+@given(st.sampled_from(TOKENS), st.data())
+def test_a_token_is_masked_whole_with_escapes_or_invisible_characters_at_any_place(
+    token: str, data: st.DataObject
+) -> None:
+    places = data.draw(st.sets(st.integers(1, len(token) - 1), max_size=4))
+    breaks = st.sampled_from(["\u200b", "\u200d\u2060", "\u00ad", "\ufeff"])
+    broken = "".join((data.draw(breaks) if place in places else "") + one for place, one in enumerate(token))
+    escape = data.draw(st.sampled_from(["", "\\", "\\\\"]))
+    broken = "".join(escape + one if one in "_-" and data.draw(st.booleans()) else one for one in broken)
+    text = f"The token {broken} is new."
+    assert re.fullmatch(r"The token \[masked: [a-z-]+\] is new\.", mask_text(text)), text
+
+
+@given(st.sampled_from(TOKENS), st.data())
+def test_a_token_is_masked_whole_with_full_width_characters_at_any_place(token: str, data: st.DataObject) -> None:
+    places = data.draw(st.sets(st.integers(0, len(token) - 1)))
+    broken = "".join(chr(ord(one) + 0xFEE0) if place in places else one for place, one in enumerate(token))
+    assert re.fullmatch(r"The token \[masked: [a-z-]+\] is new\.", mask_text(f"The token {broken} is new.")), broken
+
+
+@given(st.sampled_from(TOKENS), st.data(), st.sampled_from(["\n", "\r\n", "\n> ", "\n    "]))
+def test_a_token_is_masked_whole_with_an_end_of_a_line_after_its_prefix(
+    token: str, data: st.DataObject, line_end: str
+) -> None:
+    prefix = re.match(r"[a-z0-9]+[_-](?:pat_|v1_|live_|ant-)?|AKIA", token)
+    assert prefix is not None
+    place = data.draw(st.integers(prefix.end(), len(token) - 1))
+    text = mask_text(f"The token {token[:place]}{line_end}{token[place:]} is new.")
+    assert token[:place] not in text or token[place:] not in text
+
+
+def test_the_name_of_a_token_that_several_services_use_names_none_of_them() -> None:
+    assert mask_text(f"use sk-{fake(48)} there") == f"use {mask_of('sk-api-key')} there"
+    assert mask_text(f"deepseek: sk-{fake(32, HEX)} there") == f"deepseek: {mask_of('sk-api-key')} there"
+    assert mask_text("sk-" + fake(20) + "T3Blbk" + "FJ" + fake(20)) == mask_of("openai-api-key")
+
+
+def test_a_list_of_the_words_of_a_wallet_is_masked() -> None:
+    words = SEED.split()
+    assert mask_values({"mnemonic": words, "next": "word"}).value == {
+        "mnemonic": [mask_of("wallet-seed")] * 12,
+        "next": "word",
+    }
+
+
+@given(st.lists(st.sampled_from(("seed", "mnemonic", "passphrase", "words", ":", "=", "->", "\n", "the", "abc", "1."))))
+def test_words_of_phrases_in_any_order_are_masked_no_further(words: list[str]) -> None:
+    masked = mask_text(" ".join(words))
+    assert mask_text(masked) == masked
+
+
+def test_a_text_that_mentions_the_lines_of_a_key_is_kept() -> None:
+    for text in ('if b"Private-Lines:" in data:', "Private-Lines: many", "Private-Lines:"):
+        assert mask_text(text) == text
+
+
 @given(plain)
 def test_positions_are_those_of_characters(before: str) -> None:
     text = f"{before}\n{TOKEN}\n"
@@ -154,7 +241,15 @@ def test_a_key_of_json_says_what_its_value_is() -> None:
 
 
 def test_a_number_is_masked_as_the_value_of_a_password() -> None:
-    value = {"password": 839_204, "list": [{"pin": 4711, "secret": 77_120_334}], "pins": 4, "token": 839_204, "pin": 4}
+    value: dict[str, object] = {
+        "password": 839_204,
+        "list": [{"pin": 4711, "secret": 77_120_334}],
+        "pins": 4,
+        "token": 839_204,
+        "pin": 4,
+        "pass": 145_440,
+        "secret": 111_678,
+    }
     masked = mask_values(value)
     assert masked.value == value | {
         "password": "[masked: password]",

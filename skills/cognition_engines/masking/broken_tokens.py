@@ -13,7 +13,8 @@ from typing import Final
 _INVISIBLE: Final = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
 _WIDE: Final = "\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff3f\uff0d"  # full-width letters, digits, _ and -
 _NARROW: Final = {place: place - 0xFEE0 for place in range(0xFF01, 0xFF5F) if re.match(f"[{_WIDE}]", chr(place))}
-_ODD: Final = re.compile(f"[{_INVISIBLE}{_WIDE}]")
+_SEEN: Final = re.compile(f"[^{_INVISIBLE}]*+")
+_WIDE_LETTER: Final = re.compile(f"[{_WIDE}]")
 _HIDDEN: Final = re.compile(
     rf"\\{{1,3}}(?=[_.-])|(?<=[A-Za-z0-9_.{_WIDE}-])[{_INVISIBLE}]{{1,8}}(?=[A-Za-z0-9_.\\{_WIDE}-])"
 )
@@ -27,6 +28,7 @@ _BEGINNINGS: Final = (
 _BEGUN: Final = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, _BEGINNINGS))})")
 _BACKWARDS: Final = re.compile(r"\r?([\w.\\-]*+)", re.ASCII)
 _NEXT: Final = re.compile(r"\n[ \t>]{0,8}(?=[\w-])", re.ASCII)
+_INNER: Final = "_.-\r"
 _WIDTH: Final = 40  # characters of a line that can be the middle of a token
 _PIECE: Final = re.compile(rf"[\w.-]{{{_WIDTH},}}+(?=\r?\n)", re.ASCII)
 _LONGEST: Final = 256  # characters of a token in its first line
@@ -57,12 +59,13 @@ class PlainText:
 def without_breaks(text: str) -> PlainText | None:
     """Return a text without what breaks tokens; None if nothing does."""
     line_ends = list(_line_ends_in_tokens(text))
-    odd = not text.isascii() and _ODD.search(text) is not None
-    if not (odd or line_ends or any(escape in text for escape in _ESCAPES)):
+    is_ascii = text.isascii()
+    has_hidden = ("\\" in text and any(one in text for one in _ESCAPES)) or not (is_ascii or _SEEN.fullmatch(text))
+    hidden = [match.span() for match in _HIDDEN.finditer(text)] if has_hidden else []
+    is_wide = not is_ascii and _WIDE_LETTER.search(text) is not None
+    if not (line_ends or hidden or is_wide):
         return None
-    cuts = sorted([*(match.span() for match in _HIDDEN.finditer(text)), *line_ends])
-    if not cuts and not odd:
-        return None
+    cuts = sorted([*hidden, *line_ends])
     parts: list[str] = []
     begins: list[int] = []
     done = length = 0
@@ -73,19 +76,30 @@ def without_breaks(text: str) -> PlainText | None:
         done = end
     parts.append(text[done:])
     removed = accumulate((end - start for start, end in cuts), initial=0)
-    plain = "".join(parts).translate(_NARROW) if odd else "".join(parts)
-    return PlainText(plain, tuple(begins), tuple(removed), tuple(start for start, _ in line_ends))
+    plain = "".join(parts)
+    return PlainText(
+        plain.translate(_NARROW) if is_wide else plain,
+        tuple(begins),
+        tuple(removed),
+        tuple(start for start, _ in line_ends),
+    )
 
 
 def _line_ends_in_tokens(text: str) -> Iterator[tuple[int, int]]:
     """Yield the ends of lines, with marks of quotes, after which a token may go on."""
-    if "\n" not in text or not any(one in text for one in _BEGINNINGS):
-        return
+    has_tokens: bool | None = None
     following = -1  # the end of a line that ends with the middle of a token
     for line_end in _NEXT.finditer(text):
         start, end = line_end.span()
-        if start != following and not _begins_token(text, start):
-            continue
+        if start != following:
+            if not (text[start - 1].isalnum() or text[start - 1] in _INNER):
+                continue
+            if has_tokens is None:
+                has_tokens = any(one in text for one in _BEGINNINGS)
+            if not has_tokens:
+                return
+            if not _begins_token(text, start):
+                continue
         yield start - (text[start - 1] == "\r"), end
         piece = _PIECE.match(text, end)
         following = -1 if piece is None else piece.end() + (text[piece.end()] == "\r")

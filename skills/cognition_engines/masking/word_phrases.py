@@ -16,18 +16,25 @@ _NAME: Final = re.compile(
 )
 _HINTS: Final = ("phrase", "mnemonic", "seed")
 _LINK: Final = re.compile(
-    r"[\\]?['\"`*_\])]{0,4}(?:[ \t](?:for|of|für|zu[mr]?)[ \t][^\n:='\"|]{1,32}?)?[ \t]{0,4}(?:(?::=|=>|->|==?|[:：→])[*_]{0,2}|(?P<said>[ \t](?:is|was|ist|war|lautet)):?)"
-    r"\s{0,4}\[?\s{0,4}(?P<quote>\\?['\"`])?(?:[0-9]{1,2}[.)][ \t])?",
-    re.IGNORECASE,
+    r"""
+    \\?['"`*_\])]{0,4} (?: [ \t](?:for|of|für|zu[mr]?)[ \t] [^\n:='"|]{1,32}? )? [ \t]{0,4}
+    (?: (?: :=|=>|->|==?|[:：→] ) [*_]{0,2} | (?P<said> [ \t](?:is|was|ist|war|lautet) ):? )
+    \s{0,4} \[? \s{0,4} (?P<quote> \\?['"`] )? (?: [0-9]{1,2}[.)][ \t] )?
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _BETWEEN_SEEDS: Final = r"[\s,;\"'`]{1,6}(?:[0-9]{1,2}[.):]?\s{1,2})?"
 _SEEDS: Final = re.compile(rf"[A-Za-z]{{3,8}}(?:{_BETWEEN_SEEDS}[A-Za-z]{{3,8}}(?![\w-])){{11,23}}")
 _SEED: Final = re.compile(r"[A-Za-z]{3,8}")
 _LENGTHS: Final = (24, 21, 18, 15, 12)  # of recovery phrases, in words
-_PASSPHRASE: Final = re.compile(r"[A-Za-z]{2,12}(?:[ _.-][A-Za-z]{2,12}){3,9}(?=[\\]?['\"`]|[.,;]?[ \t]*(?:\r?\n|\Z)|\x01)")
+_PASSPHRASE: Final = re.compile(
+    r"[A-Za-z]{2,12}(?:[ _.-][A-Za-z]{2,12}){3,9}(?=[\\]?['\"`]|[.,;]?[ \t]*(?:\r?\n|\Z)|\x01)"
+)
 _PARTS: Final = re.compile(r"[ _.-]")
 _PROSE: Final = frozenset(
-    """
+    re.findall(
+        r"\S+",
+        """
     the and for are not was but has had have its our his her they them their from your yours were been being does did
     should would could shall might may which whose who whom than then these those here there where because
     is it in of on to at as by be or if an we he me my no so us do a i
@@ -35,7 +42,8 @@ _PROSE: Final = frozenset(
     enter type please new old four five six seven eight twelve different common easy hard remember write written keep
     kept safe protects unlock unlocks
     der die das und oder ist sind ein eine mit von für auf dem den zu im am aus bei nach wird werden kann muss
-    """.split()
+        """,
+    )
 )
 SEED_PHRASE: Final = "wallet-seed"  # no name of such a phrase
 PASSPHRASE: Final = "password"
