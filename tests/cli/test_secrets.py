@@ -94,6 +94,21 @@ def test_the_doctor_finds_nothing_in_a_store_without_secrets(cstp: Cstp, notes: 
     assert cstp("doctor", "--secrets").code == 0
 
 
+def test_a_secret_in_the_name_of_a_file_is_listed_once_until_the_file_is_renamed(cstp: Cstp) -> None:
+    folder = Path("named")
+    folder.mkdir()
+    Path(folder, f"{TOKEN}.md").write_text("# A note\n\nSome words.\n")
+    cstp("ingest", "named", **MASK)
+    done = cstp("doctor", "--secrets")
+    found = [line for line in done.out.splitlines() if "has a secret (" in line]
+    assert len(found) == len(set(found)) == 4, done.out
+    assert "rename the file and ingest with --prune" in done.out + done.err
+    Path(folder, f"{TOKEN}.md").rename(Path(folder, "note.md"))
+    cstp("ingest", "named", "--prune", "--yes", **MASK)
+    assert cstp("doctor", "--secrets").code == 0
+    assert not held()
+
+
 def test_a_folder_that_was_masked_is_imported_without_a_finding(cstp: Cstp, notes: str) -> None:
     Path(notes, "all.md").write_text("# All\n\n" + "\n\n".join(text for text, _ in ODD_WITH_SECRETS))
     cstp("ingest", notes, **MASK)

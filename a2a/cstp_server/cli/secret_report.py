@@ -15,7 +15,11 @@ from cstp_server.cli.store import require_records
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.terminal import say
 
-_REMEDY: Final = "change the secret where it is in use, then cstp call cstp.forget; see docs/security.md"
+_REMEDY: Final = (
+    "change the secret where it is in use. Then, for a record of a file, remove it from the file and ingest again (if "
+    "the field is source or path, rename the file and ingest with --prune); for a record of an agent, cstp call "
+    "cstp.forget. See docs/security.md"
+)
 
 
 def report_stored_secrets(loaded: LoadedSettings, *, as_json: bool) -> int:

@@ -30,12 +30,16 @@ class StoredSecret:
 
 def find_stored_secrets(store: Store, watcher: Watcher) -> Iterator[StoredSecret]:
     """Yield the secrets in all texts of a store at one moment, table by table, one for each field."""
+    seen: set[StoredSecret] = set()  # a record has some fields in two tables, and several rows of others
     with begin_read(store) as connection:
         watcher.start("searching", sum(count_rows(connection, table) for table in _TABLES))
         for table in _TABLES:
             for page in _rows(connection, table):
                 for row in page:
-                    yield from _secrets(table, row)
+                    for one in _secrets(table, row):
+                        if one not in seen:
+                            seen.add(one)
+                            yield one
                 watcher.advance(len(page))
 
 
