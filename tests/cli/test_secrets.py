@@ -125,6 +125,20 @@ def test_a_line_is_reported_once_for_each_field(cstp: Cstp) -> None:
     assert sorted(line.partition(" has")[0].rpartition("one.md")[2] for line in lines) == [":3: content", ":5: content"]
 
 
+def test_each_field_of_a_record_is_reported_with_its_own_line(cstp: Cstp) -> None:
+    other = "ghp_" + fake(36, seed="other")
+    record = {"kind": "artifact", "title": f"for {other}", "content": f"we use {TOKEN}"}
+    Path("one.json").write_text(json.dumps([record], indent=2))
+    lines = Path("one.json").read_text().splitlines()
+    shown = [
+        line.rpartition("one.json:")[2] for line in cstp("ingest", "one.json").err.splitlines() if "secret" in line
+    ]
+    assert len(shown) == 2, shown
+    for line in shown:
+        number, field = line.partition(" has")[0].split(": ")
+        assert f'"{field}"' in lines[int(number) - 1], shown
+
+
 def test_an_agent_is_not_named_by_a_secret(cstp: Cstp) -> None:
     done = cstp("token", "create", "--agent", TOKEN)
     assert done.code != 0

@@ -25,7 +25,7 @@ BROKEN_WITH_SECRETS: Final = (
     _hidden("xoxb\\-" + fake(12, DIGITS, "b4") + "\\-" + fake(13, DIGITS, "b4") + "\\-@@", fake(24, LETTERS, "b4")),
     _hidden('{"text": "sk\\\\-ant\\\\-api03\\\\-@@"}', fake(93, LETTERS, "b5") + "AA"),
     _hidden("api\\_key: @@", fake(32, LETTERS, "b6")),
-    # broken by characters that nobody sees, by wide letters, by an end of a line
+    # broken by invisible characters, by wide letters, by an end of a line
     _hidden("token " + _GITHUB[:9] + "\u200b@@ of the bot", _GITHUB[9:]),
     _hidden("it is " + _GITHUB[:4] + "\u2060@@", _GITHUB[4:]),
     _hidden("npm_" + fake(17, LETTERS, "b7") + "\u00ad@@", fake(19, LETTERS, "b7")),

@@ -1,6 +1,6 @@
 """Secrets in what a run reads: masked, refused or reported before a record gets its id, a digest or vectors."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -45,16 +45,17 @@ def _checked(
     item: RecordDraft | DocumentDraft, found: Masked, source: str, policy: SecretPolicy, lines: "_Lines"
 ) -> Iterator[Item]:
     """Yield the problems of an item with secrets, and the item itself unless it is refused."""
-    for one in found.secrets:
+    for one, text in zip(found.secrets, found.texts, strict=True):
         if policy == "refuse" or (policy == "mask" and one.is_name):
             reason = name_refusal(one.kind) if policy == "mask" else refusal(one.kind)
-            yield rejected(source, f"{_field(item, one.field)} {reason}", next(lines.of(item, one.kind)))
+            line = next(lines.of(item, one.kind, text, frozenset()))
+            yield rejected(source, f"{_field(item, one.field)} {reason}", line)
             return
     done = "which was masked" if policy == "mask" else "which is stored as it is"
     seen: set[tuple[str, int | None]] = set()
-    for one in found.secrets:
+    for one, text in zip(found.secrets, found.texts, strict=True):
         field = _field(item, one.field)
-        for line in lines.of(item, one.kind):
+        for line in lines.of(item, one.kind, text, {line for other, line in seen if other != field}):
             if (field, line) not in seen:
                 seen.add((field, line))
                 yield warned(source, f"{field} has a secret ({one.kind}), {done}", line)
@@ -68,24 +69,27 @@ def _field(item: RecordDraft | DocumentDraft, field: str) -> str:
 
 
 class _Lines:
-    """The lines of a file that have secrets, by kind; read once, when they are first needed."""
+    """The lines of a file that have secrets, by kind and by their text; read once, when they are first needed."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._found: dict[str, list[int]] | None = None
+        self._found: dict[str, list[tuple[int, str]]] | None = None
 
-    def of(self, item: RecordDraft | DocumentDraft, kind: str) -> Iterator[int]:
-        """Yield the lines of the kind in a document, or that of a record; the first of an item if unknown."""
+    def of(self, item: RecordDraft | DocumentDraft, kind: str, text: str, others: Set[int | None]) -> Iterator[int]:
+        """Yield the lines of the kind in a document, or that of a record; the first of an item if unknown.
+
+        The line of a record has the same secret and is none of the `others`, those of its other fields, if possible.
+        """
         if self._found is None:
             self._found = self._read()
-        lines = [line for line in self._found.get(kind, ()) if line >= item.line]
+        lines = [(line, each) for line, each in self._found.get(kind, ()) if line >= item.line]
         if isinstance(item, DocumentDraft):
-            yield from lines or [item.line]
+            yield from dict.fromkeys(line for line, _ in lines) or [item.line]
         else:
-            yield lines[0] if lines else item.line
+            yield min(lines, key=lambda one: (one[1] != text, one[0] in others, one[0]), default=(item.line, ""))[0]
 
-    def _read(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+    def _read(self) -> dict[str, list[tuple[int, str]]]:
+        found: dict[str, list[tuple[int, str]]] = {}
         if self._path is None:
             return found
         try:
@@ -97,7 +101,5 @@ class _Lines:
         for secret in import_module(_SCANNER).find_secrets(text):
             line += text.count("\n", done, secret.start)
             done = secret.start
-            lines = found.setdefault(secret.kind, [])
-            if line not in lines[-1:]:
-                lines.append(line)
+            found.setdefault(secret.kind, []).append((line, text[secret.start : secret.end]))
         return found

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module
 from typing import Any, Final, Protocol, TypeVar, cast
@@ -25,10 +25,14 @@ class _Finder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """A value with masks in place of its secrets, and the secrets by field, each kind of a field once."""
+    """A value with masks in place of its secrets, and the secrets by field, each kind of a field once.
+
+    `texts` are the secrets themselves, to find their lines in a file; never shown or stored.
+    """
 
     value: Any
     secrets: tuple[FieldSecret, ...] = ()
+    texts: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def by_field(self) -> tuple[FieldSecret, ...]:
@@ -88,12 +92,12 @@ def mask_values(value: T, names: Mapping[tuple[type[Any], str], str] = {}) -> Ma
         return Masked(value)
     masked = _rebuild(value, iter([with_masks(leaf.text, found.get(place, ())) for place, leaf in enumerate(leaves)]))
     shown = [leaf for _, leaf, _ in _leaves(masked, "", False, names)]  # a path may have a key with a secret
-    secrets = dict.fromkeys(
-        FieldSecret(shown[place].path, one.kind, shown[place].is_name)
-        for place, of_leaf in sorted(found.items())
-        for one in of_leaf
-    )
-    return Masked(masked, tuple(secrets))
+    secrets: dict[FieldSecret, str] = {}
+    for place, of_leaf in sorted(found.items()):
+        for one in of_leaf:
+            secret = FieldSecret(shown[place].path, one.kind, shown[place].is_name)
+            secrets.setdefault(secret, leaves[place].text[one.start : one.end])
+    return Masked(masked, tuple(secrets), tuple(secrets.values()))
 
 
 def _finder() -> _Finder:
@@ -183,5 +187,5 @@ def _camel(name: str) -> str:
     return first + "".join(map(str.title, rest))
 
 
-def _is_name(field: str) -> bool:
-    return field in _NAMES or field.endswith(("_id", "_ids"))
+def _is_name(member: str) -> bool:
+    return member in _NAMES or member.endswith(("_id", "_ids"))

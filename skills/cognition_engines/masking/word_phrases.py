@@ -1,6 +1,6 @@
 """Secrets made of words: the recovery phrase of a wallet, and a passphrase without a digit.
 
-Prose after the same names is kept: words such as "the" and "must" are in no list from which phrases are drawn.
+Prose after the same names is left as it is: no list of words for phrases contains "the" or "must".
 """
 
 import re
