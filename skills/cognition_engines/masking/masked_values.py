@@ -95,8 +95,8 @@ def mask_values(value: T, names: Mapping[tuple[type[Any], str], str] = {}) -> Ma
     secrets: dict[FieldSecret, str] = {}
     for place, of_leaf in sorted(found.items()):
         for one in of_leaf:
-            secret = FieldSecret(shown[place].path, one.kind, shown[place].is_name)
-            secrets.setdefault(secret, leaves[place].text[one.start : one.end])
+            of_field = FieldSecret(shown[place].path, one.kind, shown[place].is_name)
+            secrets.setdefault(of_field, leaves[place].text[one.start : one.end])
     return Masked(masked, tuple(secrets), tuple(secrets.values()))
 
 
