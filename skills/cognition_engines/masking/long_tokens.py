@@ -41,7 +41,7 @@ def _is_login(encoded: bytes) -> bool:
 def whole_tokens(data: bytes, spans: Iterable[Span], general: frozenset[str]) -> Iterator[Span]:
     """Yield tokens of known shapes with all characters that follow without a break, and both halves of AWS keys."""
     done = 0
-    for start, end, kind in sorted(spans):
+    for start, end, kind in sorted(set(spans)):
         if kind in general:
             yield start, end, kind
             continue

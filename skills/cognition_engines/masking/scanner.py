@@ -119,7 +119,7 @@ def _find_once(text: str) -> tuple[TextSecret, ...]:
     named = [(one.start, one.end, one.kind) for one in (*find_named_values(text), *find_word_phrases(text))]
     if not spans and not named:
         return ()
-    known = _in_characters(data, _merge(list(whole_tokens(data, spans, _GENERAL))))
+    known = _in_characters(data, _merge(list(set(whole_tokens(data, spans, _GENERAL)))))
     return tuple(TextSecret(*one) for one in _merge([*known, *named]))
 
 
