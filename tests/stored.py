@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.codec import matrix, stored_record
 from cognition_engines.store.database import begin_read, begin_scan, pages
-from cognition_engines.store.reads.by_key import SELECT_STORED, models_of
+from cognition_engines.store.reads.by_key import SELECT_STORED
+from cognition_engines.store.reads.counts import models_of
 from cognition_engines.store.records import Records
 from cognition_engines.store.schema import records as rows, tombstones, vectors as windows
 from cognition_engines.store.values import FloatArray, StoredRecord

@@ -146,7 +146,8 @@ class Engine:
         searching = _search(records, indexes, cache, self.pools, dates, options.relevance, model)
         self.least_cosine: Final = searching.least_cosine
         passages = Passages(cache, self.pools, options.relevance, indexes.set_aside)
-        lists, governing = Lists(records, self.listings, self.pools), Governing(records, self.listings, self.pools)
+        read = records, self.listings, self.pools, indexes.set_aside
+        lists, governing = Lists(*read), Governing(*read)
         self.modes: Final = searching.modes
         decisions = Decisions(records, searching, passages, self.pools)
         self.query_decisions: Final = decisions.query

@@ -70,6 +70,7 @@ class RecordVersion(NamedTuple):
 # Parts without which a search or a list lacks a record.
 SEARCHED: Final = frozenset({Part.KEYWORDS, Part.COLUMNS, Part.LISTS, Part.VECTORS, Part.PATTERNS})
 STORED: Final = frozenset({Part.KEYWORDS, Part.COLUMNS, Part.VECTORS})  # parts whose work survives a stop
+READING: Final = frozenset(Part) - STORED  # parts that try a record whenever they read it: a note is of one version
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +155,11 @@ class SetAside:
     def attempt(self, part: Part, version: RecordVersion | None, work: Callable[[], T], otherwise: T) -> T:
         """Return the result of `work`, which reads one record; `otherwise` if it raises twice, which is noted.
 
-        A version that is noted already is not attempted. None is a record that is not stored yet: the log alone has its
-        failure.
+        A version that is noted already is tried once: the part may do different work for each answer. None is a record
+        that is not stored yet: the log alone has its failure.
         """
-        if version is not None and self.holds(part, version):
-            return otherwise
         made = try_call(work)
-        if isinstance(made, Raised):
+        if isinstance(made, Raised) and not (version is not None and self.holds(part, version)):
             made = try_call(work)
         if not isinstance(made, Raised):
             return made
@@ -179,23 +178,25 @@ class SetAside:
     ) -> Mapping[K, T]:
         """Return the result of `read` for all keys; if it raises, read each key alone, and note those that raise again.
 
-        If each of several keys raises, the cause is no record: raise that.
+        Keys that are noted already are read alone. If each of several keys raises, the cause is no record: raise that.
         """
-        wanted = keys
-        if self.keys(part):
-            wanted = [key for key in keys if not self.holds(part, version_of(key))]
-        made = try_call(partial(read, wanted))
-        if not isinstance(made, Raised):
+        alone = [key for key in keys if self.holds(part, version_of(key))] if self.keys(part) else []
+        made = try_call(partial(read, [key for key in keys if key not in alone]))
+        if not isinstance(made, Raised) and not alone:
             return made
         found: dict[K, T] = {}
         failed: dict[K, BaseException] = {}
-        for key in wanted:
+        if isinstance(made, Raised):
+            alone = [*keys]
+        else:
+            found |= made
+        for key in alone:
             single = try_call(partial(read, [key]))
             if isinstance(single, Raised):
                 failed[key] = single.error
             else:
                 found |= single
-        if len(failed) == len(wanted) > 1:
+        if isinstance(made, Raised) and len(failed) == len(keys) > 1:
             raise made.error
         for key, error in failed.items():
             self.note(part, version_of(key), error)

@@ -155,6 +155,8 @@ PASSAGE = f"{ENGINE}.passages:passage"
 BOOST = {"boosted": True, "place": 1}
 BRIEFED: dict[str, Any] = {"part": Part.BRIEFING, "changed": None}
 LEFT_OUT: dict[str, Any] = {"part": Part.ANSWERS, "changed": None}
+UNLISTED: dict[str, Any] = {"part": Part.LISTS, "changed": None}
+STORE = "cognition_engines.store.reads"
 BOUND = {"maxTokens": 32000}
 GOVERNED = {"files": ["src/a.py"]}
 HANDLERS = "cstp_server.handlers"
@@ -228,10 +230,10 @@ FAULTS = [
     Fault(
         f"{HANDLERS}.decision_context:_record", "getDecisionContext", {"files": ["src/a.py"]}, "governing", **LEFT_OUT
     ),
-    Fault(f"{HANDLERS}.decision_reads:_to_listed", "listDecisions", {}, "decisions", **LEFT_OUT),
-    Fault(f"{HANDLERS}.episodes:_summary", "listEpisodes", {}, "episodes", **LEFT_OUT),
-    Fault(f"{HANDLERS}.extractions:_to_cited", "getWarnings", {}, "results", **LEFT_OUT),
-    Fault(f"{HANDLERS}.memories:_memory", "listMemories", {}, "memories", **LEFT_OUT),
+    Fault(f"{HANDLERS}.decision_reads:_to_listed", "listDecisions", {}, "decisions", **UNLISTED),
+    Fault(f"{HANDLERS}.episodes:_summary", "listEpisodes", {}, "episodes", **UNLISTED),
+    Fault(f"{HANDLERS}.extractions:_to_cited", "getWarnings", {}, "results", **UNLISTED),
+    Fault(f"{HANDLERS}.memories:_memory", "listMemories", {}, "memories", **UNLISTED),
     Fault(f"{ENGINE}.recall.recall:content_of", "recall", KINDS, "results", **LEFT_OUT),
     Fault(f"{ENGINE}.recall.recall:refs_of", "recall", KINDS, "results"),
     Fault(f"{ENGINE}.recall.recall:refs_of", "recall", KINDS | {"expand": False}, "results"),
@@ -302,7 +304,7 @@ def test_a_page_of_a_list_stays_full_if_a_record_cannot_be_shown(
     most = len(whole) - 1
     shown = harbour.ask(method, limit=most)[items]
     notes = harbour.indexes.set_aside.records
-    harbour.indexes.set_aside.clear(Part.ANSWERS, [(one.key, one.seq + 1) for one in notes])
+    harbour.indexes.set_aside.clear(Part.LISTS, [(one.key, one.seq + 1) for one in notes])
     aside = {one.id for one in notes}
     assert aside
     assert [one["id"] for one in shown] == [id for id in whole if str(id) not in aside][:most]
@@ -336,10 +338,10 @@ def test_a_briefing_counts_the_records_that_it_cannot_show_and_names_none(
     notes = harbour.indexes.set_aside.records
     harbour.indexes.set_aside.clear(Part.BRIEFING, [(one.key, one.seq + 1) for one in notes])
     assert whole["omitted"] == {}
-    assert faulty["omitted"] == {"decisions": 2, "ready": 1}  # a decision for review is in both sections
+    assert faulty["omitted"] == {"decisions": 2}  # the decision for review is among the ready ones, too
     assert faulty["expand"] == []
-    shown = json.dumps([faulty.get(name) for name in ("decisions", "ready", "markdown")])
-    assert not [one.id for one in notes if f'"{one.id}"' in shown or f"[{one.id};" in shown]
+    shown = json.dumps([faulty.get(name) for name in ("decisions", "markdown")])
+    assert not [one.id for one in notes if f'"{one.id}"' in shown or f"[{one.id}; s" in shown]
 
 
 def test_a_briefing_ends_before_no_change_that_it_shows(harbour: Serving, broken: Breaking) -> None:

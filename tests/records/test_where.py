@@ -12,7 +12,7 @@ from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import AtLeast, AtMost, Conditions, HasAny, MemoryFilters, Not, OneOf, Sensitivity, Viewer
 from cognition_engines.spaces import MEMORY
-from cognition_engines.store.reads.memories import where
+from cognition_engines.store.reads.conditions import where
 from cognition_engines.store.records import Records
 from cognition_engines.store.schema import records as table
 from tests.kinds import entry

@@ -8,7 +8,7 @@ from cstp.contract import DecisionId, Method, ToolText, WireResult
 from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.fields import WHOLE, InstantOut, each_once
 from cstp.methods.decision_records import Edge
-from cstp.reads import ReadParams
+from cstp.reads import Present, ReadParams
 from cstp.writes import LongText, RecordId, WriteParams, WriteResult, WriteWarning
 
 
@@ -145,7 +145,8 @@ class GraphEdge(WireResult):
 class GetGraphResult(WireResult):
     """The decisions, the nearest first and by id, and all links between them of the types asked for, at most 2,000.
 
-    `truncated` says that more was found than fits.
+    `truncated` says that more was found than fits. `omitted` is the number of decisions that this server cannot show,
+    or whose links it cannot read; it is present unless that is 0.
     """
 
     center_id: str
@@ -153,6 +154,7 @@ class GetGraphResult(WireResult):
     nodes: list[GraphNode]
     edges: list[GraphEdge]
     truncated: bool
+    omitted: Present[int] = None
 
 
 GET_GRAPH = Method(

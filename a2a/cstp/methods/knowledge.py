@@ -99,7 +99,8 @@ class GetChunkResult(WireResult):
     `place` is present if known.
 
     `source` is the kind of its source. `relatedChunks` are ordered by their scores, and never include the chunk itself;
-    there are none if not requested or if the chunk has no vector.
+    there are none if not requested or if the chunk has no vector. `omitted` is the number of related chunks and of
+    clusters that this server cannot show; it is present unless that is 0.
     """
 
     chunk_id: Annotated[str, Names("chunk")]
@@ -116,6 +117,7 @@ class GetChunkResult(WireResult):
     readwise_url: str | None
     source_url: str | None
     highlight_url: str | None
+    omitted: Present[int] = None
 
 
 class KnowledgeFilters(Wire):

@@ -348,10 +348,10 @@ class RecallResult(WireResult):
     `totalCount` is the number of matching records: for a query all that pass the filters, or, if the server has no
     embedding model, those of them with a word of the query. `turns`, `totalTurns` and `conversationId` are present
     exactly for a conversation without a query. `omitted` counts the results, events, entities, related items and turns
-    that did not fit in `maxTokens` or that this server cannot show; it is present with `maxTokens`, or if it is not 0.
-    `noGoodMatch` is present exactly with a query and
-    `abstain`; if it is true, `nearest` is present, too, if there is any record. `interpreted` is present with `explain`
-    if the query names a time.
+    that did not fit in `maxTokens`, and the records of the answer that this server cannot read or show; it is present
+    with `maxTokens`, or if it is not 0. `noGoodMatch` is present exactly with a query and `abstain`; if it is true,
+    `nearest` is present, too, if there is any record. `interpreted` is present with `explain` if the query names a
+    time.
     """
 
     results: list[RecallItem]

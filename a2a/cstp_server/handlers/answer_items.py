@@ -22,22 +22,24 @@ T = TypeVar("T")
 P = TypeVar("P")
 
 
-def make_item(set_aside: SetAside, stored: StoredRecord, make: Callable[[], T]) -> T | None:
+def make_item(set_aside: SetAside, stored: StoredRecord, make: Callable[[], T], part: Part = Part.ANSWERS) -> T | None:
     """Return the item of a record; None if it cannot be made."""
-    return set_aside.attempt(Part.ANSWERS, stored.version, make, None)
+    return set_aside.attempt(part, stored.version, make, None)
 
 
-def make_items(set_aside: SetAside, found: Iterable[F], make: Callable[[F], T]) -> list[tuple[F, T]]:
+def make_items(
+    set_aside: SetAside, found: Iterable[F], make: Callable[[F], T], part: Part = Part.ANSWERS
+) -> list[tuple[F, T]]:
     """Return the records with their items, without those whose item cannot be made."""
-    made = ((each, make_item(set_aside, each.stored, partial(make, each))) for each in found)
+    made = ((each, make_item(set_aside, each.stored, partial(make, each), part)) for each in found)
     return [(each, item) for each, item in made if item is not None]
 
 
 def make_plain_items(
-    set_aside: SetAside, found: Iterable[StoredRecord], make: Callable[[StoredRecord], T]
+    set_aside: SetAside, found: Iterable[StoredRecord], make: Callable[[StoredRecord], T], part: Part = Part.ANSWERS
 ) -> list[tuple[StoredRecord, T]]:
     """Do as `make_items` for records as they are stored."""
-    made = ((each, make_item(set_aside, each, partial(make, each))) for each in found)
+    made = ((each, make_item(set_aside, each, partial(make, each), part)) for each in found)
     return [(each, item) for each, item in made if item is not None]
 
 

@@ -1,5 +1,6 @@
 """The methods that read, list and count decisions, and walk the links between them."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 
@@ -8,7 +9,8 @@ from cognition_engines.indexes.columns.listing import RECORDED, Order
 from cognition_engines.kinds.decisions import Review
 from cognition_engines.models import Decision, DecisionDetails, Filters, Overdue, Sensitivity
 from cognition_engines.queries.successors import joined_links
-from cognition_engines.store.reads.decisions import DecisionHistory, GraphEdge as FoundEdge, GraphRequest
+from cognition_engines.set_aside import Part, SetAside
+from cognition_engines.store.reads.decisions import DecisionGraph, DecisionHistory, GraphEdge as FoundEdge, GraphRequest
 from cognition_engines.store.values import Revision, StoredRecord
 from cognition_engines.writing.decisions import ratified_by
 from cognition_engines.writing.entries import content_hash
@@ -44,7 +46,7 @@ def decision_read_methods(engine: Engine) -> tuple[AnyBound, ...]:
         )
         page, items = await make_page(
             read,
-            lambda page: make_plain_items(engine.indexes.set_aside, page.stored, _to_listed),
+            lambda page: make_plain_items(engine.indexes.set_aside, page.stored, _to_listed, Part.LISTS),
             lambda page: len(page.stored),
         )
         return wire.ListDecisionsResult(
@@ -74,13 +76,7 @@ def decision_read_methods(engine: Engine) -> tuple[AnyBound, ...]:
         found = await engine.decision_graph(request, call.viewer, call.agent)
         if found is None:
             raise NotFound(params.node_id)
-        return graph.GetGraphResult(
-            center_id=found.center,
-            depth=params.depth,
-            nodes=[_node(stored, depth) for stored, depth in found.nodes],
-            edges=[_edge(edge) for edge in found.edges],
-            truncated=found.truncated,
-        )
+        return _graph(found, params.depth, engine.indexes.set_aside)
 
     return (
         BoundMethod(wire.GET_DECISION, get_decision),
@@ -154,13 +150,30 @@ def _revision(one: Revision) -> wire.RecordedRevision:
     return to_wire(wire.RecordedRevision, one, one.record, revision=one.number, by=one.agent)
 
 
-def _node(stored: StoredRecord, depth: int) -> graph.GraphNode:
+def _graph(found: DecisionGraph, depth: int, set_aside: SetAside) -> graph.GetGraphResult:
+    """Return the nodes that can be shown, and the links between them; raise as the decision in the center does."""
+    depths = {stored.key: each for stored, each in found.nodes}
+    center, *around = [stored for stored, _ in found.nodes]
+    make = partial(_node, depths=depths)
+    nodes = [make(center), *(item for _, item in make_plain_items(set_aside, around, make))]
+    shown = {node.id for node in nodes}
+    return graph.GetGraphResult(
+        center_id=found.center,
+        depth=depth,
+        nodes=nodes,
+        edges=[_edge(edge) for edge in found.edges if {edge.source, edge.target} <= shown],
+        truncated=found.truncated,
+        omitted=found.left_out + len(depths) - len(nodes) or None,
+    )
+
+
+def _node(stored: StoredRecord, depths: Mapping[int, int]) -> graph.GraphNode:
     decision = stored.record
     assert isinstance(decision, Decision)
     return graph.GraphNode(
         id=str(decision.id),
         **decision_members(decision),
-        depth=depth,
+        depth=depths[stored.key],
     )
 
 

@@ -11,6 +11,7 @@ from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters
 from cognition_engines.queries.decisions import Match, Part as IncludedPart, Question
 from cognition_engines.queries.successors import FoundLinks
+from cognition_engines.store.reads.row_reader import RowReader
 from cstp.methods import decisions as wire
 from cstp_server.handlers.answer_items import make_items
 from cstp_server.handlers.decision_records import edge_of
@@ -44,18 +45,19 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
         question = Question(
             params.query, filters, call.viewer, params.limit, asked.mode, include, params.abstain, asked.as_of
         )
-        answered = partial(_answer, params, asked, agent_id)
+        answered, rows = partial(_answer, params, asked, agent_id), RowReader(engine.indexes.set_aside)
         try:
-            matches = await engine.query_decisions(question, call.agent)
+            matches = await engine.query_decisions(question, call.agent, rows)
         except NoGoodMatch as none:
             return answered([], 0).model_copy(update=no_match(none))
         make = partial(_summary, include=include, reasons=params.include_reasons)
         shown = make_items(engine.indexes.set_aside, matches, make)
-        answer = answered([item for _, item in shown], len(matches))
+        found = len(matches) + len(rows.left_out)
+        answer = answered([item for _, item in shown], found)
         if params.max_tokens is not None:
-            empty = answered([], len(matches)).model_copy(update=NO_TIME)
+            empty = answered([], found).model_copy(update=NO_TIME)
             fitted = await _fit_decisions(partial(engine.cut, agent=call.agent), params, shown, empty)
-            answer = answered(fitted, len(matches))
+            answer = answered(fitted, found)
         return answer
 
     return (BoundMethod(wire.QUERY_DECISIONS, query_decisions),)

@@ -9,6 +9,8 @@ from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.episodes import EpisodeMatch, EpisodeQuestion
 from cognition_engines.queries.lists import EpisodeFilters
+from cognition_engines.set_aside import Part
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.entries import content_hash
 from cognition_engines.writing.requests import StoreEpisode
@@ -33,7 +35,7 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
         read = partial(engine.list_episodes, filters, call.viewer, params.offset, params.limit, call.agent)
         page, items = await make_page(
             read,
-            lambda page: make_plain_items(engine.indexes.set_aside, page.stored, _summary),
+            lambda page: make_plain_items(engine.indexes.set_aside, page.stored, _summary, Part.LISTS),
             lambda page: len(page.stored),
         )
         return wire.ListEpisodesResult(
@@ -77,16 +79,17 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
             params.abstain,
             asked.as_of,
         )
+        rows = RowReader(engine.indexes.set_aside)
         answer = wire.FindEpisodesResult(
             episodes=[], total=0, query=params.query, mode=asked.mode.value, interpreted=asked.dates
         )
         try:
-            matches = await engine.find_episodes(question, call.agent)
+            matches = await engine.find_episodes(question, call.agent, rows)
         except NoGoodMatch as none:
             return answer.model_copy(update={"no_good_match": True, "nearest": _nearest(none)})
         known = {"no_good_match": False} if params.abstain else {}
         shown = [item for _, item in make_items(engine.indexes.set_aside, matches, _to_episode)]
-        found = {"episodes": shown, "total": len(matches)}
+        found = {"episodes": shown, "total": len(matches) + len(rows.left_out)}
         return answer.model_copy(update=found | known)
 
     return (

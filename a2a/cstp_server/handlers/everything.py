@@ -18,6 +18,7 @@ from cognition_engines.models import Decision, Viewer
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
 from cognition_engines.queries.knowledge import title
 from cognition_engines.queries.lists import citation
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import InvalidParams, JsonValue, NotFound, Violation
 from cstp.methods.everything import (
@@ -63,19 +64,19 @@ def everything_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """Return the family's methods, bound to the engine."""
 
     async def search(params: SearchParams, call: Call) -> SearchResult:
-        asked = read_search(engine, params)
+        asked, rows = read_search(engine, params), RowReader(engine.indexes.set_aside)
         try:
-            ranked = await engine.search(_request(params, asked, call.viewer), call.agent)
+            ranked = await engine.search(_request(params, asked, call.viewer), call.agent, rows)
         except NoGoodMatch as none:
             nearest = {"no_good_match": True, "nearest": _nearest(none)}
             return _answer(params, asked, [], 0).model_copy(update=nearest)
         found = [each for each in ranked if params.min_score is None or each.score >= params.min_score]
         shown = make_items(engine.indexes.set_aside, found, partial(_item, params=params))
-        items = [item for _, item in shown]
+        items, count = [item for _, item in shown], len(found) + len(rows.left_out)
         if params.max_tokens is not None:
             cut = partial(engine.cut, agent=call.agent)
-            items = await _fit_records(cut, params, asked, shown, len(found), params.max_tokens)
-        return _answer(params, asked, items, len(found))
+            items = await _fit_records(cut, params, asked, shown, count, params.max_tokens)
+        return _answer(params, asked, items, count)
 
     async def fetch(params: FetchParams, call: Call) -> FetchResult:
         kind = None if params.kind is None else KINDS[params.kind]

@@ -7,6 +7,7 @@ from typing import Any
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.extractions import DecisionContent, ExtractionType, PatternContent, WarningContent
 from cognition_engines.queries.lists import ExtractionPage, ListedExtraction, titles
+from cognition_engines.set_aside import Part
 from cstp.contract import Method, Wire
 from cstp.methods import extractions as wire
 from cstp_server.handlers.answer_items import make_items, make_page
@@ -23,7 +24,7 @@ def extraction_methods(engine: Engine) -> tuple[AnyBound, ...]:
             )
             page, items = await make_page(
                 read,
-                lambda page: make_items(engine.indexes.set_aside, page.extractions, shown),
+                lambda page: make_items(engine.indexes.set_aside, page.extractions, shown, Part.LISTS),
                 lambda page: len(page.extractions),
             )
             return method.result(results=items, metadata=_metadata(params, page, len(items)))

@@ -25,6 +25,7 @@ from cognition_engines.queries.knowledge import (
 )
 from cognition_engines.queries.lists import Citation, citation, titles
 from cognition_engines.store.reads.knowledge import ChunkFound
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.writing.knowledge import read_given
 from cognition_engines.writing.requests import StoreKnowledge
 from cstp.contract import Wire
@@ -56,11 +57,13 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
     async def get_chunk(params: wire.GetChunkParams, call: Call) -> wire.GetChunkResult:
         limit = params.related_limit if params.include_related else 0
-        read = await engine.get_chunk(params.chunk_id, call.viewer, limit, call.agent)
+        rows = RowReader(engine.indexes.set_aside)
+        read = await engine.get_chunk(params.chunk_id, call.viewer, limit, call.agent, rows)
         if read is None:
             raise NotFound(params.chunk_id)
-        found, related = read
-        return _chunk(found, [_to_related(one) for one in related])
+        found, near = read
+        related = [item for _, item in make_items(engine.indexes.set_aside, near, _to_related)]
+        return _chunk(found, related, len(rows.left_out) + len(near) - len(related) or None)
 
     async def search_knowledge(params: wire.SearchKnowledgeParams, call: Call) -> wire.SearchKnowledgeResult:
         asked = read_search(engine, params)
@@ -77,21 +80,22 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
             params.abstain,
             asked.as_of,
         )
-        answered = partial(_answer, params, asked)
+        answered, rows = partial(_answer, params, asked), RowReader(engine.indexes.set_aside)
         try:
-            found = await engine.search_knowledge(question, call.agent)
+            found = await engine.search_knowledge(question, call.agent, rows)
         except NoGoodMatch as none:
             return answered([], 0).model_copy(update=no_match(none))
         matches = [each for each in found if params.min_score is None or each.score >= params.min_score]
         shown: list[tuple[KnowledgeMatch, Wire | None]] = [*make_items(engine.indexes.set_aside, matches, _to_found)]
-        answer = answered(shown, len(matches))
+        count = len(matches) + len(rows.left_out)
+        answer = answered(shown, count)
         if params.max_tokens is not None or params.snippets:
             cut = partial(engine.cut, agent=call.agent)
             parts = [_part(item, match) for item, (match, _) in zip(answer.results, shown, strict=True)]
             longest = SNIPPET_BYTES if params.snippets else None
-            empty = answered([], len(matches)).model_copy(update=NO_TIME)
+            empty = answered([], count).model_copy(update=NO_TIME)
             fitted = await fit(cut, params.query, parts, params.max_tokens, empty, longest)
-            answer = answered([*zip([match for match, _ in shown], fitted, strict=True)], len(matches))
+            answer = answered([*zip([match for match, _ in shown], fitted, strict=True)], count)
         return answer
 
     async def store_knowledge(params: wire.StoreKnowledgeParams, call: Call) -> wire.StoreKnowledgeResult:
@@ -117,7 +121,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
     )
 
 
-def _chunk(found: ChunkFound, related: list[wire.RelatedChunk]) -> wire.GetChunkResult:
+def _chunk(found: ChunkFound, related: list[wire.RelatedChunk], omitted: int | None) -> wire.GetChunkResult:
     chunk, group = found.chunk, cluster(found)
     return to_wire(
         wire.GetChunkResult,
@@ -129,6 +133,7 @@ def _chunk(found: ChunkFound, related: list[wire.RelatedChunk]) -> wire.GetChunk
         place=shown_place(chunk),
         cluster=group and to_wire(wire.ChunkCluster, group, cluster_id=group.ids, cluster_name=group.name),
         related_chunks=related,
+        omitted=omitted,
     )
 
 

@@ -10,6 +10,7 @@ from cognition_engines.kinds.graph import Actor, Event, Evidence, Subject
 from cognition_engines.models import SENSITIVITIES, MemoryFilters
 from cognition_engines.queries.knowledge import snippet
 from cognition_engines.queries.lists import MemoryPage
+from cognition_engines.set_aside import Part
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.requests import Remember
 from cstp.methods import memories as wire
@@ -30,7 +31,7 @@ def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
         def make(page: MemoryPage) -> list[tuple[StoredRecord, wire.ListedMemory]]:
             item = partial(_memory, superseded_by=page.superseded_by)
-            return make_plain_items(engine.indexes.set_aside, page.stored, item)
+            return make_plain_items(engine.indexes.set_aside, page.stored, item, Part.LISTS)
 
         page, items = await make_page(read, make, lambda page: len(page.stored))
         return wire.ListMemoriesResult(

@@ -112,7 +112,12 @@ def _show(found: RecallAnswer, set_aside: SetAside, *, by_id: bool) -> _Shown:
     """Return the items of an answer. An answer to an id has its record, or raises as the record does."""
     successors = found.superseded_by
     results: list[tuple[Result, wire.RecallItem]] = []
-    lacking = sum(1 + len(result.events) for result in found.results) + len(found.related) + len(found.entities)
+    lacking = (
+        found.left_out
+        + sum(1 + len(result.events) for result in found.results)
+        + len(found.related)
+        + len(found.entities)
+    )
     for result in found.results:
         events = make_plain_items(set_aside, result.events, _to_attached)
         work = partial(_item, result, [item for _, item in events], successors)

@@ -10,12 +10,12 @@ from typing import Final
 from pydantic import JsonValue
 
 from cognition_engines.exchange.lines import record_members
-from cognition_engines.exchange.runs import read_page
 from cognition_engines.kinds.decisions import DecisionLink
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Decision
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.reads.decisions import DecisionHistory
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 
 EXPORTED: Final = "cstp-export"  # the member of the front matter that has the hash of the content
@@ -43,10 +43,10 @@ def decision_files(records: Records, set_aside: SetAside, project: str | None = 
 
     Decisions that cannot be written are left out, and are in `set_aside` then.
     """
-    ids = records.ids(Kind.DECISION)
+    ids, rows = records.ids(Kind.DECISION), RowReader(set_aside, Part.EXPORT)
     for start in range(0, len(ids), _PAGE):
         page = ids[start : start + _PAGE]
-        found = read_page(records, Kind.DECISION, page, set_aside)
+        found = records.reads.by_ids(Kind.DECISION, page, rows)
         for id in page:
             one = found.get(id)
             if one is None or not one.origin.is_written or project not in (None, one.record.project):

@@ -25,9 +25,10 @@ from cognition_engines.masking.masked_values import mask_values
 from cognition_engines.masking.policy import FILES, SecretPolicy, refusal
 from cognition_engines.models import Problem, microseconds
 from cognition_engines.open_file import lines_of
-from cognition_engines.set_aside import Part, RecordVersion, SetAside
+from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.erasure.ledger import Erasure
 from cognition_engines.store.origins import namesakes
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.transfer.copy import Watcher
 from cognition_engines.store.values import PART, Entry, IdTaken, StoredRecord
@@ -143,23 +144,16 @@ def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher, set_
     Each is as of the moment when it is read: a server may write meanwhile. Records that cannot be written as a line are
     left out, and are in `set_aside` then.
     """
-    counts = records.counts()
+    counts, rows = records.counts(), RowReader(set_aside, Part.EXPORT)
     watcher.start("exporting", sum(counts.get(kind, 0) for kind in kinds))
     for kind in kinds:
         for page in _pages(records.ids(kind), 200):
-            found = read_page(records, kind, page, set_aside)
+            found = records.reads.by_ids(kind, page, rows)
             for stored in (found[id] for id in page if id in found):
                 line = set_aside.attempt(Part.EXPORT, stored.version, partial(_checked_line, stored), None)
                 if line is not None:
                     yield line
             watcher.advance(len(page))
-
-
-def read_page(records: Records, kind: Kind, page: Sequence[str], set_aside: SetAside) -> Mapping[str, StoredRecord]:
-    """Return the records of these ids that exist; those that cannot be read are in `set_aside` then."""
-    others = len(set_aside.records)  # a record that is not read has no known key, and no key is negative
-    versions = {id: RecordVersion(-others - place, 0, kind.label, id) for place, id in enumerate(page, 1)}
-    return set_aside.read_all(Part.EXPORT, page, partial(records.reads.by_ids, kind), versions.__getitem__)
 
 
 def _checked_line(stored: StoredRecord) -> bytes:

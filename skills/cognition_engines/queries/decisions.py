@@ -4,23 +4,22 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from cognition_engines.kinds.decisions import ENDED, DecisionLink
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import SUPERSEDED, Decision, Filters, Mode, Viewer
-from cognition_engines.queries.hit_reads import read_hits
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
-from cognition_engines.queries.successors import FoundLinks, links_of
+from cognition_engines.queries.successors import FoundLinks, read_links
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.scores import CurrentHit, Explanation
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.decision_state import REVIEWED, SUPERSEDES
 from cognition_engines.store.reads.decisions import DecisionGraph, DecisionHistory, GraphRequest
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
@@ -50,9 +49,9 @@ class Question:
 class Match:
     """A decision that a search found. `distance` is the cosine distance to the query, None when it has no vector.
 
-    `snippet`, `links` and `explanation` are None if not requested; without a text, the snippet is empty, and None if
-    the text cannot be cut. `stored` is the decision with its origin, `window` the window of its text nearest to the
-    query, None without vectors or if words alone decide.
+    `snippet`, `links` and `explanation` are None if not requested; without a text, the snippet is empty, and None
+    if the text cannot be cut; `links` are also None if they cannot be read. `stored` is the decision with its
+    origin, `window` the window of its text nearest to the query, None without vectors or if words alone decide.
     """
 
     decision: Decision
@@ -77,16 +76,16 @@ class Decisions:
         self._passages = passages
         self._pools = pools
 
-    async def query(self, question: Question, agent: Agent = None) -> list[Match]:
+    async def query(self, question: Question, agent: Agent = None, rows: RowReader | None = None) -> list[Match]:
         """Return the best decisions for `agent`, best first. Raise ComponentFailed naming the part that fails."""
         caller = self._pools.caller(agent)
         sought = SearchScope(DECISIONS, question.filters.conditions())
         mode = question.mode or self._searching.modes[0]
         query = Query(question.text, question.viewer, mode, (sought,), question.abstain, question.as_of)
+        reader = rows or RowReader(self._searching.indexes.set_aside)
 
         def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
-            read = partial(self._records.reads.by_keys, viewer=question.viewer, kinds=DECISIONS.kinds)
-            return read_hits(self._searching.indexes.set_aside, found, read)
+            return self._records.reads.by_keys(found.keys(), viewer=question.viewer, kinds=DECISIONS.kinds, rows=reader)
 
         found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
         explain = "explain" in question.include
@@ -109,7 +108,8 @@ class Decisions:
         if not question.include & {"links", "edges"}:
             return {}
         stored = [hit.stored for hit in hits]
-        return await self._pools.records.run(caller, links_of, self._records, stored, question.viewer)
+        set_aside = self._searching.indexes.set_aside
+        return await self._pools.records.run(caller, read_links, self._records, stored, question.viewer, set_aside)
 
     async def get(
         self, id: str, viewer: Viewer = Viewer(), known_at: datetime | None = None, agent: Agent = None
@@ -129,7 +129,8 @@ class Decisions:
 
         Raise ComponentFailed when the records do not answer.
         """
-        return await self._pools.records.run(self._pools.caller(agent), self._records.decisions.graph, request, viewer)
+        rows, run = RowReader(self._searching.indexes.set_aside), self._pools.records.run
+        return await run(self._pools.caller(agent), self._records.decisions.graph, request, viewer, rows)
 
 
 def _match(hit: CurrentHit, snippet: str | None, links: FoundLinks | None) -> Match:

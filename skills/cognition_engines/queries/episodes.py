@@ -3,18 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
 from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Conditions, HasAll, Mode, Viewer, between
-from cognition_engines.queries.hit_reads import read_hits
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import EPISODES
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
@@ -75,7 +74,9 @@ class Episodes:
         found = await self._pools.records.run(caller, self._records.reads.find, [(Kind.EPISODE, str(id))], viewer)
         return found[0] if found else None
 
-    async def find(self, question: EpisodeQuestion, agent: Agent = None) -> list[EpisodeMatch]:
+    async def find(
+        self, question: EpisodeQuestion, agent: Agent = None, rows: RowReader | None = None
+    ) -> list[EpisodeMatch]:
         """Return the best episodes, in order, for `agent`."""
         caller = self._pools.caller(agent)
         conditions = question.conditions()
@@ -83,10 +84,10 @@ class Episodes:
         query = Query(
             question.text, question.viewer, mode, (SearchScope(EPISODES, conditions),), question.abstain, question.as_of
         )
+        reader = rows or RowReader(self._searching.indexes.set_aside)
 
         def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
-            read = partial(self._records.reads.by_keys, viewer=question.viewer, kinds=EPISODES.kinds)
-            return read_hits(self._searching.indexes.set_aside, found, read)
+            return self._records.reads.by_keys(found.keys(), viewer=question.viewer, kinds=EPISODES.kinds, rows=reader)
 
         found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
         explain = question.explain

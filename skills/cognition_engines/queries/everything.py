@@ -14,11 +14,10 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, Record, add_prefix, embedding_text
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Decision, HasAll, MemoryFilters, Mode, OneOf, Viewer, governing, one_of
-from cognition_engines.queries.hit_reads import read_sourced_hits
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
-from cognition_engines.queries.successors import links_of
+from cognition_engines.queries.successors import read_links
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.scores import CurrentHit, Explanation
 from cognition_engines.retrieval.snippets import Room, Window
@@ -26,6 +25,7 @@ from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import DECISIONS, SEARCHED, Space
 from cognition_engines.store.reads.knowledge import SourceName, WithSources
 from cognition_engines.store.reads.memories import ended_memories
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
@@ -90,15 +90,17 @@ class Everything:
         self._pools = pools
         self._set_aside = set_aside
 
-    async def search(self, request: SearchRequest, agent: Agent = None) -> list[FoundRecord]:
+    async def search(
+        self, request: SearchRequest, agent: Agent = None, rows: RowReader | None = None
+    ) -> list[FoundRecord]:
         """Return the best records for `agent`, highest score first, ties by id. Raise NoGoodMatch if it abstains."""
         caller = self._pools.caller(agent)
         mode = request.mode or self._searching.modes[0]
         query = Query(request.text, request.viewer, mode, [*_search_scopes(request)], request.abstain, request.as_of)
+        reader = rows or RowReader(self._set_aside)
 
         def reading(found: SearchHits) -> WithSources:
-            read = partial(self._records.knowledge.with_sources, viewer=request.viewer, kinds=_KINDS)
-            return read_sourced_hits(self._set_aside, found, read)
+            return self._records.knowledge.with_sources(found.keys(), request.viewer, _KINDS, reader)
 
         try:
             found, read = await self._searching.search_calibrated(caller, query, request.limit, reading)
@@ -126,8 +128,9 @@ class Everything:
         """Return the error with the kind and the id that the nearest record would have as a result."""
         if none.key is None:
             return none
-        read = await self._pools.records.run(caller, self._records.reads.by_keys, [none.key], viewer)
-        if none.key not in read:  # it was deleted
+        rows, run = RowReader(self._set_aside), self._pools.records.run
+        read = await run(caller, self._records.reads.by_keys, [none.key], viewer, None, rows)
+        if none.key not in read:  # it was deleted, or cannot be read
             return NoGoodMatch()
         kind, id = _shown_as(read[none.key])
         return NoGoodMatch(id, none.cosine, none.key, kind.label)
@@ -139,7 +142,7 @@ class Everything:
         run, successors = self._pools.records.run, dict[int, tuple[str, ...]]()
         decisions = [one for one in found if isinstance(one.record, Decision) and one.record.status in ENDED]
         if decisions:
-            links = await run(caller, links_of, self._records, decisions, viewer)
+            links = await run(caller, read_links, self._records, decisions, viewer, self._set_aside)
             successors = {key: its.superseded_by for key, its in links.items()}
         if ended := ended_memories(found):
             successors |= await run(caller, self._records.conversations.successors, ended, viewer)

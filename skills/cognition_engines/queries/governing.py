@@ -1,8 +1,9 @@
 """The decisions that govern files: in force, proposed and past, the most specific first."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -19,6 +20,8 @@ from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.pools import Pools, Work, run_through
 from cognition_engines.queries.successors import links_of
 from cognition_engines.queries.turns import Agent
+from cognition_engines.set_aside import SetAside
+from cognition_engines.store.reads.row_reader import STRICT, RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.wanted import Wanted, always, check_wanted
@@ -98,10 +101,11 @@ class DecisionContext:
 class Governing:
     """Reads the decisions that govern files. Raises ComponentFailed when the records do not answer."""
 
-    def __init__(self, records: Records, listings: Listings, pools: Pools) -> None:
+    def __init__(self, records: Records, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
         self._records = records
         self._listings = listings
         self._pools = pools
+        self._set_aside = set_aside
 
     async def context(self, request: ContextRequest, agent: Agent = None) -> DecisionContext:
         """Return the decisions that govern the files or have one of the names, for `agent`."""
@@ -109,11 +113,17 @@ class Governing:
 
     def _read(self, request: ContextRequest) -> Work[DecisionContext]:
         wanted = yield self._pools.lists
-        return read_context(self._listings.decisions, self._records, request, datetime.now(UTC), wanted)
+        rows = RowReader(self._set_aside)
+        return read_context(self._listings.decisions, self._records, request, datetime.now(UTC), wanted, rows)
 
 
 def read_context(
-    listing: Listing, records: Records, request: ContextRequest, now: datetime, wanted: Wanted = always
+    listing: Listing,
+    records: Records,
+    request: ContextRequest,
+    now: datetime,
+    wanted: Wanted = always,
+    rows: RowReader = STRICT,
 ) -> DecisionContext:
     """Return the decisions that govern the files at a moment, each group by specificity, then the newest first.
 
@@ -124,11 +134,11 @@ def read_context(
         state = listing.follow()
         mask = state.snapshot.mask(conditions, request.viewer, wanted)
         named = state.snapshot.mask(request.mentioning(), request.viewer) & ~mask
-        rows = _most_specific(state.snapshot, state.order[mask[state.order]], request, wanted)
-        groups = [*_groups(state.snapshot, rows, microseconds(now)), state.order[named[state.order]]]
+        best = _most_specific(state.snapshot, state.order[mask[state.order]], request, wanted)
+        groups = [*_groups(state.snapshot, best, microseconds(now)), state.order[named[state.order]]]
         shown = np.concatenate([group[:MOST_OF_GROUP] for group in groups])
         keys: list[int] = state.snapshot.keys[shown].tolist()
-        found = records.reads.by_keys(keys, request.viewer) if keys else {}
+        found = records.reads.by_keys(keys, request.viewer, rows=rows) if keys else {}
         seqs = [found[key].seq if key in found else None for key in keys]
         if seqs == state.snapshot.seqs[shown].tolist():
             break
@@ -136,34 +146,49 @@ def read_context(
         [found[key] for key in state.snapshot.keys[group[:MOST_OF_GROUP]].tolist() if key in found] for group in groups
     ]
     files = PathSet(request.files)
-    current, proposals, history = ([*_governing(group, files, request, wanted)] for group in read[:3])
-    past = links_of(records, [one.stored for one in history], request.viewer)
-    history = [replace(one, superseded_by=past[one.stored.key].superseded_by) for one in history]
+    current, proposals, history = (
+        _each(rows, group, partial(_governing, files=files, request=request, wanted=wanted)) for group in read[:3]
+    )
+    past = rows.read_each([one.stored for one in history], partial(links_of, records, viewer=request.viewer))
+    history = [
+        replace(one, superseded_by=past[one.stored.key].superseded_by) for one in history if one.stored.key in past
+    ]
     for each in (current, proposals, history):
         each.sort(key=lambda one: -max(map(specificity, one.matched), default=0))
-    mentions = [_mentioning(one, request.files) for one in read[3] if accepts(request.mentioning(), one)]
-    unread = sum(max(0, len(group) - MOST_OF_GROUP) for group in groups)
+    mentions = _each(rows, read[3], partial(_mentioning, request=request))
+    unread = sum(max(0, len(group) - MOST_OF_GROUP) for group in groups) + len(rows.left_out)
     return DecisionContext(current, proposals, history, mentions, unread)
 
 
+def _each(
+    rows: RowReader, found: Iterable[StoredRecord], make: Callable[[StoredRecord], Sequence[GoverningDecision]]
+) -> list[GoverningDecision]:
+    """Return the results of `make` for each record, without those for which it raises."""
+    made = (rows.attempt(one.version, partial(make, one)) for one in found)
+    return [one for each in made for one in each or ()]
+
+
 def _governing(
-    found: Iterable[StoredRecord], files: PathSet, request: ContextRequest, wanted: Wanted
-) -> Iterator[GoverningDecision]:
-    """Yield the records that meet the conditions of the request: some may have changed since they were found."""
-    for stored in found:
-        check_wanted(wanted, "the decisions that govern files")
-        assert isinstance(stored.record, Decision)
-        matched, chosen = matched_parts(stored.record.affects, files, request.packages, wanted)
-        if matched and accepts(request.common(), stored):
-            yield GoverningDecision(stored, matched, chosen)
+    stored: StoredRecord, files: PathSet, request: ContextRequest, wanted: Wanted
+) -> Sequence[GoverningDecision]:
+    """Return the record if it meets the conditions of the request: it may have changed since it was found."""
+    check_wanted(wanted, "the decisions that govern files")
+    assert isinstance(stored.record, Decision)
+    matched, chosen = matched_parts(stored.record.affects, files, request.packages, wanted)
+    fits = matched and accepts(request.common(), stored)
+    return [GoverningDecision(stored, matched, chosen)] if fits else []
 
 
-def _mentioning(stored: StoredRecord, files: Sequence[str]) -> GoverningDecision:
+def _mentioning(stored: StoredRecord, request: ContextRequest) -> Sequence[GoverningDecision]:
+    """Return the record if its text still has one of the names."""
+    if not accepts(request.mentioning(), stored):
+        return []
+    files = request.files
     assert isinstance(stored.record, Decision)
     named = {name: f"{PATHS}{name}" for name in named_paths(stored.record)}
     found = [(file, [named[each] for each in endings_of(file) if each in named]) for file in files]
     matched = dict.fromkeys(name for _, names in found for name in names)
-    return GoverningDecision(stored, tuple(matched), tuple(dict.fromkeys(file for file, names in found if names)))
+    return [GoverningDecision(stored, tuple(matched), tuple(dict.fromkeys(file for file, names in found if names)))]
 
 
 def _most_specific(snapshot: Snapshot, rows: Ints, request: ContextRequest, wanted: Wanted) -> Ints:

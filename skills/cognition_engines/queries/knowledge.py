@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -16,7 +15,6 @@ from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.knowledge import Chunk, Cluster
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Mode, OneOf, Viewer, one_of
-from cognition_engines.queries.hit_reads import read_sourced_hits
 from cognition_engines.queries.lists import about
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
@@ -26,6 +24,7 @@ from cognition_engines.retrieval.scores import CurrentHit, Explanation
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.reads.knowledge import ChunkFound, SourceName, WithSources
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
@@ -94,6 +93,7 @@ class Neighbour:
 class NearChunk:
     """A chunk near another one."""
 
+    stored: StoredRecord
     chunk: Chunk
     source: SourceName | None
     cosine: float
@@ -138,7 +138,7 @@ def related_chunks(neighbours: Sequence[Neighbour], read: WithSources, limit: in
         stored = read.stored.get(neighbour.key)
         if stored is not None and isinstance(stored.record, Chunk):
             source = None if stored.record.source_id is None else read.sources.get(stored.record.source_id)
-            found.append(NearChunk(stored.record, source, neighbour.cosine))
+            found.append(NearChunk(stored, stored.record, source, neighbour.cosine))
     return found[:limit]
 
 
@@ -187,7 +187,9 @@ class Knowledge:
         self._searching = searching
         self._pools = pools
 
-    async def query(self, question: KnowledgeQuestion, agent: Agent = None) -> list[KnowledgeMatch]:
+    async def query(
+        self, question: KnowledgeQuestion, agent: Agent = None, rows: RowReader | None = None
+    ) -> list[KnowledgeMatch]:
         """Return the best records for `agent`, best first."""
         caller = self._pools.caller(agent)
         conditions = (*one_of("type", question.types), *about(question.topic))
@@ -198,10 +200,10 @@ class Knowledge:
         mode = question.mode or self._searching.modes[0]
         sought = (SearchScope(KNOWLEDGE, conditions),)
         query = Query(question.text, question.viewer, mode, sought, question.abstain, question.as_of)
+        reader = rows or RowReader(self._searching.indexes.set_aside)
 
         def reading(found: SearchHits) -> WithSources:
-            read = partial(self._records.knowledge.with_sources, viewer=query.viewer, kinds=KNOWLEDGE.kinds)
-            return read_sourced_hits(self._searching.indexes.set_aside, found, read)
+            return self._records.knowledge.with_sources(found.keys(), query.viewer, KNOWLEDGE.kinds, reader)
 
         found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
         hits = await self._searching.current_hits(
@@ -210,7 +212,12 @@ class Knowledge:
         return [_match(hit, read) for hit in hits]
 
     async def chunk(
-        self, id: str, viewer: Viewer = Viewer(), related_limit: int = 5, agent: Agent = None
+        self,
+        id: str,
+        viewer: Viewer = Viewer(),
+        related_limit: int = 5,
+        agent: Agent = None,
+        rows: RowReader | None = None,
     ) -> tuple[ChunkFound, list[NearChunk]] | None:
         """Return a chunk and at most `related_limit` related ones, best first, for `agent`; None without such a chunk.
 
@@ -218,7 +225,8 @@ class Knowledge:
         """
         caller = self._pools.caller(agent)
         model = self._chunks.model if related_limit else None
-        found = await self._pools.records.run(caller, self._records.knowledge.chunk, id, viewer, model)
+        reader, run = rows or RowReader(self._searching.indexes.set_aside), self._pools.records.run
+        found = await run(caller, self._records.knowledge.chunk, id, viewer, model, reader)
         if found is None:
             return None
         if found.vectors is None:
@@ -229,5 +237,5 @@ class Knowledge:
         if not near:
             return found, []
         keys = [each.key for each in near]
-        read = await self._pools.records.run(caller, self._records.knowledge.with_sources, keys, viewer, (Kind.CHUNK,))
+        read = await run(caller, self._records.knowledge.with_sources, keys, viewer, (Kind.CHUNK,), reader)
         return found, related_chunks(near, read, related_limit)

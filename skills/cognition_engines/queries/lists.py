@@ -36,6 +36,7 @@ from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, NO_NUMBER, TIMELINE
 from cognition_engines.store.reads.knowledge import SourceName
 from cognition_engines.store.reads.memories import ended_memories
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
@@ -141,6 +142,7 @@ def extraction_page(
     viewer: Viewer,
     offset: int,
     limit: int,
+    set_aside: SetAside,
 ) -> ExtractionPage:
     """Return the extractions of a type that the viewer sees, newest first, of a topic (in any case) or of all.
 
@@ -150,7 +152,7 @@ def extraction_page(
     page = listing.page((*of_type, *about(topic)), viewer, offset, limit)
     found = [(each.record, each) for each in page.stored if isinstance(each.record, Extraction)]
     named = [each.source_id for each, _ in found if each.source_id is not None]
-    sources = records.knowledge.sources(named, viewer) if named else {}
+    sources = records.knowledge.sources(named, viewer, RowReader(set_aside)) if named else {}
     topics = None
     if topic == "" or (topic is not None and not page.total):
         snapshot = listing.follow().snapshot
@@ -240,10 +242,11 @@ def _of_days(at: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> list[tuple[dat
 class Lists:
     """Reads pages of lists. Methods raise ComponentFailed when the records do not answer."""
 
-    def __init__(self, records: Records, listings: Listings, pools: Pools) -> None:
+    def __init__(self, records: Records, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
         self._records = records
         self._listings = listings
         self._pools = pools
+        self._set_aside = set_aside
 
     async def episodes(
         self,
@@ -305,7 +308,7 @@ class Lists:
         caller = self._pools.caller(agent)
         listing = self._listings.extractions
         return await self._pools.lists.run(
-            caller, extraction_page, listing, self._records, type, topic, viewer, offset, limit
+            caller, extraction_page, listing, self._records, type, topic, viewer, offset, limit, self._set_aside
         )
 
     async def statistics(

@@ -5,7 +5,7 @@ positions of words; the texts of a few results are read from the snapshot of the
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeVar
@@ -17,7 +17,8 @@ from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.models import Viewer
 from cognition_engines.relevance import Relevance
 from cognition_engines.retrieval.fusion import Hit, Part
-from cognition_engines.set_aside import Part as DerivedPart, Raised, SetAside, try_call
+from cognition_engines.set_aside import Part as DerivedPart, SetAside
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.unicode_forms import fold_text
@@ -180,20 +181,12 @@ class Phrases:
         """
         known = [self._read.get((pairs, *record)) for record in records]
         lacking = {key: seq for (key, seq), text in zip(records, known, strict=True) if text is None}
-        read = self._read_as_of(lacking, viewer) if lacking else {}
+        rows = RowReader(self._set_aside)
+        read = self.records.reads.as_of(lacking, viewer, rows) if lacking else {}
         new = {key: text for key, stored in read.items() if (text := self._read_text(pairs, stored)) is not None}
         _make_room(self._read, SHARES)
         self._read.update({(pairs, key, lacking[key]): text for key, text in new.items()})
         return [new.get(key, NOTHING) if text is None else text for (key, _), text in zip(records, known, strict=True)]
-
-    def _read_as_of(self, wanted: Mapping[int, int], viewer: Viewer) -> Mapping[int, StoredRecord]:
-        """Return the records that are as of their `seq`; the reader of hits notes those that cannot be read."""
-        read = self.records.reads.as_of
-        made = try_call(partial(read, wanted, viewer))
-        if not isinstance(made, Raised):
-            return made
-        single = (try_call(partial(read, {key: seq}, viewer)) for key, seq in wanted.items())
-        return {key: stored for one in single if not isinstance(one, Raised) for key, stored in one.items()}
 
     def _read_text(self, pairs: Sequence[str], stored: StoredRecord) -> ReadText | None:
         work = partial(read_text, pairs, stored.record)

@@ -16,7 +16,6 @@ from cognition_engines.models import Conditions, Overdue, Viewer, in_force, one_
 from cognition_engines.queries.everything import text_of
 from cognition_engines.queries.following import FollowedChanges, Following
 from cognition_engines.queries.governing import ContextRequest, Governing
-from cognition_engines.queries.hit_reads import read_hits
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
@@ -25,6 +24,7 @@ from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.snippets import Room
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, KNOWLEDGE, Space
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.reads.viewer_changes import SeenChange
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
@@ -184,7 +184,8 @@ class Sessions:
         present = [(one.kind, one.id) for one in changes if not one.gone]
         found: Sequence[StoredRecord] = ()
         if present:
-            found = await self._pools.records.run(caller, self._records.reads.find, present, request.viewer)
+            find, rows = self._records.reads.find, RowReader(self._set_aside, Part.BRIEFING)
+            found = await self._pools.records.run(caller, find, present, request.viewer, rows)
         by_name = {(one.kind, str(one.record.id)): one for one in found}
         return [BriefChange(one, by_name.get((one.kind, one.id))) for one in changes]
 
@@ -192,11 +193,12 @@ class Sessions:
         self, caller: Caller, request: SessionRequest
     ) -> tuple[Sequence[StoredRecord], Sequence[StoredRecord]]:
         """Return the decisions to review, then the caller's undecided ones, at most `ready_limit` together."""
-        page, limit = self._listings.decisions.page, request.ready_limit
+        rows, limit = RowReader(self._set_aside, Part.BRIEFING), request.ready_limit
+        page = self._listings.decisions.page
         due = (*request.of_project, *Overdue(request.now).conditions())
         open_ones = (*request.current, *one_of("recorded_by", request.agent), *one_of("status", UNDECIDED))
-        overdue = await self._pools.lists.run(caller, page, due, request.viewer, 0, limit, _SOONEST)
-        undecided = await self._pools.lists.run(caller, page, open_ones, request.viewer, 0, limit, _OLDEST)
+        overdue = await self._pools.lists.run(caller, page, due, request.viewer, 0, limit, _SOONEST, rows=rows)
+        undecided = await self._pools.lists.run(caller, page, open_ones, request.viewer, 0, limit, _OLDEST, rows=rows)
         known = {one.key for one in overdue.stored}
         left = limit - len(overdue.stored)
         return overdue.stored, [one for one in undecided.stored if one.key not in known][:left]
@@ -212,8 +214,9 @@ class Sessions:
         """Return the best records for the task, or the newest ones without a task, with the part of each to show."""
         found: Sequence[StoredRecord]
         if request.task is None:
-            page = self._listing(space).page
-            found = (await self._pools.lists.run(caller, page, conditions, request.viewer, 0, limit)).stored
+            page, rows = self._listing(space).page, RowReader(self._set_aside, Part.BRIEFING)
+            listed = await self._pools.lists.run(caller, page, conditions, request.viewer, 0, limit, rows=rows)
+            found = listed.stored
         else:
             found = await self._search(caller, request.task, request.viewer, SearchScope(space, conditions), limit)
         return await self._brief(caller, request, found)
@@ -241,8 +244,8 @@ class Sessions:
         query = Query(task, viewer, self._searching.modes[0], (scope,), abstain)
 
         def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
-            read = partial(self._records.reads.by_keys, viewer=viewer, kinds=scope.space.kinds)
-            return read_hits(self._set_aside, found, read)
+            rows = RowReader(self._set_aside)
+            return self._records.reads.by_keys(found.keys(), viewer=viewer, kinds=scope.space.kinds, rows=rows)
 
         try:
             found, read = await self._searching.search_and_read(caller, query, limit, reading)

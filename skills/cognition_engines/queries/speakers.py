@@ -17,6 +17,7 @@ from cognition_engines.models import Viewer
 from cognition_engines.relevance import Relevance
 from cognition_engines.retrieval.fusion import Part
 from cognition_engines.set_aside import Part as DerivedPart, SetAside
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
@@ -65,7 +66,8 @@ class Speakers:
         It is 0 unless the question names exactly one speaker of the turns `near`, the `seq` of each by key. Turns of
         assistants, and of conversations in which the speaker says nothing near, do not count.
         """
-        spoken = self._spoken_turns(self._records.reads.as_of(near, viewer).values())
+        read = self._records.reads.as_of(near, viewer, RowReader(self._set_aside))
+        spoken = self._spoken_turns(read.values())
         names = {each.speaker: each.name for each in spoken}
         words = self._content_words(question)
         named = [speaker for speaker, its in names.items() if its and its <= words]

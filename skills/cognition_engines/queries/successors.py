@@ -13,6 +13,7 @@ from cognition_engines.retrieval.fusion import Hit, Part
 from cognition_engines.set_aside import Part as DerivedPart, SetAside
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.reads.memories import ended_memories
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.reads.supersession import Supersession
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
@@ -43,6 +44,14 @@ def links_of(records: Records, found: Sequence[StoredRecord], viewer: Viewer) ->
     stated = records.decisions.supersessions(found, viewer)
     made = records.decisions.links([str(one.record.id) for one in found], viewer)
     return {one.key: joined_links(str(one.record.id), stated[one.key], made) for one in found}
+
+
+def read_links(
+    records: Records, found: Sequence[StoredRecord], viewer: Viewer, set_aside: SetAside
+) -> Mapping[int, FoundLinks]:
+    """Do as `links_of`, without the decisions whose links cannot be read."""
+    rows = RowReader(set_aside, DerivedPart.SNIPPETS)
+    return rows.read_each(found, lambda stored: links_of(records, stored, viewer))
 
 
 def joined_links(id: str, stated: Supersession, made: Sequence[DecisionLink]) -> FoundLinks:
@@ -84,16 +93,18 @@ def prefer_successors(
     found: dict[int, Sequence[str]] = {}
     for number in dict.fromkeys(hit.part for hit in ended):
         keys = [_key(parts, hit) for hit in ended if hit.part == number]
-        snapshot, read = parts[number].snapshot, partial(_read_successors, records, viewer)
+        snapshot, read = parts[number].snapshot, partial(_read_successors, records, viewer, RowReader(set_aside))
         read_all = partial(set_aside.read_all, DerivedPart.SNIPPETS, read=read, version_of=snapshot.version_of)
         found |= snapshot.masks.values(("successors", viewer), keys, read_all)
     best_first = dict.fromkeys(_key(parts, hit) for hit in ended)
     return _exchange(parts, hits, {key: found[key] for key in best_first if key in found})
 
 
-def _read_successors(records: Records, viewer: Viewer, keys: Sequence[int]) -> Mapping[int, Sequence[str]]:
+def _read_successors(
+    records: Records, viewer: Viewer, rows: RowReader, keys: Sequence[int]
+) -> Mapping[int, Sequence[str]]:
     """Return the ids of the successors of decisions and memories by key, of those that the viewer sees."""
-    stored = list(records.reads.by_keys(keys, viewer).values())
+    stored = list(records.reads.by_keys(keys, viewer, rows=rows).values())
     decisions = [one for one in stored if one.kind in DECISIONS.kinds]
     links = links_of(records, decisions, viewer) if decisions else {}
     found: dict[int, Sequence[str]] = {key: its.superseded_by for key, its in links.items()}

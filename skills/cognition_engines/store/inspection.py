@@ -16,7 +16,8 @@ from cognition_engines.spaces import Space
 from cognition_engines.store.codec import stored_record
 from cognition_engines.store.database import Store, begin_read, count_rows, failures
 from cognition_engines.store.opening import SETTING, parse_url, refuse_unknown, schema_of
-from cognition_engines.store.reads.by_key import EMBEDDED, SELECT_STORED, Reads, counts_of, models_of, stored_dimension
+from cognition_engines.store.reads.by_key import EMBEDDED, SELECT_STORED, Reads
+from cognition_engines.store.reads.counts import counts_of, models_of, stored_dimension
 from cognition_engines.store.schema import HEAD, counter, meta, metadata, records, tombstones, vectors
 
 T = TypeVar("T")

@@ -14,7 +14,8 @@ from cognition_engines.store.erasure.forgetting import Forgetting
 from cognition_engines.store.inheritance import renumber
 from cognition_engines.store.opening import CALLS, SETTING, open_store
 from cognition_engines.store.origins import Origins
-from cognition_engines.store.reads.by_key import Reads, counts_of, stored_dimension
+from cognition_engines.store.reads.by_key import Reads
+from cognition_engines.store.reads.counts import counts_of, stored_dimension
 from cognition_engines.store.reads.decisions import DecisionReads
 from cognition_engines.store.reads.knowledge import KnowledgeReads
 from cognition_engines.store.reads.memories import ConversationReads, GraphReads

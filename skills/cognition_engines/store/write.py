@@ -18,7 +18,7 @@ from cognition_engines.store.decision_state import settle_decisions, show_again,
 from cognition_engines.store.inheritance import lent_to, note_departures, release, renumber, rights_of, settle
 from cognition_engines.store.memory_state import named_as_replaced, settle_ends
 from cognition_engines.store.origins import known_by, namesakes
-from cognition_engines.store.reads.by_key import stored_dimension
+from cognition_engines.store.reads.counts import stored_dimension
 from cognition_engines.store.reads.supersession import named_by_any
 from cognition_engines.store.references import link_rows, repoint, resolve_references
 from cognition_engines.store.schema import (

@@ -27,6 +27,7 @@ from cognition_engines.set_aside import SEARCHED, Part
 from cognition_engines.spaces import DECISIONS, MEMORY
 from cognition_engines.store.audit.audit_rows import AuditEntry
 from cognition_engines.store.audit.trail import AuditTrail
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import FloatArray, Receipt
 from cognition_engines.store.write_transaction import (
@@ -202,8 +203,8 @@ class Writer:
         kinds = (Kind.DECISION,) if isinstance(new, Decision) else (Kind.ARTIFACT, Kind.TURN)
         index = self._indexes[DECISIONS if isinstance(new, Decision) else MEMORY]
         distances = await self._pools.vectors.run(caller, find_nearest, index, kinds, vector, writer.viewer)
-        read = self._records.reads.by_keys
-        stored = await self._pools.records.run(caller, read, list(distances), writer.viewer, kinds)
+        read, rows = self._records.reads.by_keys, RowReader(self._indexes.set_aside)
+        stored = await self._pools.records.run(caller, read, list(distances), writer.viewer, kinds, rows)
         near = [(stored[key], distance) for key, distance in distances.items() if key in stored]
         duplicates = [
             PossibleDuplicate(str(one.record.id), one.record.title, round(distance, 4))

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from cognition_engines.errors import ForeignCalls, PartRaised
 from cognition_engines.indexes.columns.path_index import GOVERNS
 from cognition_engines.indexes.columns.snapshot import Snapshot
-from cognition_engines.set_aside import Part, Raised, RecordVersion, SetAside, try_call
+from cognition_engines.set_aside import READING, Part, Raised, RecordVersion, SetAside, try_call
 from cognition_engines.spaces import Space
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Page, removed_page
@@ -86,5 +86,6 @@ class Isolation:
                     self._set_aside.note(Part.PATTERNS, version, error)
 
     def _clear(self, page: Page) -> None:
-        self._set_aside.clear(self._part, zip(page.keys.tolist(), page.seqs.tolist(), strict=True))
+        for part in (self._part, *READING):
+            self._set_aside.clear(part, zip(page.keys.tolist(), page.seqs.tolist(), strict=True))
         self._set_aside.clear(None, ((key, page.seq) for key in page.removed.tolist()))

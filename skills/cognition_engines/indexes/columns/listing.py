@@ -5,7 +5,7 @@ calls at any offset and with any conditions: one for the changes since the last 
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
@@ -20,8 +20,9 @@ from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import ABSENT, Ints, Snapshot
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Viewer
-from cognition_engines.set_aside import Part, RecordVersion, SetAside
+from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import NO_NUMBER, Space
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.wanted import Wanted, always, check_wanted
@@ -126,67 +127,60 @@ class Listing:
         limit: int,
         order: Order | None = None,
         wanted: Wanted = always,
+        rows: RowReader | None = None,
     ) -> ListPage:
         """Return the records from `offset` on, at most `limit`, that the viewer sees and the conditions accept.
 
-        With `order`, sort all of them by it first. Records that the columns leave out come last. Records that are set
-        aside for answers count, but others have their places.
+        With `order`, sort all of them by it first. Records that the columns leave out come last. Records that lists
+        cannot read or show count, but others have their places; not with the `rows` of another answer, which shows them
+        otherwise.
 
         Raise ComponentFailed if the records do not answer, and NotWanted if no caller waits any more.
         """
+        reader = RowReader(self._set_aside, Part.LISTS) if rows is None else rows
+        read = partial(self._records.reads.by_keys, viewer=viewer, rows=reader)
         for _ in range(ATTEMPTS):
             state = self.follow()
-            rows = state.order[state.snapshot.mask(conditions, viewer, wanted)[state.order]]
-            rows = rows if order is None else sorted_rows(state.snapshot, rows, order)
-            total, rows = len(rows), self._without_set_aside(state.snapshot, rows)
-            shown = rows[offset : offset + limit]
+            places = state.order[state.snapshot.mask(conditions, viewer, wanted)[state.order]]
+            places = places if order is None else sorted_rows(state.snapshot, places, order)
+            total = len(places)
+            if rows is None:
+                places = self._without_set_aside(state.snapshot, places)
+            shown = places[offset : offset + limit]
             keys: list[int] = state.snapshot.keys[shown].tolist()
-            found = self._read(keys, viewer, state.snapshot.version_of)
+            found = read(keys) if keys else {}
             seqs = [found[key].seq if key in found else None for key in keys]
             if seqs == state.snapshot.seqs[shown].tolist():
                 break
-        stored = _accepted(conditions, [found[key] for key in keys if key in found], wanted)
-        others = self._left_out(state.snapshot, conditions, viewer, wanted)
-        first, last = max(0, offset - len(rows)), max(0, offset + limit - len(rows))
+        stored = [*_accepted(conditions, [found[key] for key in keys if key in found], wanted)]
+        left_out = self._keys_left_out(state.snapshot)
+        found = read(left_out) if left_out else {}
+        others = [*_accepted(conditions, [found[key] for key in left_out if key in found], wanted)]
+        first, last = max(0, offset - len(places)), max(0, offset + limit - len(places))
         return ListPage(total + len(others), [*stored, *others[first:last]])
 
     def _without_set_aside(self, snapshot: Snapshot, rows: Ints) -> Ints:
-        """Return the rows without those of records that cannot be read or shown."""
-        keys = self._set_aside.keys(Part.ANSWERS)
+        """Return the rows without those of records that lists cannot read or show."""
+        keys = self._set_aside.keys(Part.LISTS)
         if not keys:
             return rows
         of_space = [key for key in keys if snapshot.holds(key)]
-        held = [key for key in of_space if self._set_aside.holds(Part.ANSWERS, snapshot.version_of(key))]
+        held = [key for key in of_space if self._set_aside.holds(Part.LISTS, snapshot.version_of(key))]
         return rows[~np.isin(snapshot.keys[rows], held)]
-
-    def _read(
-        self, keys: Sequence[int], viewer: Viewer, version_of: Callable[[int], RecordVersion]
-    ) -> Mapping[int, StoredRecord]:
-        """Return the records of these keys, without those that cannot be read."""
-        read = partial(self._records.reads.by_keys, viewer=viewer)
-        return self._set_aside.read_all(Part.ANSWERS, keys, read, version_of) if keys else {}
 
     def count_left_out(self, viewer: Viewer) -> int:
         """Return how many records that the viewer sees are in no column."""
-        left_out = self._versions_left_out(self._state.snapshot)
-        return len(self._records.reads.seen(list(left_out), viewer)) if left_out else 0
+        left_out = self._keys_left_out(self._state.snapshot)
+        return len(self._records.reads.seen(left_out, viewer)) if left_out else 0
 
-    def _versions_left_out(self, snapshot: Snapshot) -> dict[int, RecordVersion]:
-        """Return the records of the space that are set aside, and so in no column, by key."""
+    def _keys_left_out(self, snapshot: Snapshot) -> list[int]:
+        """Return the keys of the records of the space that are set aside and in no column."""
         labels = {kind.label for kind in self._space.kinds}
-        return {
-            note.key: RecordVersion(note.key, note.seq, note.kind, note.id)
+        return [
+            note.key
             for note in self._set_aside.records
             if note.part is Part.LISTS and note.kind in labels and not snapshot.holds(note.key)
-        }
-
-    def _left_out(
-        self, snapshot: Snapshot, conditions: Conditions, viewer: Viewer, wanted: Wanted
-    ) -> list[StoredRecord]:
-        """Return the accepted records that are in no column."""
-        versions = self._versions_left_out(snapshot)
-        found = self._read([*versions], viewer, versions.__getitem__)
-        return [*_accepted(conditions, [found[key] for key in versions if key in found], wanted)]
+        ]
 
     def follow(self) -> _State:
         """Read the changes since the last time. Raise ComponentFailed if the records do not answer."""

@@ -17,7 +17,6 @@ from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Mode, Viewer
-from cognition_engines.queries.hit_reads import read_sourced_hits
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.recall.graph import (
     SEEDS,
@@ -51,6 +50,7 @@ from cognition_engines.set_aside import Part as DerivedPart
 from cognition_engines.spaces import MEMORY, SEARCHED
 from cognition_engines.store.reads.knowledge import source_of
 from cognition_engines.store.reads.memories import AttachedEvents, ended_memories
+from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
@@ -60,10 +60,14 @@ _COUNTS_KEPT: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call: its request and caller, the text and vector to compare related records with (None for a plain list)."""
+    """One call: its request and caller, and the reader of its rows.
+
+    `text` and `vector` are compared with related records, None for a plain list.
+    """
 
     asked: RecallRequest
     caller: Caller
+    rows: RowReader
     text: str | None = None
     vector: Floats | None = None
 
@@ -100,7 +104,8 @@ class Recall:
         kept = [stored for stored in found if accepts(conditions, stored)][:1]
         named = [source for stored in kept if (source := source_of(stored)) is not None]
         run = self._pools.records.run
-        sources = await run(call.caller, self._records.knowledge.sources, named, asked.viewer) if named else {}
+        read = self._records.knowledge.sources
+        sources = await run(call.caller, read, named, asked.viewer, call.rows) if named else {}
         results = [replace(_result(stored, None), source=sources.get(source_of(stored) or "")) for stored in kept]
         return await self._complete(call, results, len(kept))
 
@@ -108,14 +113,16 @@ class Recall:
         """Answer with the latest turns of a conversation; none if there is no such conversation."""
         call, conditions = self._call(asked, agent), asked.filters.conditions()
         turns = await self._pools.records.run(
-            call.caller, self._records.conversations.turns, id, conditions, asked.viewer, asked.limit
+            call.caller, self._records.conversations.turns, id, conditions, asked.viewer, asked.limit, call.rows
         )
-        return RecallAnswer((), (), (), turns.total, turns, await self._successors(call, turns.stored))
+        successors = await self._successors(call, turns.stored)
+        return RecallAnswer((), (), (), turns.total, turns, successors, len(call.rows.left_out))
 
     async def _by_context(self, asked: RecallRequest, agent: Agent) -> RecallAnswer:
         """Answer with the artifacts, turns and decisions that meet the filters, newest first."""
         call, conditions = self._call(asked, agent), asked.filters.conditions()
-        page = await self._pools.lists.run(call.caller, self._timeline.page, conditions, asked.viewer, 0, asked.limit)
+        read, run = self._timeline.page, self._pools.lists.run
+        page = await run(call.caller, read, conditions, asked.viewer, 0, asked.limit, rows=call.rows)
         found = [result for stored in page.stored if (result := self._result(stored, None)) is not None]
         return await self._complete(call, found, page.total)
 
@@ -159,13 +166,13 @@ class Recall:
         return count + other_matches(part)
 
     def _call(self, asked: RecallRequest, agent: Agent) -> _Call:
-        return _Call(asked, self._pools.caller(agent))
+        return _Call(asked, self._pools.caller(agent), RowReader(self._indexes.set_aside))
 
     async def _read(self, call: _Call, query: Query, found: SearchHits, shown: Collection[Hit]) -> list[Result]:
         """Return the records of the hits that are `shown`, with the records of the other hits as their events."""
         run = self._pools.records.run
-        sourced = partial(self._records.knowledge.with_sources, viewer=call.asked.viewer, kinds=None)
-        read = await run(call.caller, read_sourced_hits, self._indexes.set_aside, found, sourced)
+        sourced = self._records.knowledge.with_sources
+        read = await run(call.caller, sourced, found.keys(), call.asked.viewer, None, call.rows)
         results: list[Result] = []
         events: dict[int, list[StoredRecord]] = {}
         for one in await self._searching.current_hits(
@@ -188,7 +195,9 @@ class Recall:
         reached = await self._reach_related(call, results, attached)
         related, entities = await self._read_named(call, results, reached)
         shown = [*(each.stored for each in results), *(each.stored for each in related)]
-        return RecallAnswer(results, related, entities, total, superseded_by=await self._successors(call, shown))
+        successors = await self._successors(call, shown)
+        left_out = len(call.rows.left_out)
+        return RecallAnswer(results, related, entities, total, superseded_by=successors, left_out=left_out)
 
     async def _successors(self, call: _Call, shown: Iterable[StoredRecord]) -> Mapping[int, Sequence[str]]:
         """Return the ids of the visible successors of superseded memories, by key."""
@@ -213,6 +222,7 @@ class Recall:
             conditions,
             asked.viewer,
             asked.limit,
+            call.rows,
         )
 
     async def _join_neighbours(self, call: _Call, results: Sequence[Result]) -> list[Result]:
@@ -223,7 +233,7 @@ class Recall:
             return list(results)
         conditions = asked.filters.conditions()
         passages = await self._pools.records.run(
-            call.caller, self._records.conversations.neighbours, places, conditions, asked.viewer
+            call.caller, self._records.conversations.neighbours, places, conditions, asked.viewer, call.rows
         )
         attempt, part = self._indexes.set_aside.attempt, DerivedPart.SNIPPETS
         found: list[Result] = []
@@ -246,7 +256,7 @@ class Recall:
         if not (refs := seeds(named, attached.named)):
             return []
         around = await self._pools.records.run(
-            call.caller, self._records.graph.read_neighbourhood, list(refs), asked.viewer
+            call.caller, self._records.graph.read_neighbourhood, list(refs), asked.viewer, call.rows
         )
         index, without = self._indexes[MEMORY], _shown_keys(results)
         snapshot, nodes = index.snapshot, nodes_of(refs, around)
@@ -276,7 +286,7 @@ class Recall:
             return [], []
         keys = [each.key for each in reached]
         read, entities = await self._pools.records.run(
-            call.caller, self._records.graph.with_entities, keys, names, asked.viewer, asked.include_entities
+            call.caller, self._records.graph.with_entities, keys, names, asked.viewer, asked.include_entities, call.rows
         )
         attempt, part = self._indexes.set_aside.attempt, DerivedPart.SNIPPETS
         made = [

@@ -90,7 +90,7 @@ class RecallAnswer:
     """The answer: results in order, related records, the entities that they name, and how many records match.
 
     For a conversation it is `turns` and `total` alone. `superseded_by` are the ids of the visible successors of
-    superseded memories in it, by key.
+    superseded memories in it, by key; `left_out` counts records that belong to it and cannot be read.
     """
 
     results: Sequence[Result]
@@ -99,3 +99,4 @@ class RecallAnswer:
     total: int
     turns: TurnPage | None = None
     superseded_by: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    left_out: int = 0

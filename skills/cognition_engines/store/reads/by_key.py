@@ -14,10 +14,11 @@ from cognition_engines.kinds.registry import add_prefix, keyword_text, spec_of
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer, microseconds
 from cognition_engines.spaces import SEARCHED, Space
-from cognition_engines.store.codec import COLUMNS, SPINE, matrix, stored_record
+from cognition_engines.store.codec import COLUMNS, SPINE, matrix
 from cognition_engines.store.database import Store, begin_read, begin_scan, count_rows, is_plain, pages, reading_plainly
 from cognition_engines.store.inheritance import neighbours
-from cognition_engines.store.schema import TABLES, dimension_name, meta, records, vectors
+from cognition_engines.store.reads.row_reader import STRICT, RowReader
+from cognition_engines.store.schema import TABLES, records, vectors
 from cognition_engines.store.values import FloatArray, StoredRecord, Text
 
 T = TypeVar("T")
@@ -47,25 +48,6 @@ SELECT_STORED: Final[Mapping[Kind, sa.Select[Any]]] = {
 _owners: Final = records.alias("owners")
 
 
-def counts_of(connection: sa.Connection) -> dict[Kind, int]:
-    """Return the number of records of each kind."""
-    statement = sa.select(records.c.kind, sa.func.count()).group_by(records.c.kind).order_by(records.c.kind)
-    return {Kind(kind): number for kind, number in connection.execute(statement)}
-
-
-def models_of(connection: sa.Connection) -> dict[str, int]:
-    """Count the records with vectors, for each embedding model."""
-    # every record with vectors has a window 0
-    statement = sa.select(vectors.c.model, sa.func.count()).where(vectors.c.window == 0).group_by(vectors.c.model)
-    return {row[0]: row[1] for row in connection.execute(statement.order_by(vectors.c.model))}
-
-
-def stored_dimension(connection: sa.Connection, model: str) -> int | None:
-    """Return the dimension of the vectors stored of `model`; None before there were any."""
-    noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == dimension_name(model))).scalar_one_or_none()
-    return None if noted is None else int(noted)
-
-
 class Reads:
     """Reads of records by key and id."""
 
@@ -83,7 +65,9 @@ class Reads:
         with begin_read(self._store) as connection:
             return vectors_by_key(connection, keys, model)
 
-    def find(self, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[StoredRecord]:
+    def find(
+        self, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None, rows: RowReader = STRICT
+    ) -> list[StoredRecord]:
         """Return the records that exist and that `viewer` sees, in the order asked; None, the operator, sees all.
 
         The ids of artifacts, turns and events are known with and without their prefix. An id that no record has is
@@ -92,11 +76,15 @@ class Reads:
         wanted = list(dict.fromkeys((kind, add_prefix(kind, id)) for kind, id in ids))
         with begin_read(self._store) as connection:
             keys = _keys_named(connection, wanted, viewer)
-            found = found_by_keys(connection, list(keys.values()), viewer) if keys else {}
-        return [found[key] for name in wanted if (key := keys.get(name)) is not None]
+            found = found_by_keys(connection, list(keys.values()), viewer, rows=rows) if keys else {}
+        return [found[key] for name in wanted if (key := keys.get(name)) is not None and key in found]
 
     def by_keys(
-        self, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None = None
+        self,
+        keys: Sequence[int],
+        viewer: Viewer | None,
+        kinds: Sequence[Kind] | None = None,
+        rows: RowReader = STRICT,
     ) -> dict[int, StoredRecord]:
         """Return the existing records that `viewer` sees, of all kinds or of `kinds`.
 
@@ -109,34 +97,35 @@ class Reads:
                 return found
         statement, seen = _seqs(guard_of(viewer)), rights_of(viewer)
         with begin_read(self._store) as connection:
-            rows = [
+            seqs = [
                 row
                 for page in (pages(keys) if keys else [()])
                 for row in connection.execute(statement, {"keys": [*page], **seen})
             ]
-            found, lacking = _split_cached(self._store, rows, kinds)
+            found, lacking = _split_cached(self._store, seqs, kinds)
             for kind, its in lacking.items():
                 for page in pages(its):
                     for row in connection.execute(_by_keys(kind, "none"), {"keys": [*page]}):
-                        found[row[0]] = one = stored_record(kind, row)
-                        characters = sum(len(cell) for cell in row if isinstance(cell, str))
-                        self._store.read.put(one, characters)
+                        if (one := rows.read(kind, row)) is not None:
+                            found[one.key] = one
+                            characters = sum(len(cell) for cell in row if isinstance(cell, str))
+                            self._store.read.put(one, characters)
         return found
 
-    def as_of(self, wanted: Mapping[int, int], viewer: Viewer) -> dict[int, StoredRecord]:
+    def as_of(self, wanted: Mapping[int, int], viewer: Viewer, rows: RowReader = STRICT) -> dict[int, StoredRecord]:
         """Return the records of these keys that are still as of the `seq` given with each; cached ones are not read."""
         cached = {key: self._store.read.get(key, seq) for key, seq in wanted.items()}
         found = {key: one for key, one in cached.items() if one is not None}
         lacking = [key for key in wanted if key not in found]
         if lacking:
-            read = self.by_keys(lacking, viewer, None)
+            read = self.by_keys(lacking, viewer, None, rows)
             found |= {key: one for key, one in read.items() if one.seq == wanted[key]}
         return found
 
-    def by_ids(self, kind: Kind, ids: Sequence[str]) -> dict[str, StoredRecord]:
+    def by_ids(self, kind: Kind, ids: Sequence[str], rows: RowReader = STRICT) -> dict[str, StoredRecord]:
         """Return the records that exist, by id, for the operator."""
         with begin_read(self._store) as connection:
-            return found_by_ids(connection, kind, ids, None)
+            return found_by_ids(connection, kind, ids, None, rows)
 
     def seen(self, keys: Sequence[int], viewer: Viewer | None) -> set[int]:
         """Return the keys of the existing records that `viewer` sees; the records are not read."""
@@ -221,15 +210,15 @@ def named_record(connection: sa.Connection, kind: Kind, id: str, viewer: Viewer)
 
 
 def found_by_ids(
-    connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None
+    connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None, rows: RowReader = STRICT
 ) -> dict[str, StoredRecord]:
     """Return the records of a kind that exist and that `viewer` sees, by id."""
     found: dict[str, StoredRecord] = {}
     for page in pages(ids):
         chosen = records.c.kind == int(kind), records.c.id.in_(page)
         for row in connection.execute(SELECT_STORED[kind].where(*chosen, *visible(viewer))):
-            one = stored_record(kind, row)
-            found[str(one.record.id)] = one
+            if (one := rows.read(kind, row)) is not None:
+                found[str(one.record.id)] = one
     return found
 
 
@@ -258,8 +247,8 @@ def only_given(
     for page in pages(ids):
         of_given = records.c.given.in_(page), records.c.kind == int(kind)
         for row in connection.execute(SELECT_STORED[kind].where(*of_given, *visible(viewer))):
-            one = stored_record(kind, row)
-            found.setdefault(one.origin.given or "", []).append(one)
+            if (one := STRICT.read(kind, row)) is not None:
+                found.setdefault(one.origin.given or "", []).append(one)
     return {id: each[0] for id, each in found.items() if len(each) == 1}
 
 
@@ -302,16 +291,24 @@ def _number_names(name: str, values: Sequence[object]) -> dict[str, object]:
 
 
 def asked_by_keys(
-    connection: sa.Connection, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None
+    connection: sa.Connection,
+    keys: Sequence[int],
+    viewer: Viewer | None,
+    kinds: Sequence[Kind] | None,
+    rows: RowReader = STRICT,
 ) -> dict[int, StoredRecord]:
     """Find records as `found_by_keys` does, but query even without keys: a failure must not look like no match."""
     if not keys:
         connection.execute(sa.select(records.c.key).limit(1)).all()
-    return found_by_keys(connection, keys, viewer, kinds)
+    return found_by_keys(connection, keys, viewer, kinds, rows)
 
 
 def found_by_keys(
-    connection: sa.Connection, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None = None
+    connection: sa.Connection,
+    keys: Sequence[int],
+    viewer: Viewer | None,
+    kinds: Sequence[Kind] | None = None,
+    rows: RowReader = STRICT,
 ) -> dict[int, StoredRecord]:
     """Do as `Reads.by_keys`, inside a transaction."""
     if kinds is not None and len(kinds) == 1:
@@ -324,7 +321,8 @@ def found_by_keys(
         statement = _by_keys(kind, guard_of(viewer))
         for page in pages(its):
             for row in connection.execute(statement, {"keys": list(page), **seen}):
-                found[row[0]] = stored_record(kind, row)
+                if (one := rows.read(kind, row)) is not None:
+                    found[one.key] = one
     return found
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, Literal, TypeAlias
 
 import orjson
@@ -17,6 +17,7 @@ from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.codec import COLUMNS, moment, record_of
 from cognition_engines.store.database import Store, begin_read, pages
 from cognition_engines.store.reads.by_key import Guard, found_by_ids, guard_of, guards, named_record, rights_of
+from cognition_engines.store.reads.row_reader import STRICT, RowReader
 from cognition_engines.store.reads.supersession import Supersession, stated_ends, supersessions_of
 from cognition_engines.store.schema import TABLES, decision_links, ended_links, records, reviews, revisions
 from cognition_engines.store.values import Revision, StoredRecord
@@ -75,13 +76,14 @@ class GraphEdge:
 class DecisionGraph:
     """The decisions that were found, the nearest first and by id, with their distances in links, and their links.
 
-    `truncated` says that there were more.
+    `truncated` says that there were more; `left_out` counts decisions that cannot be read, or whose links cannot.
     """
 
     center: str
     nodes: tuple[tuple[StoredRecord, int], ...]
     edges: tuple[GraphEdge, ...]
     truncated: bool
+    left_out: int = 0
 
 
 class DecisionReads:
@@ -116,11 +118,11 @@ class DecisionReads:
         with begin_read(self._store) as connection:
             return links_of(connection, ids, viewer)
 
-    def graph(self, request: GraphRequest, viewer: Viewer) -> DecisionGraph | None:
+    def graph(self, request: GraphRequest, viewer: Viewer, rows: RowReader = STRICT) -> DecisionGraph | None:
         """Return the decisions around one, among those that the viewer sees; None if it does not see that one."""
         with begin_read(self._store) as connection:
             center = named_record(connection, Kind.DECISION, request.id, viewer)
-            return None if center is None else DecisionWalk(connection, request, viewer).read_graph(center)
+            return None if center is None else DecisionWalk(connection, request, viewer, rows).read_graph(center)
 
     def supersessions(self, found: Sequence[StoredRecord], viewer: Viewer | None) -> dict[int, Supersession]:
         """Return which decisions each of these supersedes or is superseded by; see `supersessions_of`."""
@@ -137,10 +139,13 @@ class DecisionWalk:
     A step follows at most MOST_LINKS links; paths through hidden decisions are not followed.
     """
 
-    def __init__(self, connection: sa.Connection, request: GraphRequest, viewer: Viewer) -> None:
+    def __init__(
+        self, connection: sa.Connection, request: GraphRequest, viewer: Viewer, rows: RowReader = STRICT
+    ) -> None:
         self._connection = connection
         self._request = request
         self._viewer = viewer
+        self._rows = rows
         self._truncated = False
 
     def read_graph(self, center: StoredRecord) -> DecisionGraph:
@@ -157,7 +162,9 @@ class DecisionWalk:
             found |= {str(one.record.id): (one, depth) for one in latest}
             if not latest:
                 break
-        return DecisionGraph(str(center.record.id), tuple(found.values()), self._between(found), self._truncated)
+        edges_between = self._between(found)
+        left_out = len(self._rows.left_out)
+        return DecisionGraph(str(center.record.id), tuple(found.values()), edges_between, self._truncated, left_out)
 
     def _next(self, edges: _Edges, ids: set[str]) -> set[str]:
         """Return the ends of the links from these decisions, in the requested direction."""
@@ -177,9 +184,10 @@ class DecisionWalk:
         """Return the supersessions that files state of these decisions."""
         if self._request.types is not None and SUPERSEDES not in self._request.types:
             return {}
-        known = supersessions_of(self._connection, decisions, self._viewer)
+        read = partial(supersessions_of, self._connection, viewer=self._viewer)
+        known = self._rows.read_each(decisions, read)
         pairs: list[tuple[str, str]] = []
-        for one in decisions:
+        for one in (one for one in decisions if one.key in known):
             id, named = str(one.record.id), known[one.key]
             pairs += [(id, other) for other in named.supersedes]
             pairs += [(other, id) for other in named.superseded_by]
@@ -205,7 +213,7 @@ class DecisionWalk:
 
     def _read(self, ids: Sequence[str]) -> list[StoredRecord]:
         """Return the decisions of these ids, which the viewer sees, in this order."""
-        found = found_by_ids(self._connection, Kind.DECISION, ids, self._viewer)
+        found = found_by_ids(self._connection, Kind.DECISION, ids, self._viewer, self._rows)
         return [found[id] for id in ids if id in found]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple
 
 import orjson
@@ -11,9 +12,11 @@ from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer
+from cognition_engines.set_aside import RecordVersion
 from cognition_engines.store.codec import title_key
 from cognition_engines.store.database import Store, begin_read, pages
 from cognition_engines.store.reads.by_key import asked_by_keys, found_by_ids, only_given, vectors_by_key, visible
+from cognition_engines.store.reads.row_reader import STRICT, RowReader
 from cognition_engines.store.schema import TABLES, records
 from cognition_engines.store.values import FloatArray, StoredRecord
 from cognition_engines.unicode_forms import fold_text
@@ -57,7 +60,7 @@ class KnowledgeReads:
     def __init__(self, store: Store) -> None:
         self._store: Final = store
 
-    def chunk(self, id: str, viewer: Viewer | None, model: str | None) -> ChunkFound | None:
+    def chunk(self, id: str, viewer: Viewer | None, model: str | None, rows: RowReader = STRICT) -> ChunkFound | None:
         """Return a chunk with its source, its clusters and, with `model`, its vectors; None if there is none."""
         with begin_read(self._store) as connection:
             found = found_by_ids(connection, Kind.CHUNK, _possible([id]), viewer).get(id)
@@ -66,16 +69,16 @@ class KnowledgeReads:
                 return None
             record = found.record
             assert isinstance(record, Chunk)
-            names = _source_names(connection, [record.source_id], viewer)
-            clusters = found_by_ids(connection, Kind.CLUSTER, record.cluster_ids, viewer)
+            names = _source_names(connection, [record.source_id], viewer, rows)
+            clusters = found_by_ids(connection, Kind.CLUSTER, record.cluster_ids, viewer, rows)
             windows = None if model is None else vectors_by_key(connection, [found.key], model).get(found.key)
         source = None if record.source_id is None else names.get(record.source_id)
         return ChunkFound(record, found.key, source, clusters, windows)
 
-    def sources(self, ids: Sequence[str], viewer: Viewer | None) -> dict[str, SourceName]:
+    def sources(self, ids: Sequence[str], viewer: Viewer | None, rows: RowReader = STRICT) -> dict[str, SourceName]:
         """Return the names of the sources that exist and that `viewer` sees, by id."""
         with begin_read(self._store) as connection:
-            return _source_names(connection, ids, viewer)
+            return _source_names(connection, ids, viewer, rows)
 
     def source_ids(self, title: str, viewer: Viewer | None) -> list[str]:
         """Return the ids of the sources that `viewer` sees of this title, in any case, or this id in files."""
@@ -86,11 +89,18 @@ class KnowledgeReads:
             found = connection.execute(statement.where(called, *visible(viewer)).order_by(records.c.id)).all()
         return [id for id, its, given in found if given == title or fold_text(its) == fold_text(title)]
 
-    def with_sources(self, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None) -> WithSources:
+    def with_sources(
+        self,
+        keys: Sequence[int],
+        viewer: Viewer | None,
+        kinds: Sequence[Kind] | None,
+        rows: RowReader = STRICT,
+    ) -> WithSources:
         """Return records by key with the sources that they name and that `viewer` sees."""
         with begin_read(self._store) as connection:
-            found = asked_by_keys(connection, keys, viewer, kinds)
-            return WithSources(found, _source_names(connection, [source_of(one) for one in found.values()], viewer))
+            found = asked_by_keys(connection, keys, viewer, kinds, rows)
+            named = [source_of(one) for one in found.values()]
+            return WithSources(found, _source_names(connection, named, viewer, rows))
 
 
 def source_of(one: StoredRecord) -> str | None:
@@ -98,14 +108,24 @@ def source_of(one: StoredRecord) -> str | None:
     return one.record.source_id if isinstance(one.record, Chunk | Extraction) else None
 
 
-def _source_names(connection: sa.Connection, ids: Iterable[str | None], viewer: Viewer | None) -> dict[str, SourceName]:
-    statement = sa.select(records.c.id, _SOURCES.c.title, _SOURCES.c.authors).join_from(records, _SOURCES)
+def _source_names(
+    connection: sa.Connection, ids: Iterable[str | None], viewer: Viewer | None, rows: RowReader
+) -> dict[str, SourceName]:
+    columns = records.c.key, records.c.seq, records.c.id, _SOURCES.c.title, _SOURCES.c.authors
+    statement = sa.select(*columns).join_from(records, _SOURCES)
     found: dict[str, SourceName] = {}
     for page in pages(_possible(ids)):
         chosen = records.c.kind == int(Kind.SOURCE), records.c.id.in_(page)
-        for id, title, authors in connection.execute(statement.where(*chosen, *visible(viewer))):
-            found[id] = SourceName(title, tuple(orjson.loads(authors)))
+        for key, seq, id, title, authors in connection.execute(statement.where(*chosen, *visible(viewer))):
+            version = RecordVersion(key, seq, Kind.SOURCE.label, id)
+            name = rows.attempt(version, partial(_source_name, title, authors), counted=False)
+            if name is not None:
+                found[id] = name
     return found
+
+
+def _source_name(title: str, authors: str) -> SourceName:
+    return SourceName(title, tuple(orjson.loads(authors)))
 
 
 def _possible(ids: Iterable[str | None]) -> list[str]:

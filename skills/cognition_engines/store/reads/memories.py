@@ -1,84 +1,25 @@
-"""Reads of conversations and texts with their neighbours, and of the graph: entities, and the ends of edges.
-
-Conditions on the facets of every record become SQL over `records` here, in addition to columns and single records.
-"""
+"""Reads of conversations and texts with their neighbours, and of the graph: entities, and the ends of edges."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Final, TypeAlias, assert_never
+from functools import cache, partial
+from typing import Any, Final, TypeAlias
 
-import orjson
 import sqlalchemy as sa
 
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Edge, Entity
 from cognition_engines.kinds.registry import PARENTS, add_prefix
-from cognition_engines.kinds.spec import KINDS, Kind, Role
-from cognition_engines.models import AtLeast, AtMost, Condition, Conditions, Governs, HasAll, HasAny, Not, OneOf, Viewer
+from cognition_engines.kinds.spec import Kind, Role
+from cognition_engines.models import Conditions, Viewer
 from cognition_engines.store.database import Store, begin_read, pages
 from cognition_engines.store.memory_state import successor_of
 from cognition_engines.store.reads.by_key import Guard, found_by_keys, guard_of, guards, rights_of, visible
+from cognition_engines.store.reads.conditions import where
+from cognition_engines.store.reads.row_reader import STRICT, RowReader
 from cognition_engines.store.schema import TABLES, links, place_of, records
 from cognition_engines.store.values import StoredRecord
-from cognition_engines.unicode_forms import fold_text
-
-_LABELS: Final[Mapping[str, bool]] = {
-    "project": False,
-    "context": True,
-    "system": True,
-    "author": True,
-}  # whether stored folded
-_NUMBERS: Final = ("at", "importance", "parent", "sensitivity", "until")
-
-
-def where(conditions: Conditions) -> list[sa.ColumnElement[bool]]:
-    """Return conditions on a row of `records`. Raise ValueError for a column that not every record has."""
-    return [_read(condition) for condition in conditions]
-
-
-def _read(condition: Condition) -> sa.ColumnElement[bool]:
-    match condition:
-        case OneOf(columns, texts):
-            return sa.or_(*(_one_of(column, texts) for column in columns))
-        case AtLeast(column, value):
-            return _number(column) >= value
-        case AtMost(column, value):
-            return _number(column) <= value
-        case HasAll(name, texts):
-            return sa.and_(sa.true(), *(_holds(name, text) for text in texts))
-        case HasAny(name, texts):
-            return sa.or_(sa.false(), *(_holds(name, text) for text in texts))
-        case Governs(name, _):
-            return _holds(name, "")
-        case Not(conditions):
-            # NOT of unknown, if a number is missing, would be unknown as well
-            return sa.case((sa.and_(sa.true(), *where(conditions)), sa.false()), else_=sa.true())
-        case _:
-            assert_never(condition)
-
-
-def _one_of(column: str, texts: tuple[str, ...]) -> sa.ColumnElement[bool]:
-    if column == "kind":
-        return records.c.kind.in_([int(KINDS[text]) for text in texts if text in KINDS])
-    if column not in _LABELS:
-        raise ValueError(f"{column}: not every record has this column")
-    return records.c[column].in_([fold_text(text) if _LABELS[column] else text for text in texts])
-
-
-def _holds(name: str, text: str) -> sa.ColumnElement[bool]:
-    if name != "people":
-        raise ValueError(f"{name}: not every record has this set")
-    # a list as JSON, in which a whole text is between quotation marks
-    return records.c.people.contains(orjson.dumps(fold_text(text)).decode(), autoescape=True)
-
-
-def _number(column: str) -> sa.ColumnElement[Any]:
-    if column not in _NUMBERS:
-        raise ValueError(f"{column}: not every record has this column")
-    return records.c[column]
-
 
 # A passage: CHUNK with the id of its source or ARTIFACT_CHUNK with that of its artifact, and its index.
 Place: TypeAlias = tuple[Kind, str, int]
@@ -151,7 +92,14 @@ class ConversationReads:
     def __init__(self, store: Store) -> None:
         self._store: Final = store
 
-    def turns(self, conversation_id: str, conditions: Conditions, viewer: Viewer | None, limit: int) -> TurnPage:
+    def turns(
+        self,
+        conversation_id: str,
+        conditions: Conditions,
+        viewer: Viewer | None,
+        limit: int,
+        rows: RowReader = STRICT,
+    ) -> TurnPage:
         """Return the latest `limit` matching turns of a conversation, ascending, and the number of all matches."""
         chosen = (_turns.c.conversation_id == conversation_id, *where(conditions), *visible(viewer))
         joined = sa.join(_turns, records, records.c.key == _turns.c.key)
@@ -166,14 +114,21 @@ class ConversationReads:
         with begin_read(self._store) as connection:
             total: int = connection.execute(counted).scalar_one()
             keys = list(connection.execute(latest).scalars())
-            found = found_by_keys(connection, keys, viewer, (Kind.TURN,))
+            found = found_by_keys(connection, keys, viewer, (Kind.TURN,), rows)
+            keys = [key for key in reversed(keys) if key in found]
             given = {key: record.turn_index for key, one in found.items() if isinstance(record := one.record, Turn)}
             places = _places(connection, conversation_id, viewer, [key for key in keys if given[key] is None])
-        indices = [places[key] if (index := given[key]) is None else index for key in reversed(keys)]
-        return TurnPage(total, [found[key] for key in reversed(keys)], indices)
+        indices = [places[key] if (index := given[key]) is None else index for key in keys]
+        return TurnPage(total, [found[key] for key in keys], indices)
 
     def attached_events(
-        self, parents: Sequence[int], seeds: Sequence[int], conditions: Conditions, viewer: Viewer | None, most: int
+        self,
+        parents: Sequence[int],
+        seeds: Sequence[int],
+        conditions: Conditions,
+        viewer: Viewer | None,
+        most: int,
+        rows: RowReader = STRICT,
     ) -> AttachedEvents:
         """Return of each of the artifacts `parents` its `most` newest events, those without a time last, ties by id.
 
@@ -182,7 +137,7 @@ class ConversationReads:
         """
         chosen = ((records.c.kind + 0) == int(Kind.EVENT), *where(conditions), *visible(viewer))
         with begin_read(self._store) as connection:
-            events = _newest(connection, parents, chosen, viewer, most) if parents and most else {}
+            events = _newest(connection, parents, chosen, viewer, most, rows) if parents and most else {}
             named = _count_named(connection, seeds, chosen) if seeds else {}
         return AttachedEvents(events, named)
 
@@ -200,7 +155,7 @@ class ConversationReads:
         return {key: tuple(found[owner]) for key, owner in ended.items() if owner in found}
 
     def neighbours(
-        self, places: Sequence[Place], conditions: Conditions, viewer: Viewer | None
+        self, places: Sequence[Place], conditions: Conditions, viewer: Viewer | None, rows: RowReader = STRICT
     ) -> dict[Place, StoredRecord]:
         """Return the passages at these places that exist and meet the conditions; the oldest of several."""
         found: dict[Place, StoredRecord] = {}
@@ -227,8 +182,8 @@ class ConversationReads:
                     place = (kind, add_prefix(Kind.ARTIFACT, id) if kind is Kind.ARTIFACT_CHUNK else id, index)
                     if place in wanted:
                         keys.setdefault(place, key)
-                read = found_by_keys(connection, list(keys.values()), viewer, (kind,))
-                found |= {place: read[key] for place, key in keys.items()}
+                read = found_by_keys(connection, list(keys.values()), viewer, (kind,), rows)
+                found |= {place: read[key] for place, key in keys.items() if key in read}
         return found
 
 
@@ -255,6 +210,7 @@ def _newest(
     chosen: Sequence[sa.ColumnElement[bool]],
     viewer: Viewer | None,
     most: int,
+    rows: RowReader,
 ) -> dict[int, list[StoredRecord]]:
     order = (_events.c.event_time.is_(None), _events.c.event_time.desc(), records.c.id)
     ranked = (
@@ -268,11 +224,12 @@ def _newest(
         .subquery()
     )
     statement = sa.select(ranked.c.key, ranked.c.parent).where(ranked.c.place <= most)
-    rows = connection.execute(statement.order_by(ranked.c.parent, ranked.c.place)).all()
-    read = found_by_keys(connection, [row.key for row in rows], viewer, (Kind.EVENT,))
+    newest = connection.execute(statement.order_by(ranked.c.parent, ranked.c.place)).all()
+    read = found_by_keys(connection, [row.key for row in newest], viewer, (Kind.EVENT,), rows)
     found: dict[int, list[StoredRecord]] = {}
-    for row in rows:
-        found.setdefault(row.parent, []).append(read[row.key])
+    for row in newest:
+        if row.key in read:
+            found.setdefault(row.parent, []).append(read[row.key])
     return found
 
 
@@ -299,13 +256,15 @@ class GraphReads:
     def __init__(self, store: Store) -> None:
         self._store: Final = store
 
-    def read_neighbourhood(self, nodes: Sequence[str], viewer: Viewer | None) -> Neighbourhood:
+    def read_neighbourhood(
+        self, nodes: Sequence[str], viewer: Viewer | None, rows: RowReader = STRICT
+    ) -> Neighbourhood:
         """Return the entities of these names, and those one edge away, both ways; names are `kinds.fields.normal`."""
         with begin_read(self._store) as connection:
-            here = _entities(connection, nodes, viewer)
+            here = _entities(connection, nodes, viewer, rows)
             names = {name for entity in here for name in entity.names} | set(nodes)
-            ends = _other_ends(_edges_of(connection, names, viewer), names)
-            reached = _entities(connection, ends, viewer)
+            ends = _other_ends(_edges_of(connection, names, viewer, rows), names)
+            reached = _entities(connection, ends, viewer, rows)
         place = {end: number for number, end in enumerate(ends)}
         known = {entity.stored.key for entity in here}
         beyond = [entity for entity in reached if entity.stored.key not in known]
@@ -313,11 +272,16 @@ class GraphReads:
         return Neighbourhood(here, beyond)
 
     def with_entities(
-        self, keys: Sequence[int], names: Iterable[str], viewer: Viewer | None, resolve: bool
+        self,
+        keys: Sequence[int],
+        names: Iterable[str],
+        viewer: Viewer | None,
+        resolve: bool,
+        rows: RowReader = STRICT,
     ) -> tuple[dict[int, StoredRecord], Sequence[NamedEntity]]:
         """Return records by key; with `resolve` also the entities of the names and those that these records name."""
         with begin_read(self._store) as connection:
-            found = found_by_keys(connection, keys, viewer)
+            found = found_by_keys(connection, keys, viewer, rows=rows)
             if not resolve:
                 return found, ()
             # references of a record are derived from it whenever it is written
@@ -327,17 +291,20 @@ class GraphReads:
                 wanted.update(
                     connection.execute(sa.select(links.c.target).where(links.c.key.in_(page), roles)).scalars()
                 )
-            return found, _entities(connection, sorted(wanted), viewer)
+            return found, _entities(connection, sorted(wanted), viewer, rows)
 
 
-def _entities(connection: sa.Connection, names: Sequence[str], viewer: Viewer | None) -> list[NamedEntity]:
+def _entities(
+    connection: sa.Connection, names: Sequence[str], viewer: Viewer | None, rows: RowReader
+) -> list[NamedEntity]:
     """Return the entities with one of these names, by id."""
     keys: set[int] = set()
     for page in pages(names):
         statement = sa.select(links.c.key).where(links.c.target.in_(page), links.c.role == int(Role.NAME))
         keys.update(connection.execute(statement).scalars())
-    found = found_by_keys(connection, sorted(keys), viewer, (Kind.ENTITY,))
-    return sorted(map(_named_entity, found.values()), key=lambda entity: str(entity.stored.record.id))
+    found = found_by_keys(connection, sorted(keys), viewer, (Kind.ENTITY,), rows)
+    named = (rows.attempt(one.version, partial(_named_entity, one)) for one in found.values())
+    return sorted((one for one in named if one is not None), key=lambda entity: str(entity.stored.record.id))
 
 
 def _named_entity(stored: StoredRecord) -> NamedEntity:
@@ -349,7 +316,7 @@ def _named_entity(stored: StoredRecord) -> NamedEntity:
     )
 
 
-def _edges_of(connection: sa.Connection, names: Iterable[str], viewer: Viewer | None) -> list[Edge]:
+def _edges_of(connection: sa.Connection, names: Iterable[str], viewer: Viewer | None, rows: RowReader) -> list[Edge]:
     """Return the edges from or to one of these names, at most MOST_EDGES, the surest first, ties by id."""
     best: dict[int, tuple[float, str]] = {}
     for page in pages(sorted(names)):
@@ -364,7 +331,7 @@ def _edges_of(connection: sa.Connection, names: Iterable[str], viewer: Viewer | 
         )
         best |= {key: (-confidence, id) for key, confidence, id in connection.execute(statement)}
     keys = sorted(best, key=best.__getitem__)[:MOST_EDGES]
-    found = found_by_keys(connection, keys, viewer, (Kind.EDGE,))
+    found = found_by_keys(connection, keys, viewer, (Kind.EDGE,), rows)
     return [edge for key in keys if key in found and isinstance(edge := found[key].record, Edge)]
 
 

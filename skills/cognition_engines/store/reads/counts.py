@@ -1,0 +1,25 @@
+"""Counts of the records by kind and by embedding model, and the dimension of a model's vectors."""
+
+import sqlalchemy as sa
+
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.store.schema import dimension_name, meta, records, vectors
+
+
+def counts_of(connection: sa.Connection) -> dict[Kind, int]:
+    """Return the number of records of each kind."""
+    statement = sa.select(records.c.kind, sa.func.count()).group_by(records.c.kind).order_by(records.c.kind)
+    return {Kind(kind): number for kind, number in connection.execute(statement)}
+
+
+def models_of(connection: sa.Connection) -> dict[str, int]:
+    """Count the records with vectors, for each embedding model."""
+    # every record with vectors has a window 0
+    statement = sa.select(vectors.c.model, sa.func.count()).where(vectors.c.window == 0).group_by(vectors.c.model)
+    return {row[0]: row[1] for row in connection.execute(statement.order_by(vectors.c.model))}
+
+
+def stored_dimension(connection: sa.Connection, model: str) -> int | None:
+    """Return the dimension of the vectors stored of `model`; None before there were any."""
+    noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == dimension_name(model))).scalar_one_or_none()
+    return None if noted is None else int(noted)
