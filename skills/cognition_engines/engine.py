@@ -151,8 +151,7 @@ class Engine:
         self.modes: Final = searching.modes
         decisions = Decisions(records, searching, passages, self.pools)
         self.query_decisions: Final = decisions.query
-        self.get_decision: Final = decisions.get
-        self.decision_graph: Final = decisions.graph
+        self.get_decision, self.decision_graph = decisions.get, decisions.graph
         self.count_decisions: Final = lists.statistics
         knowledge = Knowledge(records, indexes, searching, self.pools)
         self.search_knowledge: Final = knowledge.query
