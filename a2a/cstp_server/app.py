@@ -49,6 +49,7 @@ from cstp_server.mcp.profiles import check_tools
 from cstp_server.observe.metrics import CallMetrics, StateGauges, watch_loop
 from cstp_server.observe.readiness import ReadinessCheck
 from cstp_server.open_engine import open_engine
+from cstp_server.process.malloc import return_free_memory
 from cstp_server.process.stop import Grace
 from cstp_server.rpc.bound import AuditedCalls
 from cstp_server.rpc.dispatch import Bounds, Dispatcher
@@ -137,6 +138,8 @@ def create_app(
         parts = _parts(prepared, opened, limiter, CallMetrics(registry), BodyParser(parsing))
         probes = _probes(opened, parts, registry, settings, member)
         lag = asyncio.create_task(watch_loop(registry))
+        memory = return_free_memory(opened.indexes.background)
+        memory.start()
         try:
             others = FolderCalls(parts.dispatcher, prepared.gate, settings)
             async with (
@@ -156,6 +159,7 @@ def create_app(
                 }
         finally:
             lag.cancel()
+            memory.stop()
             parsing.close()
             claims.close()
             grace = Grace(settings.server.grace_seconds, settings.server.drain_seconds)

@@ -28,7 +28,7 @@ from tests.mcp.windows import Window, holder_of
 
 FAMILY = "8 soak"
 BASE = 2000
-DISK = 96  # MiB
+DISK = 192  # MiB
 WINDOWS = 3
 IN_WINDOWS = ("decision", "episode", "artifact", "turn")
 KILL_SHARES = ((0.05, 0.3), (0.55, 0.65))  # parts of the run in which the holder is killed again and again

@@ -123,6 +123,7 @@ class WindowCaller:
     def send(self, method: str, params: Mapping[str, Any]) -> Any:
         """Return the result. Raise Refused."""
         arguments, until = {to_snake(name): value for name, value in params.items()}, monotonic() + PATIENCE
+        result: Any = None
         while monotonic() < until:
             window = self._current()
             try:
@@ -140,7 +141,7 @@ class WindowCaller:
             if code not in TEMPORARY_IN_WINDOWS:
                 raise Refused(f"{method} {params}: {result}")
             Event().wait(0.2)
-        raise Refused(f"not answered within {PATIENCE:g} s: {method} {params}")
+        raise Refused(f"not answered within {PATIENCE:g} s, at last {result}: {method} {params}")
 
     def kill(self) -> None:
         """End the process at once, if there is one."""
