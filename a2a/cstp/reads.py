@@ -1,5 +1,6 @@
 """Common parts of the methods that read records: parameters of searches, and explanations of answers."""
 
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, Field, WithJsonSchema
@@ -17,6 +18,8 @@ else:
     class Present:
         """A member of a result that is left out if it is None; as an alias, typing would take long to fill it in."""
 
+        @classmethod
+        @cache
         def __class_getitem__(cls, kind: object) -> object:
             return Annotated[kind | None, _LEFT_OUT]
 
