@@ -16,7 +16,7 @@ _LABELS: Final[Mapping[str, bool]] = {
     "context": True,
     "system": True,
     "author": True,
-}  # whether stored folded
+}  # the value says if the column is stored folded
 _NUMBERS: Final = ("at", "importance", "parent", "sensitivity", "until")
 
 
