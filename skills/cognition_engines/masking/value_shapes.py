@@ -68,7 +68,7 @@ _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\
 _SPECIAL: Final = re.compile(r"[^\w\s./:,-]")
 # names of ways to hash, encrypt or log in
 _METHOD: Final = re.compile(
-    r"(?:(?:argon2(?:id|i|d)?|[by]?s?crypt|pbkdf2?|scram|hmac|sha\d?|md|blake\d[bs]?|(?:hs|rs|es|ps)(?=\d)|eddsa|ecdsa|ed|rsa"
+    r"(?:(?:argon2(?:id|i|d)?|[by]?s?crypt|pbkdf|scram|hmac|sha|md|blake\d[bs]?|(?:hs|rs|es|ps)(?=\d)|eddsa|ecdsa|ed|rsa"
     r"|aes|gcm|cbc|ctr|chacha|poly|base|oauth|saml|with|and)[\d_/-]{0,5})+$",
     re.IGNORECASE,
 )
