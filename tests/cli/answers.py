@@ -29,7 +29,10 @@ TOLERANCE: Final = 0.02  # of scores and distances: the model's last digits diff
 WIDTH: Final = 116
 LONGEST: Final = 100  # characters of a text
 MOST: Final = 2  # items of a list
-_TIMES: Final = {"queryTimeMs", "expiresAt", "recordedAt", "remaining", "cursor", "etag", "tokens"}
+_TIMES: Final = {
+    *("queryTimeMs", "expiresAt", "recordedAt", "remaining", "cursor", "etag", "tokens"),
+    *("last24h", "last7d", "last30d"),  # count decisions by their age, which grows from day to day
+}
 _MADE: Final = re.compile(r"([a-z]{3}_)[0-9a-f]{16}")
 _FENCE: Final = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
