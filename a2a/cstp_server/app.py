@@ -141,7 +141,7 @@ def create_app(
         memory = return_free_memory(opened.indexes.background)
         memory.start()
         try:
-            others = FolderCalls(parts.dispatcher, prepared.gate, settings)
+            others = FolderCalls(parts.dispatcher, prepared.gate, settings, probes.look)
             async with (
                 open_mount(parts.dispatcher, settings) as mount,
                 _with_others(member, opened, probes),

@@ -100,6 +100,11 @@ class Remote:
         """Return the answer to a GET of a path below `base`. Raise Unreachable without a complete answer in time."""
         return self._send("GET", self.base + path, b"", {})
 
+    def get_as_caller(self, path: str) -> HttpAnswer:
+        """Return the answer to a GET with the token, if there is one. Raise Unreachable as `get` does."""
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        return self._send("GET", self.base + path, b"", headers)
+
     def _send(self, verb: str, url: str, body: bytes, headers: Mapping[str, str], tries: int = 1) -> HttpAnswer:
         deadline = deadline_after(self.timeout)
         try:

@@ -8,18 +8,20 @@ import asyncio
 import os
 import socket
 from asyncio import LimitOverrunError, StreamReader, StreamWriter, Task
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final, cast
 
+import orjson
 import structlog
 
 from cstp.errors import InvalidRequest, Overloaded
 from cstp_server.holder import folder_socket
-from cstp_server.holder.folder_socket import ANSWER_ON, ANSWERED, GIVE_UP, KEPT, Caller, read_caller
+from cstp_server.holder.folder_socket import ANSWER_ON, ANSWERED, GIVE_UP, KEPT, STATE, Caller, read_caller
 from cstp_server.holder.taking import answer_on_line, received_listener
 from cstp_server.limits.places import Gate, HeldPlace
+from cstp_server.observe.readiness import Readiness
 from cstp_server.rpc.bound import Call, new_request_id
 from cstp_server.rpc.dispatch import Dispatcher, error_body
 from cstp_server.settings import Settings
@@ -30,14 +32,17 @@ _log = structlog.get_logger("cstp.folder")
 
 
 class FolderCalls:
-    """Answers the calls of other processes, and a request to release the folder if `gives_up`.
+    """Answers the calls of other processes, requests for its state, and one to release the folder if `gives_up`.
 
     `asked_back` then gets the connection of the process that wants the folder. With `answering_on`, a server answers
     on the listener of another server, too.
     """
 
-    def __init__(self, dispatcher: Dispatcher, gate: Gate, settings: Settings) -> None:
+    def __init__(
+        self, dispatcher: Dispatcher, gate: Gate, settings: Settings, look: Callable[[], Awaitable[Readiness]]
+    ) -> None:
         self._dispatcher = dispatcher
+        self._look = look
         self._gate = gate
         self._longest = 2 * settings.server.max_body_bytes
         self._answer_on = answer_on_line(settings)
@@ -87,6 +92,9 @@ class FolderCalls:
         if line == GIVE_UP:
             self._give_up(writer)
             return
+        if line == STATE:
+            await self._report(writer)
+            return
         if line.startswith(ANSWER_ON):
             await self._share(line, reader, writer)
             return
@@ -133,6 +141,11 @@ class FolderCalls:
             async with self.answering_on(listener):
                 writer.write(ANSWERED)
                 await reader.read(1)
+
+    async def _report(self, writer: StreamWriter) -> None:
+        seen = await self._look()
+        writer.write(orjson.dumps({"parts": dict(seen.parts), "failing": list(seen.failing)}))
+        await writer.drain()
 
     def _give_up(self, writer: StreamWriter) -> None:
         if not self.gives_up or self.asked_back.done():

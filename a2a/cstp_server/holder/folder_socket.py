@@ -26,6 +26,7 @@ GIVEN_UP: Final = b"1"  # comes with the lock's open file
 KEPT: Final = b"0"
 ANSWER_ON: Final = b"answer on "  # asks a server to answer on the listener that follows, too
 ANSWERED: Final = b"1"
+STATE: Final = b"state\n"  # asks a holder for the state of its parts
 
 
 def listen(folder: Path) -> socket.socket:

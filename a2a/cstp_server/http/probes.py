@@ -21,7 +21,7 @@ from cstp_server.http.endpoint import (
     send_reply,
 )
 from cstp_server.observe.metrics import StateGauges
-from cstp_server.observe.readiness import ReadinessCheck
+from cstp_server.observe.readiness import Readiness, ReadinessCheck
 from cstp_server.workers.scrape import Siblings
 
 _SCOPE: Final = "admin"
@@ -39,6 +39,10 @@ class Probes:
     allowed_hosts: Sequence[str]
     siblings: Siblings | None = None
 
+    async def look(self) -> Readiness:
+        """Return the readiness of the server, of all workers if there are several."""
+        return await (self.readiness.look() if self.siblings is None else self.siblings.readiness())
+
 
 async def healthz(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer that the process is alive, without reading anything."""
@@ -53,7 +57,7 @@ async def readyz(scope: Scope, receive: Receive, send: Send) -> None:
     probes: Probes = scope["state"]["probes"]
     reply = refuse_method(scope, "GET", "HEAD") or _refused_host(scope, probes)
     if reply is None:
-        seen = await (probes.readiness.look() if probes.siblings is None else probes.siblings.readiness())
+        seen = await probes.look()
         answer: dict[str, object] = {"status": seen.status, "parts": dict(seen.parts)}
         if (seen.set_aside or seen.failing) and _is_admin(scope):
             answer |= {"setAside": list(seen.set_aside), "failing": list(seen.failing)}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Final
@@ -40,6 +41,7 @@ from cstp_server.cli.remote import (
     print_error,
 )
 from cstp_server.describe.agent_card import EXTENSION
+from cstp_server.holder.holder_state import HolderState, ask_state
 from cstp_server.http.discovery import CARD_PATH
 from cstp_server.process.local_probe import probe
 from cstp_server.settings import Settings
@@ -47,6 +49,7 @@ from cstp_server.terminal import say
 from cstp_server.tokens import read_tokens
 
 _HEALTHZ_SECONDS: Final = 2.0
+_STATE_SECONDS: Final = 5.0
 app = command_family()
 
 
@@ -90,22 +93,42 @@ def status(
         "liveTokens": sum(token.live(now) for token in read_tokens(settings.tokens_path)),
         "indexes": "free" if held is None else f"held by {_holder(held)}",
         "server": "none uses this folder" if held is None else _health(held),
+        **_state_facts(HolderState({}, ()) if held is None else ask_state(settings.indexes_path, _STATE_SECONDS)),
     }
     if as_json:
         say(json.dumps(found))
         return 0
     for name, value in found.items():
-        shown = _in_words(value)
+        shown = _in_words(name, value)
         say(f"{name}: {'unknown' if shown is None else 'none' if shown == '' else shown}")
     return 0
 
 
-def _in_words(value: object) -> object:
+def _in_words(name: str, value: object) -> object:
     if isinstance(value, dict):
-        return ", ".join(f"{count} of {what}" for what, count in value.items())
+        between = " " if name == "parts" else " of "
+        pairs = value.items() if name == "parts" else ((count, what) for what, count in value.items())
+        return ", ".join(f"{first}{between}{second}" for first, second in pairs)
     if isinstance(value, list):
-        return ", ".join(f"{each['kind']} {each['id']} by {each['part']} ({each['cause']})" for each in value)
+        return ", ".join(_failure_text(each) if name == "failing" else _note_text(each) for each in value)
     return value
+
+
+def _note_text(note: Mapping[str, object]) -> str:
+    """Return a text such as `decision dec_1 by keywords (ValueError)`; a server names no kind."""
+    record = f"{note['kind']} {note['id']}" if "kind" in note else note["id"]
+    return f"{record} by {note['part']} ({note['cause']})"
+
+
+def _failure_text(failure: Mapping[str, object]) -> str:
+    return f"{failure['work']} since {failure['since']} ({failure['cause']}; {failure['remedy']})"
+
+
+def _state_facts(state: HolderState | None) -> dict[str, object]:
+    """Return the parts of the folder's holder and its failing work; both are unknown if it does not report them."""
+    if state is None:
+        return {"parts": None, "failing": None}
+    return {"parts": dict(state.parts), "failing": [asdict(one) | {"remedy": one.remedy} for one in state.failing]}
 
 
 def _record_facts(found: Glance | None) -> dict[str, object]:
@@ -195,7 +218,7 @@ def print_remote(url: str, token: str | None, timeout: float, *, as_json: bool) 
 def _public(remote: Remote) -> dict[str, object]:
     """Return the public facts of a server. Raise Unreachable if it is no CSTP server."""
     alive = remote.get("/healthz")
-    ready = _json(remote.get("/readyz"))
+    ready = _json(remote.get_as_caller("/readyz"))
     card = _json(remote.get(CARD_PATH))
     params = next((one.get("params") for one in _extensions(card) if one.get("uri") == EXTENSION), None)
     if not isinstance(params, Mapping):
