@@ -1,4 +1,4 @@
-"""The state of the process that holds a folder, as it reports it over the socket in the folder to the folder's owner."""
+"""The state of the process that holds a folder, which its owner can ask for over the socket in the folder."""
 
 import socket
 from collections.abc import Mapping, Sequence
