@@ -205,6 +205,7 @@ def test_with_the_disk_full_a_write_names_the_cause_and_the_server_is_degraded(c
             chaos.wait_until(lambda: json.loads(server.request("GET", "/readyz")[1])["parts"]["audit"] == "degraded")
             status, body = server.request("GET", "/readyz")
             assert (status, json.loads(body)["status"]) == (200, "degraded")
+            named_with_remedy(server, chaos.folder)
         assert "result" in server.call("cstp.storeEpisode", episode)
         chaos.wait_until(lambda: json.loads(server.request("GET", "/readyz")[1])["status"] == "ready")
         assert server.metrics()['cstp_work_failing{work="audit"}'] == 0
@@ -212,6 +213,23 @@ def test_with_the_disk_full_a_write_names_the_cause_and_the_server_is_degraded(c
         said = server.log_path.read_text()
     assert f"audit rows cannot be stored: records: {FULL}" in said
     assert "audit rows are stored again" in said
+
+
+def named_with_remedy(server: Served, folder: Path) -> None:
+    """The status of the folder and of the server, and doctor, name the failing work, its cause and a remedy."""
+    of_folder = run_cstp("status", "--json", "--data-dir", server.data_dir, overrides=server.overrides, cwd=folder)
+    asked = ("status", f"http://127.0.0.1:{server.port}", "--token", server.token, "--json")
+    of_server = run_cstp(*asked, overrides=server.overrides, cwd=folder)
+    for done in (of_folder, of_server):
+        (audit,) = [one for one in json.loads(done.stdout)["failing"] if one["work"] == "audit"]
+        assert audit["since"]
+        assert (FULL in audit["cause"], "make room" in audit["remedy"]) == (True, True)
+    done = run_cstp("doctor", "--json", "--data-dir", server.data_dir, overrides=server.overrides, cwd=folder)
+    (finding,) = [
+        one for one in json.loads(done.stdout)["findings"] if one["part"] == "server" and "audit fails" in one["seen"]
+    ]
+    assert finding["level"] == "warning"
+    assert (FULL in finding["seen"], "make room" in finding["remedy"]) == (True, True)
 
 
 def test_what_expires_while_the_disk_is_full_is_forgotten_once_there_is_space(chaos: Chaos) -> None:

@@ -528,7 +528,8 @@ def answering(status: int, body: bytes) -> Iterator[str]:
     [
         (200, b'{"status": "ready", "parts": {"a": "ready"}}', "ok", 'ready on {url}: {"a": "ready"}'),
         (200, b'{"status": "degraded", "parts": {"a": "x"}}', "warning", 'degraded on {url}: {"a": "x"}'),
-        (503, b'{"parts": {"records": "down"}}', "problem", 'not ready on {url}: {"records": "down"}'),
+        (503, b'{"parts": {"records": "down"}}', "problem", "records is down: the database does not answer"),
+        (200, b'{"status": "degraded", "parts": {"limits": "degraded"}}', "warning", "limits is degraded: Redis does"),
         (503, b"no json", "problem", "not ready on {url}"),
         (404, b"", "problem", "answers with HTTP 404"),
         (500, b"", "problem", "HTTP 500"),

@@ -180,6 +180,9 @@ def test_a_record_that_a_part_cannot_process_hides_no_other(
     assert f'id="{bad}"' in httpx.get(serving.url.replace("/cstp", "/metrics"), headers=fields, trust_env=False).text
     exit_code, printed = cstp(serving, "status", "--json")
     assert (exit_code, [one["id"] for one in json.loads(printed)["setAside"]].count(bad) > 0) == (0, True)
+    _, printed = cstp(serving, "doctor", "--json")
+    (remedy,) = {one["remedy"] for one in json.loads(printed)["findings"] if one["part"] == "set-aside"}
+    assert f"cstp reindex --record {bad} tries again" in remedy
 
     serving = run()  # with the fault still there
     assert before in found(serving, "harbour")

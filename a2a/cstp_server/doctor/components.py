@@ -1,16 +1,13 @@
-"""Model, records, sources, limits and server: parts that a call needs, each checked by itself. Indexes: indexes.py."""
+"""Model, records, sources and limits: parts that a call needs, each checked by itself."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
 from cognition_engines.drafts.refusal_messages import kinds
-from cognition_engines.errors import ComponentFailed, EngineError
-from cognition_engines.indexes.index_folder import holder, is_address
+from cognition_engines.errors import EngineError
 from cognition_engines.ingest.collections.addresses import checked_address, shown_address
 from cognition_engines.ingest.collections.open_collection import open_collection
 from cognition_engines.ingest.follow import file_states
@@ -20,20 +17,17 @@ from cognition_engines.ingest.options import Selection
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.inspection import StoreContents, StoreState, inspect_store, other_schema, sqlite_file
 from cognition_engines.store.schema import HEAD
-from cstp.client.messages import HttpAnswer
-from cstp.errors import ConnectFailed, TransportError
 from cstp.methods.registry import METHODS
 from cstp_server.doctor.environment import MB, mode_findings
 from cstp_server.doctor.finding import CheckResult, Finding, Level
 from cstp_server.limits.limiter import try_redis
 from cstp_server.limits.prices import make_plan, parse_windows
-from cstp_server.process.local_probe import probe
 from cstp_server.process.model import open_model
 from cstp_server.settings import Settings
 from cstp_server.source_settings import SourceSettings
 
 _LARGE_LOG: Final = 256 * MB  # SQLite releases all but 64 MiB of the memory of one transaction
-_READYZ_SECONDS: Final = 5.0
+_SOURCE_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,42 +143,6 @@ def check_limits(settings: Settings) -> CheckResult[None]:
     return CheckResult(
         [Finding("limits", Level.OK, f"{settings.default_limit}, and Redis counted a hit in {took * 1000:.1f} ms")]
     )
-
-
-def check_server(settings: Settings) -> CheckResult[None]:
-    """Check whether the server that holds the folder is ready."""
-    held = holder(settings.indexes_path)
-    if held is None:
-        return CheckResult([Finding("server", Level.OK, "none uses this data folder")])
-    url = held if is_address(held) else settings.base_url
-    elsewhere = "set its address (CSTP_SERVER__HOST, CSTP_SERVER__PORT), or see its log"
-    answer = probe(url, "/readyz", _READYZ_SECONDS)
-    if isinstance(answer, ConnectFailed):
-        seen = f"a process holds the data folder, but no server listens on {url}"
-        return CheckResult([Finding("server", Level.WARNING, seen, f"if it is a server: {elsewhere}")])
-    if isinstance(answer, TransportError):
-        raise ComponentFailed("server", f"{url} does not answer ({answer})")
-    status, parts = _state_of(answer)
-    if answer.status == HTTPStatus.OK:
-        level, remedy = (Level.OK, "") if status != "degraded" else (Level.WARNING, "see limits, and the server's log")
-        return CheckResult([Finding("server", level, f"{status} on {url}{parts}", remedy)])
-    if answer.status == HTTPStatus.SERVICE_UNAVAILABLE:
-        seen = f"not ready on {url}{parts}"
-        return CheckResult([Finding("server", Level.PROBLEM, seen, "check the parts that are down, and the log")])
-    seen = f"{url}/readyz answers with HTTP {answer.status}"
-    return CheckResult([Finding("server", Level.PROBLEM, seen, elsewhere)])
-
-
-def _state_of(answer: HttpAnswer) -> tuple[str, str]:
-    """Return the status and the parts in an answer of /readyz."""
-    try:
-        body = json.loads(answer.body)
-        return str(body.get("status", "ready")), f": {json.dumps(body['parts'])}"
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return "ready", ""
-
-
-_SOURCE_SECONDS: Final = 10.0
 
 
 def check_sources(settings: Settings) -> CheckResult[None]:

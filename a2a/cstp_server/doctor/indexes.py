@@ -1,6 +1,7 @@
 """Keyword and vector indexes, one of each for every search space with records."""
 
 import os
+import shlex
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -23,7 +24,7 @@ from cstp_server.open_engine import relevance, vector_choice
 from cstp_server.settings import Settings
 
 REINDEX: Final = "cstp reindex rebuilds the indexes"
-RETRY: Final = "read it with cstp call, report the cause; cstp reindex --record ID tries again, as each start does"
+_RETRY: Final = "read it with cstp call, report the cause; cstp reindex --record {id} tries again, as each start does"
 _NAMED: Final = 20
 FOLLOW_SECONDS: Final = 3.0  # a server that is well follows within one
 _POLL_SECONDS: Final = 0.25
@@ -73,12 +74,17 @@ def check_set_aside(settings: Settings) -> CheckResult[None]:
     """Name the records that a part cannot process."""
     notes = read_set_aside(settings.indexes_path)
     findings = [
-        Finding("set-aside", Level.PROBLEM, f"{note.kind} {note.id} by {note.part.value} ({note.cause})", RETRY)
+        Finding(
+            "set-aside",
+            Level.PROBLEM,
+            f"{note.kind} {note.id} by {note.part.value} ({note.cause})",
+            _RETRY.format(id=shlex.quote(note.id)),
+        )
         for note in notes[:_NAMED]
     ]
     if len(notes) > _NAMED:
         seen = f"{len(notes) - _NAMED:,} more records; cstp status --json names all"
-        findings.append(Finding("set-aside", Level.PROBLEM, seen, RETRY))
+        findings.append(Finding("set-aside", Level.PROBLEM, seen, _RETRY.format(id="ID")))
     return CheckResult(findings or [Finding("set-aside", Level.OK, "no record")])
 
 

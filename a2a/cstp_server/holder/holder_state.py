@@ -3,7 +3,7 @@
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -47,6 +47,20 @@ class HolderState:
 
 
 _STATE: Final = TypeAdapter(HolderState)
+_FAILURES: Final = TypeAdapter(Sequence[WorkFailure])
+
+
+def describe_failure(failure: WorkFailure) -> dict[str, str]:
+    """Return work, time, cause and remedy."""
+    return asdict(failure) | {"remedy": failure.remedy}
+
+
+def failures_of(named: object) -> Sequence[WorkFailure]:
+    """Return the work that an answer of a server names as failing; none for another shape."""
+    try:
+        return _FAILURES.validate_python(named)
+    except ValidationError:
+        return ()
 
 
 def ask_state(folder: Path, seconds: float) -> HolderState | None:

@@ -16,6 +16,7 @@ from cstp_server.cli.secret_report import report_stored_secrets
 from cstp_server.doctor import components as parts, environment as places, indexes
 from cstp_server.doctor.components import check_sources
 from cstp_server.doctor.finding import Finding, Level, run_within
+from cstp_server.doctor.server import check_server
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.terminal import say
 from cstp_server.tokens import FIX_TOKENS
@@ -61,7 +62,7 @@ def diagnose(loaded: LoadedSettings) -> Iterator[Finding]:
     remedy = "see the limits settings (cstp config); without Redis each server counts separately"
     yield from run_within(_SECONDS, "limits", remedy, lambda: parts.check_limits(settings)).findings
     remedy = "see the server's log; stop it and start it again"
-    yield from run_within(_SECONDS, "server", remedy, lambda: parts.check_server(settings)).findings
+    yield from run_within(_SECONDS, "server", remedy, lambda: check_server(settings)).findings
 
 
 app = command_family()

@@ -46,6 +46,8 @@ def reindex_command(
     """
     if record and keep:
         raise typer.BadParameter("cannot be combined with --keep-vectors", param_hint="--record")
+    if record is not None and not all(map(str.strip, record)):
+        raise typer.BadParameter("the id is empty", param_hint="--record")
     loaded = settings_for(ctx, data_dir, config)
     settings = loaded.settings
     if record:

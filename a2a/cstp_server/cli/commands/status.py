@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Final
@@ -41,7 +40,7 @@ from cstp_server.cli.remote import (
     print_error,
 )
 from cstp_server.describe.agent_card import EXTENSION
-from cstp_server.holder.holder_state import HolderState, ask_state
+from cstp_server.holder.holder_state import HolderState, ask_state, describe_failure, failures_of
 from cstp_server.http.discovery import CARD_PATH
 from cstp_server.process.local_probe import probe
 from cstp_server.settings import Settings
@@ -128,7 +127,7 @@ def _state_facts(state: HolderState | None) -> dict[str, object]:
     """Return the parts of the folder's holder and its failing work; both are unknown if it does not report them."""
     if state is None:
         return {"parts": None, "failing": None}
-    return {"parts": dict(state.parts), "failing": [asdict(one) | {"remedy": one.remedy} for one in state.failing]}
+    return {"parts": dict(state.parts), "failing": [describe_failure(one) for one in state.failing]}
 
 
 def _record_facts(found: Glance | None) -> dict[str, object]:
@@ -231,10 +230,18 @@ def _public(remote: Remote) -> dict[str, object]:
         "health": _public_health(alive.status),
         "ready": ready.get("status"),
         "parts": ready.get("parts"),
+        **_shown_to_admins(ready),
         "methods": [one.get("name") for one in methods if isinstance(one, Mapping)]
         if isinstance(methods, list)
         else [],
     }
+
+
+def _shown_to_admins(ready: Mapping[str, Any]) -> dict[str, object]:
+    """Return records set aside and failing work; a server names them only if there are any, and to no other scope."""
+    failing = [describe_failure(one) for one in failures_of(ready.get("failing"))]
+    shown = {"setAside": ready.get("setAside"), "failing": failing}
+    return {name: value for name, value in shown.items() if value}
 
 
 def _public_health(status: int) -> str:
@@ -276,6 +283,8 @@ def _text_of(name: str, value: object) -> str:
         )
     if isinstance(value, Mapping):
         return ", ".join(f"{part} {state}" for part, state in value.items())
+    if name in ("setAside", "failing"):
+        return str(_in_words(name, value))
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     return "unknown" if value is None else str(value)
