@@ -185,7 +185,7 @@ class WriteResult(WriteReport):
 
     The change is visible from `seq` on, a time: with it as `minSeq`, any server of the same store reads the written
     record, and `cstp.changes` returns later changes; 0 for a `dryRun`. `indexed` says that this server's searches find
-    it already; `notIndexed` is present if a part of the server cannot process the record.
+    it already: false for a moment if they follow later, or with `notIndexed` if a part cannot process the record.
     """
 
     success: Literal[True] = True

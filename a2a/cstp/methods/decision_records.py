@@ -92,13 +92,15 @@ class DecisionMembers(Wire):
     file: Line1024 | None = None
     line: Annotated[int, Field(ge=1, le=2**31 - 1), WHOLE] | None = None
     commit: Name | None = None
-    affects: Annotated[list[Affected], Field(max_length=MOST)] | None = None
+    affects: Annotated[list[Affected], Field(max_length=MOST)] | None = Field(
+        default=None, description="A pattern of paths has at most 256 characters and 16 wildcards."
+    )
     sources: Annotated[list[GivenSource], Field(max_length=MOST)] | None = None
     valid_from: LowerInstant = None
     valid_to: UpperInstant = None
     thread_id: Name | None = Field(default=None, description="A label of the agent's own, such as that of a session.")
     trace: Account | None = Field(
-        default=None, description="Kept as it came, as the agent's own account; not searched."
+        default=None, description="An object or a list, kept as it came, as the agent's own account; not searched."
     )
     deliberation: Account | None = Field(default=None, description="As `trace`.")
     bridge: Account | None = Field(default=None, description="As `trace`.")
