@@ -52,7 +52,10 @@ class GivenAlternative(Wire):
 
 
 class Affected(Wire):
-    """A part of the project that the decision governs, such as files by a pattern of paths."""
+    """A part of the project that the decision governs, such as files by a pattern of paths.
+
+    Such a pattern has at most 256 characters and 16 wildcards.
+    """
 
     type: Literal["path", "package", "api", "data"]
     pattern: Name
@@ -92,9 +95,7 @@ class DecisionMembers(Wire):
     file: Line1024 | None = None
     line: Annotated[int, Field(ge=1, le=2**31 - 1), WHOLE] | None = None
     commit: Name | None = None
-    affects: Annotated[list[Affected], Field(max_length=MOST)] | None = Field(
-        default=None, description="A pattern of paths has at most 256 characters and 16 wildcards."
-    )
+    affects: Annotated[list[Affected], Field(max_length=MOST)] | None = None
     sources: Annotated[list[GivenSource], Field(max_length=MOST)] | None = None
     valid_from: LowerInstant = None
     valid_to: UpperInstant = None
