@@ -18,6 +18,7 @@ from tests.masking.fakes import BASE64, DIGITS, HEX, LOWER, UPPER, fake, key_blo
 from tests.masking.kept_texts import KEPT_WITH_SECRETS, KEPT_WITHOUT_SECRETS
 from tests.masking.last_texts import LAST_WITH_SECRETS, LAST_WITHOUT_SECRETS
 from tests.masking.odd_texts import ODD_WITH_SECRETS, ODD_WITHOUT_SECRETS
+from tests.masking.service_texts import SERVICE_WITH_SECRETS, SERVICE_WITHOUT_SECRETS
 from tests.masking.with_secrets import WITH_SECRETS
 from tests.masking.without_secrets import WITHOUT_SECRETS
 
@@ -29,6 +30,7 @@ SETS: Final = (
     pytest.param(ODD_WITH_SECRETS, ODD_WITHOUT_SECRETS, id="of kinds that earlier rules missed"),
     pytest.param(APART_WITH_SECRETS, APART_WITHOUT_SECRETS, id="kept apart from the present rules"),
     pytest.param(BROKEN_WITH_SECRETS, BROKEN_WITHOUT_SECRETS, id="broken tokens, phrases of words, and arrows"),
+    pytest.param(SERVICE_WITH_SECRETS, SERVICE_WITHOUT_SECRETS, id="tokens of more services, and passwords after flags"),
 )
 TOKEN: Final = "ghp_" + fake(36)
 # parts of texts with secrets, with their names, links, quotes, and masks
@@ -96,6 +98,8 @@ TOKENS: Final = (
         "AKIA" + "QWERTYUIOPASDFGH",
         "cstp_" + fake(12, HEX) + "_" + fake(64, HEX),
     ),
+    *("sk-" + "proj-" + fake(48, seed="2"), "hf_" + fake(34), "nfp_" + fake(36), "sntrys_" + "eyJ" + fake(120)),
+    "tskey-" + "auth-k" + fake(11) + "CNTRL-" + fake(32),
 )
 plain = st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=300)
 

@@ -24,6 +24,7 @@ _BEGINNINGS: Final = (
     *("ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "sk-", "sk_", "rk_", "xox", "xapp-", "AKIA"),
     *("ASIA", "AIza", "ya29.", "npm_", "pypi-", "hf_", "dop_v1_", "shpat_", "hvs.", "glsa_", "ntn_", "secret_"),
     *("lin_api_", "figd_", "gsk_", "eyJ", "cstp_", "SG.", "whsec_", "dckr_pat_", "GOCSPX-", "ATATT3", "pplx-", "dapi"),
+    *("tskey-", "nfp_", "sntrys_"),
 )
 _BEGUN: Final = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, _BEGINNINGS))})")
 _BACKWARDS: Final = re.compile(r"\r?([\w.\\-]*+)", re.ASCII)
