@@ -112,6 +112,16 @@ MISUSES = {
     "record 'Bake rye' --reason 'it lasts'": "--reason: 'it lasts' must be TYPE:TEXT",
     "record 'Bake rye' --confidence 1 --set confidence:=1": "confidence: given twice",
     "changes --since yesterday": "--since: must be a number, or now",
+    # what is not UTF-8, as Python reads it
+    "record 'bad \udcff byte' --confidence 0.5": "DECISION: must be UTF-8; byte 0xff after 4 characters is not",
+    "remember \udced\udca0\udc80": "TEXT: must be UTF-8; byte 0xed after 0 characters is not",
+    "remember It --title a\udc80": "--title: must be UTF-8",
+    "call cstp.whoami a=\udcff": "KEY=VALUE: must be UTF-8",
+    "search why --path \udcff": "--path: must be UTF-8",
+    "context why --file \udcff": "--file: must be UTF-8",
+    "show \udcff": "ID: must be UTF-8",
+    "delete dec_1 \udcff": "ID: must be UTF-8",
+    "token create --agent \udcff": "--agent: must be UTF-8",
     # operators
     "token create": "missing option '--agent'",
     "token create --agent ''": "--agent must be 1 to 128 printable characters",
@@ -158,3 +168,11 @@ def test_misuse_is_one_line_with_exit_code_2(cstp: Callable[..., Any], line: str
     )
     assert "canary" not in done.err
     assert not Path("data").exists()
+
+
+def test_a_name_of_a_file_may_be_any_bytes(cstp: Callable[..., Any]) -> None:
+    Path("docs").mkdir()
+    Path("docs/a.md").write_text("# Oven")
+    assert cstp("ingest", "docs").code == 0
+    assert cstp("export", "\udcff.jsonl").code == 0
+    assert cstp("import", "\udcff.jsonl").code == 0

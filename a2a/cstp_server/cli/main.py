@@ -29,6 +29,7 @@ from cstp_server.cli.conventions import (
     DataDirOption,
     Unreachable,
 )
+from cstp_server.cli.utf8_texts import check_texts
 from cstp_server.terminal import say
 
 _COMPLETE: Final = "_CSTP_COMPLETE"
@@ -146,6 +147,7 @@ class _Commands(TyperGroup):
         command = family if cmd_name in _FAMILIES else family.commands[cmd_name]
         command.name = cmd_name
         command.epilog = f"Example: {_COMMANDS[cmd_name].example}"
+        check_texts(command)
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

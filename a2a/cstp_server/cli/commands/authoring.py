@@ -21,6 +21,7 @@ from cstp_server.cli.commands.call import parse_params, read_params
 from cstp_server.cli.conventions import JsonOption, Unreachable, command_family
 from cstp_server.cli.forms import filled_form
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connect, print_error, required_token, show
+from cstp_server.cli.utf8_texts import require_utf8
 from cstp_server.terminal import say
 
 app = command_family()
@@ -288,7 +289,15 @@ def _reason(text: str) -> dict[str, str]:
 
 
 def _text(given: str | None) -> str | None:
-    return sys.stdin.read().strip() if given == "-" else given
+    """Return the text that was given, of standard input for `-`. Raise BadParameter if that is not UTF-8."""
+    if given != "-":
+        return given
+    try:
+        text = sys.stdin.read().strip()
+    except UnicodeDecodeError:
+        raise typer.BadParameter("must be UTF-8", param_hint="standard input") from None
+    require_utf8([text], "standard input")
+    return text
 
 
 def written_line(result: Wire, *, dry_run: bool) -> str | None:

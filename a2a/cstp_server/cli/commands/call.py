@@ -31,6 +31,7 @@ from cstp_server.cli.remote import (
     show,
     types_of,
 )
+from cstp_server.cli.utf8_texts import require_utf8
 from cstp_server.terminal import say
 
 app = command_family()
@@ -220,6 +221,7 @@ def search(
 
     With --json, print the result of cstp.search. `cstp call` accepts all of its parameters.
     """
+    require_utf8(paths or (), "--path")
     given = {
         "query": " ".join(words),
         "limit": limit,

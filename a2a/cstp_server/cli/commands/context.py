@@ -14,6 +14,7 @@ from cstp_server.cli.commands.changes import parse_cursor
 from cstp_server.cli.opened_folder import place_methods
 from cstp_server.cli.options import JsonOption, command_family
 from cstp_server.cli.remote import print_error, show
+from cstp_server.cli.utf8_texts import require_utf8
 from cstp_server.terminal import say, say_lines
 
 app = command_family()
@@ -46,6 +47,7 @@ def context_command(
     It is Markdown in a fence, for the context of an agent; the line on standard error has the cursor for --since. With
     --json, print the result of cstp.getSessionContext.
     """
+    require_utf8(files or (), "--file")
     given = {
         "task_description": " ".join(task or ()) or None,
         "files": files or None,
