@@ -305,6 +305,8 @@ def test_clients_as_they_are_get_an_answer(
         pytest.param({**LIST, "params": {"a": [0] * 20_001}}, 400, 1, -32600, id="too many values"),
         (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"\\ud83d"}}', 400, 7, -32700),
         (b'{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"limit":NaN}}', 400, "a", -32700),
+        (b'{"jsonrpc":"2.0","id":7,"id":8,"method":"tools/call","params":{"limit":NaN}}', 400, 8, -32700),
+        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":1},"id":"b"}', 200, "b", -32602),
         ({**LIST, "id": 1.5}, 400, None, -32600),
         ({**LIST, "id": None}, 400, None, -32600),
         ({**LIST, "params": [1]}, 400, 1, -32600),

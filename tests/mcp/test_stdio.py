@@ -134,6 +134,8 @@ def tool(id: str, arguments: str) -> str:
         ('{"jsonrpc":"2.0","id":null,"method":"ping"}', None, -32600),
         ('{"jsonrpc":"2.0","id":true,"method":"ping"}', None, -32600),
         ('[{"jsonrpc":"2.0","id":15,"method":"ping"}]', None, -32600),
+        ('{"jsonrpc":"2.0","id":16,"id":17,"method":"ping","params":NaN}', 17, -32700),
+        ('{"jsonrpc":"2.0","id":18,"method":"ping","params":NaN,"id":1.5}', None, -32700),
         ("hello", None, -32700),
     ],
     ids=lambda value: str(value)[:60],
@@ -141,6 +143,11 @@ def tool(id: str, arguments: str) -> str:
 def test_every_request_gets_its_id_back(answering: Callable[[str], Any], line: str, id: object, code: int) -> None:
     answer = answering(line)
     assert (answer["id"], answer["error"]["code"]) == (id, code)
+
+
+def test_of_an_id_given_twice_the_last_counts(answering: Callable[[str], Any]) -> None:
+    pong = {"jsonrpc": "2.0", "id": 16, "result": {}}
+    assert answering('{"jsonrpc":"2.0","id":13,"id":16,"method":"ping"}') == pong
 
 
 def test_blank_lines_and_ends_of_other_systems_are_no_messages(answering: Callable[[str], Any]) -> None:

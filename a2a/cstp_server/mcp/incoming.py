@@ -10,7 +10,7 @@ from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 from cstp.errors import InvalidRequest, ParseError
 from cstp_server.rpc.envelope import ID_MAX, ID_MIN, outer_bytes, parse_body
 
-_ID: Final = re.compile(rb'(?<!\\)"id"\s*:\s*(-?[0-9]{1,20}(?![0-9.eE])|"(?:[^"\\]|\\.)*")', re.DOTALL)
+_ID: Final = re.compile(rb'(?<!\\)"id"\s*:\s*(-?[0-9]{1,20}(?![0-9.eE])|"(?:[^"\\]|\\.)*"|)', re.DOTALL)
 Message = Mapping[str, object]
 
 
@@ -60,10 +60,13 @@ def _check_request(document: Message) -> None:
 
 
 def id_of(body: bytes) -> int | str | None:
-    """Return the id of an object that is not strict JSON, or only the beginning of one; None if it cannot be read."""
-    found = _ID.search(outer_bytes(body))
+    """Return the id of an object that is not strict JSON, or only the beginning of one; None if it cannot be read.
+
+    Of several the last counts, as in an object that can be read.
+    """
+    found: list[bytes] = _ID.findall(outer_bytes(body))
     try:
-        identifier = orjson.loads(found[1]) if found else None
+        identifier = orjson.loads(found[-1]) if found else None
     except orjson.JSONDecodeError:
         return None
     return identifier if _is_id(identifier) else None
