@@ -36,7 +36,10 @@ class Step(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CharacterSet:
-    """A character of a name in one of the ranges of code points, or in none of them if `negated`."""
+    """A character of a name in one of the ranges of code points, or in none of them if `negated`.
+
+    A range that ends before it begins has no character; git reads its first one, which is a range of its own.
+    """
 
     ranges: tuple[tuple[int, int], ...]
     negated: bool
@@ -44,6 +47,17 @@ class CharacterSet:
     def lists(self, character: str) -> bool:
         """Return whether the character is in one of the ranges."""
         return any(low <= ord(character) <= high for low, high in self.ranges)
+
+    @property
+    def has_reversed_range(self) -> bool:
+        """Whether a range ends before it begins."""
+        return any(low > high for low, high in self.ranges)
+
+    @property
+    def only_character(self) -> str | None:
+        """The one character that the set lists; None if it can be others."""
+        listed = {place for each in self.ranges for place in each}
+        return chr(listed.pop()) if len(listed) == 1 and not self.negated else None
 
 
 Glob: TypeAlias = tuple[str | Step | CharacterSet, ...]  # texts match themselves; a text follows no other one
@@ -145,7 +159,7 @@ def _characters(text: str, at: int) -> tuple[CharacterSet | None, int]:
         high = low
         if text[at : at + 1] == "-" and text[at + 1 : at + 2] not in {"", "]"}:
             high, at = _character(text, at + 1)
-        ranges.append((low, max(low, high)))  # a range that ends before it begins is its first character
+        ranges += [(low, high)] if low <= high else [(low, high), (low, low)]
     if at >= len(text):
         return None, at + 1
     return CharacterSet(tuple(ranges), negated), at + 1
@@ -170,19 +184,36 @@ def check_governing(pattern: str) -> None:
     unescaped = _ESCAPED.sub("", pattern)
     if _ALTERNATIVES.search(_SET.sub("", unescaped)):
         raise BadPattern("must have no alternatives in braces: give one pattern for each; a \\ makes a brace literal")
-    names = unescaped.split("/")
-    if any(name.count("*") > MOST_STARS for name in names):
+    if any(name.count("*") > MOST_STARS for name in unescaped.split("/")):
         raise BadPattern(f"must have at most {MOST_STARS} * between two slashes")
-    if any(name.removeprefix("!") in {".", ".."} for name in names):
-        raise BadPattern("must be relative to the root of the repository, without . and .. as names")
     try:
         parsed = parse_patterns((pattern,))
     except BadPattern:
         parsed = ()
     if len(parsed) != 1 or parsed[0].glob is None:
         raise BadPattern("must be a pattern as in a .gitignore that can match a path")
-    if _count_wild_steps(parsed[0].glob) > MOST_WILDCARDS:
+    _check_steps(parsed[0].glob)
+
+
+def _check_steps(glob: Glob) -> None:
+    sets = [step for step in glob if isinstance(step, CharacterSet)]
+    if any(each.has_reversed_range for each in sets):
+        raise BadPattern("must have no range in brackets that ends before it begins")
+    if any(each.only_character == "/" for each in sets):
+        raise BadPattern("must have no set of / alone, which matches no character of a name")
+    if any(name in {".", ".."} for name in "".join(map(_letters, glob)).split("/")):
+        raise BadPattern("must be relative to the root of the repository, without . and .. as names")
+    if _count_wild_steps(glob) > MOST_WILDCARDS:
         raise BadPattern(f"must have at most {MOST_WILDCARDS} wildcards")
+
+
+def _letters(step: str | Step | CharacterSet) -> str:
+    """Return the characters that a step always matches; NUL for others."""
+    if isinstance(step, str):
+        return step
+    if isinstance(step, CharacterSet):
+        return step.only_character or "\0"
+    return "\0/" if step is Step.FOLDERS else "\0"
 
 
 def count_wildcards(lines: Iterable[str]) -> int:

@@ -141,7 +141,13 @@ def test_a_hidden_decision_leaves_no_trace(serve: Serve) -> None:
     assert len(governing(serving, "src/a.py")["governing"]) == 3
 
 
-@pytest.mark.parametrize("pattern", ["a**b**c", "src/[a", "../up", "#note", "/", "x\\", "!", "a//b", "src\\api"])
+BAD_PATTERNS = (
+    *("a**b**c", "src/[a", "../up", "./a", "!../a", "a/./b", "#note", "/", "x\\", "!", "a//b", "src\\api"),
+    *("[z-a]", "[]", "src/[!z-a]*", "a[b9-0]c", "x[/]y", "\\.", "a/\\../b", "[.]/a", "[.-.][.]"),
+)
+
+
+@pytest.mark.parametrize("pattern", BAD_PATTERNS)
 def test_a_bad_pattern_is_refused_by_its_place(serve: Serve, pattern: str) -> None:
     serving = serve()
     affects = [{"type": "package", "pattern": pattern}, {"type": "path", "pattern": pattern}]
