@@ -30,7 +30,9 @@ SETS: Final = (
     pytest.param(ODD_WITH_SECRETS, ODD_WITHOUT_SECRETS, id="of kinds that earlier rules missed"),
     pytest.param(APART_WITH_SECRETS, APART_WITHOUT_SECRETS, id="kept apart from the present rules"),
     pytest.param(BROKEN_WITH_SECRETS, BROKEN_WITHOUT_SECRETS, id="broken tokens, phrases of words, and arrows"),
-    pytest.param(SERVICE_WITH_SECRETS, SERVICE_WITHOUT_SECRETS, id="tokens of more services, and passwords after flags"),
+    pytest.param(
+        SERVICE_WITH_SECRETS, SERVICE_WITHOUT_SECRETS, id="tokens of more services, and passwords after flags"
+    ),
 )
 TOKEN: Final = "ghp_" + fake(36)
 # parts of texts with secrets, with their names, links, quotes, and masks

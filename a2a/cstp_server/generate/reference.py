@@ -30,7 +30,7 @@ Generated from `cstp_server.cli` by `make docs`. Every command prints the same w
 Before the command or after it, `--data-dir FOLDER` names the folder that holds everything (default: `./data`) and
 `--config FILE` a settings file; other settings are in [configuration](configuration.md). What is meant for machines
 goes to standard output, all else to standard error. Progress bars and colours are for terminals alone; `NO_COLOR=1`
-switches colours off.
+switches colours off. Texts must be UTF-8 (else code 2); names of files may be any bytes.
 
 Completion of commands, options, methods and their parameters: `eval "$(cstp completion bash)"` in `~/.bashrc`,
 `eval "$(cstp completion zsh)"` after `compinit` in `~/.zshrc`, or `cstp completion fish | source` in `config.fish`.
