@@ -38,7 +38,7 @@ class Step(Enum):
 class CharacterSet:
     """A character of a name in one of the ranges of code points, or in none of them if `negated`.
 
-    A range that ends before it begins has no character; git reads its first one, which is a range of its own.
+    A range that ends before it begins lists no character; a second range has its first one, as git reads it.
     """
 
     ranges: tuple[tuple[int, int], ...]
