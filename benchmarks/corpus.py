@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from benchmarks.texts import Text
 from cognition_engines.kinds.registry import Record, validate_record
 from cognition_engines.kinds.spec import Kind, Origin
-from cognition_engines.models import AffectedPart, Decision, Filters
+from cognition_engines.models import Decision, Filters
 from cognition_engines.store.values import Entry, FloatArray
+from cstp.values.decisions import AffectedPart
 
 NOISE: Final = 0.5  # length of the noise beside a vector of length 1: copies have a cosine of about 0.89 to it
 WORDS: Final = 180  # of a window of 254 tokens, about

@@ -16,10 +16,11 @@ from benchmarks.page import table, verdict
 from cognition_engines.engine import Engine
 from cognition_engines.indexes.indexes import open_indexes
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import AffectedPart, Decision
+from cognition_engines.models import Decision
 from cognition_engines.queries.governing import ContextRequest
 from cognition_engines.store.records import open_records
 from cognition_engines.store.values import Entry
+from cstp.values.decisions import AffectedPart
 
 PATTERNS: Final = 5_000
 FILES: Final = 256

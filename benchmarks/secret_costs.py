@@ -21,10 +21,11 @@ from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.masking.masked_values import load_rules
 from cognition_engines.masking.policy import SecretPolicies, SecretPolicy
 from cognition_engines.masking.scanner import find_secrets
-from cognition_engines.models import EVERYTHING, Alternative, Reason
+from cognition_engines.models import EVERYTHING
 from cognition_engines.writing.requests import RecordDecision, WriteCaller
 from cognition_engines.writing.secret_checks import check_request
 from cognition_engines.writing.stated_decisions import stated_decision
+from cstp.values.decisions import Alternative, Reason
 
 ROUNDS: Final = 60
 SIZES: Final = (4096, 32_768, 262_144, 1_048_576)

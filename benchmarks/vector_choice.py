@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time, sleep
@@ -28,13 +28,13 @@ from benchmarks.texts import read_queries, read_texts
 from cognition_engines.engine import EngineOptions
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.kinds.spec import Kind, Origin
-from cognition_engines.models import EVERYTHING, Decision, Filters, Mode
-from cognition_engines.queries.decisions import Question
+from cognition_engines.models import EVERYTHING, Decision, Filters
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import open_records
 from cognition_engines.store.values import Entry, FloatArray
 from cognition_engines.sync_engine import SyncEngine
 from cognition_engines.wanted import Wanted, always
+from cstp.values.decision_searches import QueryDecisionsParams, QueryFilters
 
 TEXTS: Final = 2000
 QUERIES: Final = 200
@@ -139,13 +139,20 @@ def _measure(index: str, url: str, folder: str) -> dict[str, Any]:
         for name, filters in FILTERS.items():
             took = []
             for query in queries:
+                asked = QueryDecisionsParams(query=query, filters=_given(filters), limit=LIMIT, mode="semantic")
                 began = perf_counter()
-                found = engine.query_decisions(Question(query, filters, EVERYTHING, LIMIT, Mode.SEMANTIC))
+                found = engine.query_decisions(asked, EVERYTHING)
                 took.append((perf_counter() - began) * 1000)
                 if name == "none":
-                    row["ids"].append([match.decision.id for match in found])
+                    row["ids"].append([match.id for match in found.decisions])
             row[name] = float(np.median(took))
         return row | _written(engine, store, model, vectors)
+
+
+def _given(filters: Filters) -> QueryFilters:
+    """Return filters as a query states them."""
+    stated = {name: value for name, value in asdict(filters).items() if value not in (None, ())}
+    return QueryFilters.model_validate(stated, strict=False)
 
 
 def _written(engine: SyncEngine, url: str, model: str, vectors: FloatArray) -> dict[str, float]:

@@ -12,8 +12,8 @@ question = sys.argv[2] if len(sys.argv) > 2 else "why is there one database and 
 
 engine = SyncEngine.open(f"sqlite:///{folder / 'records.sqlite'}", folder / "indexes")
 engine.ingest([records])
-matches = engine.query_decisions(question)
+found = engine.query_decisions(question)
 
-for match in matches:
-    print(f"{match.distance:.2f}  {match.decision.status or '-':10}  {match.decision.title}")
+for match in found.decisions:
+    print(f"{match.distance:.2f}  {match.status or '-':10}  {match.title}")
 engine.close()

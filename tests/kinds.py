@@ -15,8 +15,9 @@ from cognition_engines.kinds.extractions import CLASSES
 from cognition_engines.kinds.fields import Line, Lines, Text
 from cognition_engines.kinds.registry import SPECS, Record, add_prefix, validate_record
 from cognition_engines.kinds.spec import Kind, Origin
-from cognition_engines.models import SUPERSEDED, Decision, Reason, Sensitivity
+from cognition_engines.models import SUPERSEDED, Decision, Sensitivity
 from cognition_engines.store.values import Entry, FloatArray
+from cstp.values.decisions import Reason
 
 LETTERS = st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"])
 LINE = st.text(LETTERS, min_size=1, max_size=12).filter(lambda text: not text.isspace())

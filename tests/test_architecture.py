@@ -33,10 +33,10 @@ LONGEST_FILE = 400
 LARGEST_FOLDER = 25  # files
 SAME_NAMES = {  # of modules in several folders, and what the name means in each of them
     "backup": "a backup of the store",
+    "base": "the base of the classes of its folder",
     "call": "a call to send",
     "decision_context": "the family",
     "decision_reads": "the family",
-    "decision_records": "the family",
     "decisions": "the family",
     "episodes": "the family",
     "errors": "the errors of that room",
@@ -101,10 +101,13 @@ def test_the_protocol_imports_nothing_of_ours_and_only_what_the_base_install_has
     assert {each for each in found if each[1] not in ALLOWED_OF_CSTP | sys.stdlib_module_names} == IMPORTS_YAML
 
 
-def test_the_skills_import_nothing_of_ours_and_nothing_of_the_server() -> None:
-    banned = {"cstp", "cstp_server", "."} | SERVER_ONLY
+def test_the_engine_imports_only_values_and_errors_of_the_protocol_and_nothing_of_the_server() -> None:
+    banned = {"cstp_server", "."} | SERVER_ONLY
     found = {(name, root) for name in of("cognition_engines") for root in imported(name)}
     assert {each for each in found if each[1] in banned} == {(READS_HTTP, "httpx")}
+    engine = {(one, other) for one, other in _imports() if one.startswith("cognition_engines.")}
+    of_protocol = {(one, other) for one, other in engine if other.partition(".")[0] == "cstp"}
+    assert {each for each in of_protocol if not each[1].startswith(("cstp.values", "cstp.errors"))} == set()
 
 
 def test_only_what_reads_mongodb_imports_its_driver() -> None:

@@ -7,7 +7,7 @@ imported (from `cstp.exports`) when they are first used; `__all__` is the one li
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from cstp.contract import Method, Wire
+from cstp.contract import Method
 from cstp.errors import (
     AuthenticationRequired,
     Conflict,
@@ -30,6 +30,7 @@ from cstp.errors import (
     UnexpectedAnswer,
     Violation,
 )
+from cstp.values.base import Wire
 
 __version__ = "0.1.0"
 DEFAULT_URL = "http://127.0.0.1:8100"
@@ -38,6 +39,7 @@ __all__ = [
     "ActorRef",
     "Affected",
     "AffectedPart",
+    "Alternative",
     "ArtifactMetadata",
     "AsyncClient",
     "AttachedEvent",
@@ -78,6 +80,7 @@ __all__ = [
     "EpisodeFound",
     "EpisodeSummary",
     "EventMetadata",
+    "Evidence",
     "Explained",
     "ExtractedDecision",
     "ExtractedPattern",
@@ -161,15 +164,13 @@ __all__ = [
     "Quote",
     "RateLimited",
     "ReadyAction",
+    "Reason",
     "RecallItem",
     "RecallResult",
     "RecentActivity",
     "RecordChange",
     "RecordDecisionResult",
     "RecordProvenance",
-    "RecordedAlternative",
-    "RecordedEvidence",
-    "RecordedReason",
     "RecordedReview",
     "RecordedRevision",
     "Related",

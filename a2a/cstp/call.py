@@ -7,10 +7,11 @@ from uuid import uuid4
 
 from pydantic_core import to_json
 
-from cstp.contract import Method, Wire
+from cstp.contract import Method
 from cstp.errors import JsonValue
 from cstp.methods.registry import METHODS
 from cstp.validation import parse_params
+from cstp.values.base import Wire
 
 R = TypeVar("R", bound=Wire)
 R_co = TypeVar("R_co", covariant=True)

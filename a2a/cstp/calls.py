@@ -9,23 +9,38 @@ from collections.abc import Mapping
 from typing import Literal
 
 from cstp.call import Call, Listing, Page, listing, typed_call
-from cstp.fields import Instant
-from cstp.methods.decision_context import GET_DECISION_CONTEXT, GetDecisionContextResult
-from cstp.methods.decision_links import GET_GRAPH, LINK_DECISIONS, UNLINK_DECISIONS, GetGraphResult, LinkDecisionsResult
-from cstp.methods.decision_reads import (
+from cstp.methods.decisions import (
     GET_DECISION,
+    GET_DECISION_CONTEXT,
+    GET_GRAPH,
     GET_STATS,
+    LINK_DECISIONS,
     LIST_DECISIONS,
-    GetDecisionResult,
-    GetStatsResult,
-    ListDecisionsResult,
-    ListedDecision,
-)
-from cstp.methods.decision_records import (
+    QUERY_DECISIONS,
     RECORD_DECISION,
     REVIEW_DECISION,
     SET_STATUS,
+    UNLINK_DECISIONS,
     UPDATE_DECISION,
+)
+from cstp.methods.episodes import FIND_EPISODES, GET_EPISODE, LIST_EPISODES, STORE_EPISODE
+from cstp.methods.everything import FETCH, GET_SESSION_CONTEXT, SEARCH
+from cstp.methods.knowledge import (
+    GET_CHUNK,
+    GET_DECISIONS,
+    GET_PATTERNS,
+    GET_WARNINGS,
+    SEARCH_KNOWLEDGE,
+    STORE_KNOWLEDGE,
+)
+from cstp.methods.memories import LIST_MEMORIES, RECALL, REMEMBER
+from cstp.methods.records import CHANGES, FORGET, PUT_RECORDS
+from cstp.methods.system import AUDIT, DISCOVER, WHOAMI
+from cstp.values.decision_context import GetDecisionContextResult
+from cstp.values.decision_links import GetGraphResult, LinkDecisionsResult
+from cstp.values.decision_reads import GetDecisionResult, GetStatsResult, ListDecisionsResult, ListedDecision
+from cstp.values.decision_searches import QueryDecisionsResult, QueryFilters
+from cstp.values.decision_writes import (
     Affected,
     DecisionUpdates,
     GivenAlternative,
@@ -38,23 +53,15 @@ from cstp.methods.decision_records import (
     SetStatusResult,
     UpdateDecisionResult,
 )
-from cstp.methods.decisions import QUERY_DECISIONS, QueryDecisionsResult, QueryFilters
-from cstp.methods.episodes import (
-    FIND_EPISODES,
-    GET_EPISODE,
-    LIST_EPISODES,
-    STORE_EPISODE,
+from cstp.values.episodes import (
     EpisodeSummary,
     FindEpisodesResult,
     GetEpisodeResult,
     ListEpisodesResult,
     StoreEpisodeResult,
 )
-from cstp.methods.everything import FETCH, SEARCH, FetchResult, SearchResult
-from cstp.methods.extractions import (
-    GET_DECISIONS,
-    GET_PATTERNS,
-    GET_WARNINGS,
+from cstp.values.everything import FetchResult, SearchResult
+from cstp.values.extractions import (
     ExtractedDecision,
     ExtractedPattern,
     ExtractedWarning,
@@ -62,29 +69,13 @@ from cstp.methods.extractions import (
     GetPatternsResult,
     GetWarningsResult,
 )
-from cstp.methods.knowledge import (
-    GET_CHUNK,
-    SEARCH_KNOWLEDGE,
-    STORE_KNOWLEDGE,
-    GetChunkResult,
-    KnowledgeFilters,
-    SearchKnowledgeResult,
-    StoreKnowledgeResult,
-)
-from cstp.methods.memories import LIST_MEMORIES, REMEMBER, GivenEvent, ListedMemory, ListMemoriesResult, RememberResult
-from cstp.methods.recall import RECALL, RecallResult
-from cstp.methods.records import (
-    CHANGES,
-    FORGET,
-    PUT_RECORDS,
-    ChangesResult,
-    ForgetResult,
-    LookUp,
-    PutRecordsResult,
-    ReplacedDocument,
-)
-from cstp.methods.session_context import GET_SESSION_CONTEXT, GetSessionContextResult
-from cstp.methods.system import AUDIT, DISCOVER, WHOAMI, AuditResult, DiscoverResult, WhoamiResult
+from cstp.values.fields import Instant
+from cstp.values.knowledge import GetChunkResult, KnowledgeFilters, SearchKnowledgeResult, StoreKnowledgeResult
+from cstp.values.memories import GivenEvent, ListedMemory, ListMemoriesResult, RememberResult
+from cstp.values.recall import RecallResult
+from cstp.values.records import ChangesResult, ForgetResult, LookUp, PutRecordsResult, ReplacedDocument
+from cstp.values.session_context import GetSessionContextResult
+from cstp.values.system import AuditResult, DiscoverResult, WhoamiResult
 
 
 def search(

@@ -6,11 +6,11 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, create_model
 
-from cstp.contract import WireResult
 from cstp.errors import ERRORS, CstpError, Violation
+from cstp.values.base import Wire
 
 
-class ViolationData(WireResult):
+class ViolationData(Wire):
     """One invalid parameter: its path in wire spelling, such as `filters.stakes[0]`, and the rule that it breaks."""
 
     field: str
@@ -22,10 +22,10 @@ _ON_THE_WIRE: Final[Mapping[object, object]] = {
 }
 
 
-_made: dict[type[CstpError], type[WireResult]] = {}
+_made: dict[type[CstpError], type[Wire]] = {}
 
 
-def data_model(error: type[CstpError]) -> type[WireResult] | None:
+def data_model(error: type[CstpError]) -> type[Wire] | None:
     """Return the model of an error's `data`, made at its first use since imports should be quick; None without data."""
     if error not in _made and is_dataclass(error):
         members: dict[str, Any] = {
@@ -33,10 +33,10 @@ def data_model(error: type[CstpError]) -> type[WireResult] | None:
             for one in fields(error)
         }
         name, about = f"{error.__name__}Data", error.about_data
-        _made[error] = create_model(name, __base__=WireResult, __doc__=about, **members)
+        _made[error] = create_model(name, __base__=Wire, __doc__=about, **members)
     return _made.get(error)
 
 
-def data_models() -> dict[type[CstpError], type[WireResult]]:
+def data_models() -> dict[type[CstpError], type[Wire]]:
     """Return the models of all errors that have data."""
     return {error: model for error in ERRORS if (model := data_model(error)) is not None}

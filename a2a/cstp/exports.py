@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING
 
 from cstp.call import Call as Call
 from cstp.client.sync_client import Client as Client
-from cstp.methods import decisions, knowledge
-from cstp.methods.decision_context import *
-from cstp.methods.decision_links import *
-from cstp.methods.decision_reads import *
-from cstp.methods.decision_records import *
-from cstp.methods.decisions import (
+from cstp.validation import parse_params
+from cstp.values import decision_searches as decisions, knowledge
+from cstp.values.decision_context import *
+from cstp.values.decision_links import *
+from cstp.values.decision_reads import *
+from cstp.values.decision_searches import (
     DecisionLinks as DecisionLinks,
     DecisionSummary as DecisionSummary,
     Provenance as Provenance,
     QueryDecisionsResult as QueryDecisionsResult,
 )
-from cstp.methods.episodes import *
-from cstp.methods.everything import *
-from cstp.methods.extractions import *
-from cstp.methods.knowledge import (
+from cstp.values.decision_writes import *
+from cstp.values.decisions import *
+from cstp.values.episodes import *
+from cstp.values.everything import *
+from cstp.values.extractions import *
+from cstp.values.knowledge import (
     ChunkCluster as ChunkCluster,
     GetChunkResult as GetChunkResult,
     KnowledgeCard as KnowledgeCard,
@@ -33,14 +35,13 @@ from cstp.methods.knowledge import (
     StoredRecordState as StoredRecordState,
     StoreKnowledgeResult as StoreKnowledgeResult,
 )
-from cstp.methods.memories import *
-from cstp.methods.recall import *
-from cstp.methods.records import *
-from cstp.methods.session_context import *
-from cstp.methods.system import *
-from cstp.reads import *
-from cstp.validation import parse_params
-from cstp.writes import *
+from cstp.values.memories import *
+from cstp.values.reads import *
+from cstp.values.recall import *
+from cstp.values.records import *
+from cstp.values.session_context import *
+from cstp.values.system import *
+from cstp.values.writes import *
 
 
 class Filters(decisions.QueryFilters):

@@ -16,8 +16,8 @@ from pydantic.alias_generators import to_snake
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from cstp.contract import NullTakesAway, Wire
 from cstp.errors import MAX_VIOLATIONS, InvalidParams, Violation, first_violations
+from cstp.values.base import NullClears, Wire
 
 W = TypeVar("W", bound=Wire)
 
@@ -67,7 +67,7 @@ def _members(model: type[Wire]) -> Mapping[str, _Member]:
     spellings: dict[str, _Member] = {}
     for name, field in model.model_fields.items():
         wire_name = field.alias or name
-        optional = not (field.is_required() or issubclass(model, NullTakesAway))
+        optional = not (field.is_required() or issubclass(model, NullClears))
         member = _Member(wire_name, optional, *_objects_of(field.annotation, field.metadata))
         spellings[wire_name] = spellings[name] = member
     for other, name in model.published.also.items():

@@ -20,7 +20,7 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.queries.pools import Pool
 from cognition_engines.queries.turns import Caller
 from cstp.methods.registry import METHODS
-from cstp.methods.system import DiscoverResult
+from cstp.values.system import DiscoverResult
 from cstp_server.describe.openrpc import discover
 from cstp_server.handlers.decision_context import decision_context_methods
 from cstp_server.handlers.decision_reads import decision_read_methods
@@ -237,7 +237,7 @@ def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMe
     methods = (
         *system_methods(engine, limiter, settings.agent.id, prepared.document),
         *everything_methods(engine),
-        *decision_methods(engine, settings.agent.id),
+        *decision_methods(engine),
         *decision_read_methods(engine),
         *decision_context_methods(engine),
         *decision_record_methods(engine),

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 from cstp.call import Call as Sent
 from cstp.client.messages import HttpAnswer, read_answer, request_body
 from cstp.client.methods import Methods
-from cstp.fields import format_instant
+from cstp.values.fields import format_instant
 from cstp_server.app import State, create_app
 from cstp_server.holder.taking import take_folder
 from cstp_server.open_engine import open_engine

@@ -63,6 +63,7 @@ def engine_options(settings: Settings, member: Membership | None = None) -> Engi
         audit=AuditOptions(audit.reads, audit.durable, audit.days, settings.log.audit_queries),
         worker=ALONE if member is None else member.worker,
         secrets=SecretPolicies(settings.secrets.agents, settings.secrets.files),
+        name=settings.agent.id,
         others=None if member is None else OtherIndexes(member),
     )
 

@@ -18,7 +18,7 @@ from cognition_engines.indexes.index_folder import FolderLock
 from cstp.call import Call
 from cstp.client.messages import HttpAnswer, read_answer, request_body
 from cstp.errors import AuthenticationRequired, CstpError, MethodNotFound, QueryFailed, TransportError
-from cstp.methods.records import LONGEST_WAIT
+from cstp.values.records import LONGEST_WAIT
 from cstp_server.holder import folder_socket
 from cstp_server.holder.folder_socket import Caller, caller_line
 from cstp_server.holder.taking import MCP

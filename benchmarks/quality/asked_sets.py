@@ -12,10 +12,10 @@ from benchmarks.quality.known_item import Item, context_words, judge, write_deci
 from benchmarks.quality.measures import Grades, first_rank, ndcg, recall
 from benchmarks.texts import read_decisions
 from cognition_engines.models import EVERYTHING, Mode, Viewer
-from cognition_engines.queries.decisions import Question as DecisionQuestion
 from cognition_engines.queries.knowledge import KnowledgeQuestion
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.sync_engine import SyncEngine
+from cstp.values.decision_searches import QueryDecisionsParams
 
 Ask = Callable[[SyncEngine, str, Mode], Sequence[str]]  # the ids of the first results for the name of a question
 Measure = Callable[[Sequence[str], Grades], float]
@@ -109,8 +109,8 @@ def _decisions(folder: Path) -> list[AskedSet]:
         queries = {item.id: (EVERYWHERE, item.query) for item in asked}
 
         def ask(engine: SyncEngine, id: str, mode: Mode) -> list[str]:
-            found = engine.query_decisions(DecisionQuestion(queries[id][1], mode=mode, limit=10))
-            return [str(match.decision.id) for match in found]
+            found = engine.query_decisions(QueryDecisionsParams(query=queries[id][1], mode=mode.value, limit=10))
+            return [match.id for match in found.decisions]
 
         def write(path: Path) -> None:
             write_decisions(items, path, whole=True)

@@ -23,7 +23,6 @@ from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import Record
 from cognition_engines.models import EVERYTHING, Mode
-from cognition_engines.queries.decisions import Question
 from cognition_engines.queries.episodes import EpisodeQuestion
 from cognition_engines.queries.everything import SearchRequest
 from cognition_engines.queries.knowledge import KnowledgeQuestion
@@ -33,6 +32,7 @@ from cognition_engines.queries.search import Query, Search, SearchScope
 from cognition_engines.relevance import RELEVANCE
 from cognition_engines.retrieval.fusion import CANDIDATES, fuse_parts
 from cognition_engines.spaces import SEARCHED
+from cstp.values.decision_searches import QueryDecisionsParams
 
 QUESTIONS: Final = Path(__file__).with_name("mixed_questions.jsonl")
 FOLDERS: Final = ("decisions", "knowledge", "extractions", "episodes", "memory", "conversations")
@@ -117,8 +117,8 @@ async def _right(engine: Engine, asked: MixedQuestion) -> list[str]:
 
 
 async def _find_decisions(engine: Engine, text: str) -> list[str]:
-    found = await engine.query_decisions(Question(text, viewer=EVERYTHING, limit=_LIMIT))
-    return [str(match.decision.id) for match in found]
+    found = await engine.query_decisions(QueryDecisionsParams(query=text, limit=_LIMIT), EVERYTHING)
+    return [match.id for match in found.decisions]
 
 
 async def _knowledge(engine: Engine, text: str) -> list[str]:

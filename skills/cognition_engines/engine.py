@@ -6,6 +6,7 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from math import inf
 from pathlib import Path
@@ -37,6 +38,7 @@ from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
+from cognition_engines.queries.search_answers import read_options
 from cognition_engines.queries.session_context import Sessions
 from cognition_engines.queries.speakers import Speakers
 from cognition_engines.queries.turns import Caller, Threads
@@ -74,7 +76,7 @@ class EngineOptions:
     numbers this process among several over one folder of indexes: only the first follows sources and forgets expired
     records. A write waits for the indexes of `others`, too, before it is answered. `relevance` has the weights of texts
     and queries. `lock` is the lock of the folder if the caller has taken it; the engine closes it. `secrets` are
-    the policies for secrets in texts.
+    the policies for secrets in texts, `name` is that of the engine in its answers.
     """
 
     call_seconds: float = 15.0
@@ -94,6 +96,7 @@ class EngineOptions:
     others: OtherWorkers | None = None
     lock: FolderLock | None = None
     secrets: SecretPolicies = POLICIES
+    name: str = "cstp"
 
 
 WRITE_THREADS: Final = 2  # one writes while the next one is prepared; the store takes one writer at a time
@@ -142,14 +145,14 @@ class Engine:
         self._embedder, self._threads = embedder, options.embedding.threads
         self.sources: Final = _follower(options, records, embedder, indexes.background)
         dates, model = QuestionDates(options.relevance), None if embedder is None else embedder.model
-        self.read_dates: Final = dates.read
         searching = _search(records, indexes, cache, self.pools, dates, options.relevance, model)
         self.least_cosine: Final = searching.least_cosine
+        self.read_options: Final = partial(read_options, searching)
         passages = Passages(cache, self.pools, options.relevance, indexes.set_aside)
         read = records, self.listings, self.pools, indexes.set_aside
         lists, governing = Lists(*read), Governing(*read)
         self.modes: Final = searching.modes
-        decisions = Decisions(records, searching, passages, self.pools)
+        decisions = Decisions(records, searching, passages, self.pools, options.name)
         self.query_decisions: Final = decisions.query
         self.get_decision, self.decision_graph = decisions.get, decisions.graph
         self.count_decisions: Final = lists.statistics

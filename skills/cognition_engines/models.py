@@ -12,9 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 from pydantic import JsonValue
+
+from cstp.values.decisions import AffectedPart, Alternative, CitedSource, Reason
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -55,43 +57,6 @@ class Mode(StrEnum):
     HYBRID = "hybrid"
     SEMANTIC = "semantic"
     KEYWORD = "keyword"
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """A reason for a decision: its kind (`pattern`, `analysis`, ...), its words and its strength, 0 to 1."""
-
-    type: str
-    text: str | None = None
-    strength: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
-    """Another option of a decision, and why it was not chosen."""
-
-    option: str
-    why: str | None = None
-
-
-AffectedType: TypeAlias = Literal["path", "package", "api", "data"]
-
-
-@dataclass(frozen=True, slots=True)
-class AffectedPart:
-    """The files, packages, interfaces or data that a decision governs, named by a pattern."""
-
-    type: AffectedType
-    pattern: str
-
-
-@dataclass(frozen=True, slots=True)
-class CitedSource:
-    """A source that a decision is based on; `hash` is of the content read there."""
-
-    uri: str
-    quote: str | None = None
-    hash: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from cognition_engines.indexes.columns.listing import ListPage
 from cognition_engines.ingest.options import Options, Progress, Silent, Summary
 from cognition_engines.kinds.extractions import ExtractionType
 from cognition_engines.models import MemoryFilters, Viewer
-from cognition_engines.queries.decisions import Match, Question
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
 from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion, NearChunk
 from cognition_engines.queries.lists import EpisodeFilters, ExtractionPage
 from cognition_engines.queries.recall.results import RecallAnswer, RecallRequest
 from cognition_engines.store.reads.knowledge import ChunkFound
+from cstp.values.decision_searches import QueryDecisionsParams, QueryDecisionsResult
 
 T = TypeVar("T")
 
@@ -48,10 +48,10 @@ class SyncEngine:
         """Open an engine as `Engine.open` does."""
         return cls(Engine.open(store, folder, embedder, options))
 
-    def query_decisions(self, question: Question | str) -> list[Match]:
+    def query_decisions(self, params: QueryDecisionsParams | str, viewer: Viewer = Viewer()) -> QueryDecisionsResult:
         """Return the decisions that answer best, in order."""
-        asked = Question(question) if isinstance(question, str) else question
-        return self._run(self.engine.query_decisions(asked))
+        asked = QueryDecisionsParams(query=params) if isinstance(params, str) else params
+        return self._run(self.engine.query_decisions(asked, viewer))
 
     def search_knowledge(self, question: KnowledgeQuestion | str) -> list[KnowledgeMatch]:
         """Return the chunks and extractions that answer best, in order."""

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.store.records import open_records
-from cstp.contract import Names, Wire
 from cstp.methods.registry import METHODS
+from cstp.values.base import Names, Wire
 from tests.audit.conftest import refusing
 from tests.isolation.questions import QUESTIONS, Asker
 from tests.isolation.world import World, make_world, put

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from cstp.methods.decision_records import RecordDecisionParams
 from cstp.validation import parse_params
+from cstp.values.decision_writes import RecordDecisionParams
 from cstp_server.hook.run import EVENTS
 from cstp_server.hook.sessions import add_mark, forget_files, is_full, read_marks, remove_old
 from cstp_server.hook.texts import FORM, REMINDER

@@ -10,9 +10,9 @@ from pydantic.alias_generators import to_snake
 
 import cstp
 from cstp import AsyncClient, Client, calls
-from cstp.contract import Wire
 from cstp.errors import ERRORS
 from cstp.methods.registry import METHODS
+from cstp.values.base import Wire
 
 
 def models(annotation: Any) -> Iterator[type[Wire]]:
@@ -69,9 +69,9 @@ def test_help_shows_the_parameters_the_result_and_the_text_of_a_method(kind: typ
     for method in METHODS:
         assert method.summary in shown
     assert "get_chunk(self, chunk_id: str, *, include_related: bool = True, " in shown
-    assert "timeout: float | None = None) -> cstp.methods.knowledge.GetChunkResult" in shown
+    assert "timeout: float | None = None) -> cstp.values.knowledge.GetChunkResult" in shown
     iterator = "Iterator" if kind is Client else "AsyncIterator"
-    assert f"-> collections.abc.{iterator}[cstp.methods.extractions.ExtractedPattern]" in shown
+    assert f"-> collections.abc.{iterator}[cstp.values.extractions.ExtractedPattern]" in shown
 
 
 def test_the_parameters_of_a_method_of_a_client_are_those_of_its_call() -> None:

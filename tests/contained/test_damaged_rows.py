@@ -128,7 +128,7 @@ def test_a_record_whose_item_one_answer_cannot_make_is_in_lists_and_found_again(
     listed = quay.ask("listDecisions")
     asked = {"query": "moor", "mode": "keyword"}
     whole = quay.ask("queryDecisions", **asked)["decisions"]
-    broken(f"{HANDLERS}.decisions:_summary", ValueError)
+    broken("cognition_engines.queries.decisions:summarise", ValueError)
     assert quay.ask("queryDecisions", **asked)["omitted"] == 1
     assert quay.ask("listDecisions") == listed
     monkeypatch.undo()

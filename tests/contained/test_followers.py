@@ -18,12 +18,12 @@ from cognition_engines.indexes.columns import builder, path_index
 from cognition_engines.indexes.columns.path_index import PathIndex
 from cognition_engines.indexes.keywords import language, term_weights, text_documents
 from cognition_engines.path_sets import PathSet
-from cognition_engines.queries.decisions import Question
 from cognition_engines.set_aside import read_set_aside
 from cognition_engines.store.change_feed import ChangeFeed
 from cognition_engines.store.reads.by_key import Reads
 from cognition_engines.sync_engine import SyncEngine
 from cognition_engines.writing import writer
+from cstp.values.decision_searches import QueryDecisionsParams
 from cstp_server.cli.main import run as run_command
 from tests.serving import SeededEmbedder, Serving, start
 from tests.stores import Stores, wait_for
@@ -332,5 +332,5 @@ def test_a_file_whose_text_the_model_refuses_stops_no_ingest(tmp_path: Path) -> 
         assert (summary.new, len(summary.rejected)) == (3, 0)
         assert any("is found by its words alone" in warning.reason for warning in summary.warnings)
         for word in ("harbour", BAD, "lantern"):
-            [match] = engine.query_decisions(Question(word, mode="keyword"))
-            assert word in match.decision.title
+            [match] = engine.query_decisions(QueryDecisionsParams(query=word, mode="keyword")).decisions
+            assert word in match.title

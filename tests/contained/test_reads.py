@@ -12,9 +12,10 @@ import pytest
 from cognition_engines.embedding.base import FloatArray
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import AffectedPart, DecisionDetails
+from cognition_engines.models import DecisionDetails
 from cognition_engines.set_aside import Part
 from cognition_engines.store.values import Entry
+from cstp.values.decisions import AffectedPart
 from tests.contained.conftest import ERRORS, MARK
 from tests.kinds import entry
 from tests.serving import SeededEmbedder, Serving, start
@@ -160,6 +161,7 @@ STORE = "cognition_engines.store.reads"
 BOUND = {"maxTokens": 32000}
 GOVERNED = {"files": ["src/a.py"]}
 HANDLERS = "cstp_server.handlers"
+SUMMARISE = "cognition_engines.queries.decisions:summarise"
 FAULTS = [
     Fault(PASSAGE, "queryDecisions", DECISIONS, "decisions", changed={"snippet": GONE}),
     Fault(
@@ -215,8 +217,8 @@ FAULTS = [
     Fault(f"{HANDLER}:_extraction", "getSessionContext", TASK, "warnings", place=1, **BRIEFED),
     Fault(f"{HANDLER}:_episode", "getSessionContext", TASK, "episodes", **BRIEFED),
     Fault(f"{HANDLER}:measure", "getSessionContext", TASK, "decisions", **BRIEFED),
-    Fault(f"{HANDLERS}.decisions:_summary", "queryDecisions", DECISIONS, "decisions", **LEFT_OUT),
-    Fault(f"{HANDLERS}.decisions:_summary", "queryDecisions", DECISIONS | BOUND, "decisions", **LEFT_OUT),
+    Fault(SUMMARISE, "queryDecisions", DECISIONS, "decisions", **LEFT_OUT),
+    Fault(SUMMARISE, "queryDecisions", DECISIONS | BOUND, "decisions", **LEFT_OUT),
     Fault(f"{HANDLERS}.everything:_item", "search", KINDS, "results", **LEFT_OUT),
     Fault(f"{HANDLERS}.everything:_item", "search", KINDS | BOUND, "results", **LEFT_OUT),
     Fault(f"{HANDLERS}.knowledge:_to_found", "searchKnowledge", KINDS, "results", **LEFT_OUT),
@@ -312,7 +314,7 @@ def test_a_page_of_a_list_stays_full_if_a_record_cannot_be_shown(
 
 def test_a_search_counts_the_records_that_it_cannot_show(harbour: Serving, broken: Breaking) -> None:
     assert "omitted" not in harbour.ask("queryDecisions", query="ferry berths")
-    broken(f"{HANDLERS}.decisions:_summary", ValueError)
+    broken(SUMMARISE, ValueError)
     faulty = harbour.ask("queryDecisions", query="ferry berths", limit=50)
     notes = harbour.indexes.set_aside.records
     harbour.indexes.set_aside.clear(Part.ANSWERS, [(one.key, one.seq + 1) for one in notes])

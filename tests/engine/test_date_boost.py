@@ -13,9 +13,9 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.engine import EngineOptions
 from cognition_engines.models import EVERYTHING, Mode
-from cognition_engines.queries.decisions import Match, Question
 from cognition_engines.relevance import RELEVANCE
 from cognition_engines.sync_engine import SyncEngine
+from cstp.values.decision_searches import DecisionSummary, QueryDecisionsParams
 
 NOW = datetime(2024, 12, 31, tzinfo=UTC)
 MONTHS = {"2023-05": "May 2023", "2023-11": "November 2023", "2024-03": "March 2024", "2024-08": "August 2024"}
@@ -99,9 +99,9 @@ def questions() -> dict[str, str]:
     return asked
 
 
-def ask(engine: SyncEngine, query: str, mode: Mode = Mode.HYBRID, limit: int = 50) -> list[Match]:
-    question = Question(query, viewer=EVERYTHING, limit=limit, mode=mode, include=frozenset({"explain"}), as_of=NOW)
-    return engine.query_decisions(question)
+def ask(engine: SyncEngine, query: str, mode: Mode = Mode.HYBRID, limit: int = 50) -> list[DecisionSummary]:
+    asked = QueryDecisionsParams(query=query, limit=limit, mode=mode, explain=True, as_of=NOW)
+    return engine.query_decisions(asked, EVERYTHING).decisions
 
 
 @pytest.mark.long("computes with the packaged model, or over many records")
@@ -111,7 +111,7 @@ def test_more_questions_with_a_month_find_their_answer_first(store: Path, embedd
     assert len(asked) == 40
     for weight in (0.0, RELEVANCE.date_weight):
         with opened(store, embedder, weight) as engine:
-            first[weight] = sum(ask(engine, query, limit=1)[0].decision.id == id for query, id in asked.items())
+            first[weight] = sum(ask(engine, query, limit=1)[0].id == id for query, id in asked.items())
     assert first[0.0] <= 15
     assert first[RELEVANCE.date_weight] >= 30
 
@@ -120,18 +120,18 @@ def test_more_questions_with_a_month_find_their_answer_first(store: Path, embedd
 def test_scores_descend_and_the_boost_is_at_most_its_weight(store: Path, embedder: Embedder) -> None:
     query, weight = "What did we decide about caching in March 2024?", 0.4
     with opened(store, embedder, 0.0) as engine:
-        before = {match.decision.id: match.explanation for match in ask(engine, query)}
+        before = {match.id: match.explain for match in ask(engine, query)}
     with opened(store, embedder, weight) as engine:
         after = ask(engine, query)
-    assert [match.explanation.date for match in after if match.explanation and match.decision.id == "undated"] == [0.0]
+    assert [match.explain.boosts.date for match in after if match.explain and match.id == "undated"] == [0.0]
     scores = []
     for match in after:
-        reason, plain = match.explanation, before.get(match.decision.id)
+        reason, plain = match.explain, before.get(match.id)
         assert reason is not None
-        assert reason.date == float((match.decision.date or NOW).strftime("%Y-%m") == "2024-03")
+        assert reason.boosts.date == float((match.date or NOW).strftime("%Y-%m") == "2024-03")
         scores.append(reason.score)
-        if plain is not None and (plain.phrase, reason.phrase) == (None, None):
-            assert reason.score == pytest.approx((plain.score + weight * reason.date) / (1 + weight), abs=1e-6)
+        if plain is not None and (plain.boosts.phrase, reason.boosts.phrase) == (None, None):
+            assert reason.score == pytest.approx((plain.score + weight * reason.boosts.date) / (1 + weight), abs=1e-6)
     assert scores == sorted(scores, reverse=True)
     assert 0 <= scores[-1] <= scores[0] <= 1
 
@@ -150,25 +150,24 @@ def test_other_modes_and_questions_rank_without_the_boost(
     found = []
     for weight in (0.0, 0.4):
         with opened(store, embedder, weight) as engine:
-            found.append([(match.decision.id, match.explanation) for match in ask(engine, query, mode)])
+            found.append([(match.id, match.explain) for match in ask(engine, query, mode)])
     assert found[0] == found[1]
-    assert mode is Mode.HYBRID or {reason.date for _, reason in found[0] if reason is not None} == {None}
+    assert mode is Mode.HYBRID or {reason.boosts.date for _, reason in found[0] if reason is not None} == {None}
 
 
 def test_a_time_of_other_months_is_seen_from_the_moment_that_is_given(store: Path, embedder: Embedder) -> None:
     with opened(store, embedder, 0.4) as engine:
         for as_of, id in ((NOW, "caching-2024-08"), (datetime(2023, 12, 31, tzinfo=UTC), "caching-2023-05")):
             last = "August" if as_of == NOW else "May"
-            question = Question(
-                f"For caching we choose in {last}", viewer=EVERYTHING, limit=1, mode=Mode.HYBRID, as_of=as_of
-            )
-            assert engine.query_decisions(question)[0].decision.id == id
+            asked = QueryDecisionsParams(query=f"For caching we choose in {last}", limit=1, as_of=as_of)
+            assert engine.query_decisions(asked, EVERYTHING).decisions[0].id == id
 
 
 def test_a_moment_without_a_time_zone_is_in_utc(store: Path, embedder: Embedder) -> None:
     with opened(store, embedder, 0.4) as engine:
-        found = [
-            engine.query_decisions(Question("For caching we choose", viewer=EVERYTHING, limit=1, as_of=as_of))
+        asked = [
+            QueryDecisionsParams(query="For caching we choose", limit=1, as_of=as_of)
             for as_of in (datetime(2023, 12, 31), datetime(2023, 12, 31, tzinfo=UTC))
         ]
-        assert found[0] == found[1] != []
+        found = [engine.query_decisions(one, EVERYTHING) for one in asked]
+        assert found[0].decisions == found[1].decisions != []

@@ -13,10 +13,10 @@ from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.ingest.options import Options
 from cognition_engines.models import Mode
-from cognition_engines.queries.decisions import Question
 from cognition_engines.queries.knowledge import KnowledgeQuestion
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.sync_engine import SyncEngine
+from cstp.values.decision_searches import QueryDecisionsParams
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
 
@@ -49,8 +49,8 @@ def engine(tmp_path: Path, stores: Stores) -> Iterator[SyncEngine]:
 def test_what_is_ingested_is_found_by_each_question_at_once(engine: SyncEngine, records: Path) -> None:
     summary = engine.ingest([records])
     assert (summary.new, summary.rejected) == (len(RECORDS), ())
-    (match,) = engine.query_decisions("cache")
-    assert (match.decision.id, match.decision.status) == ("dec_cache", "accepted")
+    (match,) = engine.query_decisions("cache").decisions
+    assert (match.id, match.status) == ("dec_cache", "accepted")
     assert {found.record.id for found in engine.search_knowledge("cache")} == {"chk_one", "ext_one"}
     read = engine.get_chunk("chk_one")
     assert read is not None
@@ -68,7 +68,7 @@ def test_what_is_ingested_is_found_by_each_question_at_once(engine: SyncEngine, 
 
 def test_ingest_takes_the_options_of_a_run(engine: SyncEngine, records: Path) -> None:
     assert engine.ingest([records], Options(dry_run=True)).new == len(RECORDS)
-    assert engine.query_decisions("cache") == []
+    assert engine.query_decisions("cache").decisions == []
     with pytest.raises(FileNotFoundError):
         engine.ingest([records.with_name("none.jsonl")])
 
@@ -79,15 +79,15 @@ async def test_questions_wait_for_no_other_in_an_event_loop(tmp_path: Path, stor
     await engine.ingest([records])
     assert engine.modes == (Mode.KEYWORD,)
     decisions, knowledge = await asyncio.gather(
-        engine.query_decisions(Question("cache")), engine.search_knowledge(KnowledgeQuestion("stale"))
+        engine.query_decisions(QueryDecisionsParams(query="cache")), engine.search_knowledge(KnowledgeQuestion("stale"))
     )
-    assert ([match.decision.id for match in decisions], [match.record.id for match in knowledge]) == (
+    assert ([match.id for match in decisions.decisions], [match.record.id for match in knowledge]) == (
         ["dec_cache"],
         ["ext_one"],
     )
     # a notebook has a loop that runs already
     face = SyncEngine(engine)
-    assert [match.decision.id for match in face.query_decisions("cache")] == ["dec_cache"]
+    assert [match.id for match in face.query_decisions("cache").decisions] == ["dec_cache"]
     await asyncio.to_thread(face.close)
 
 
@@ -104,5 +104,5 @@ def test_the_notebook_finds_decisions_in_three_lines() -> None:
     assert [line.partition("(")[0] for line in lines[first : first + 3]] == [
         "engine = SyncEngine.open",
         "engine.ingest",
-        "matches = engine.query_decisions",
+        "found = engine.query_decisions",
     ]

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from cognition_engines.engine import Engine, EngineOptions
-from cognition_engines.models import EVERYTHING, Filters, Mode
-from cognition_engines.queries.decisions import Match, Question
+from cognition_engines.models import EVERYTHING, Mode
 from cognition_engines.queries.phrase_lift import BEST, pairs_of, share_of
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.relevance import RELEVANCE, Relevance
 from cognition_engines.writing.requests import RecordDecision, UpdateDecision, WriteCaller
 from cognition_engines.writing.stated_decisions import stated_decision
+from cstp.values.decision_searches import DecisionSummary, QueryDecisionsParams, QueryFilters
 from tests.recall.conftest import WordEmbedder
 from tests.stores import Stores
 
@@ -50,9 +50,9 @@ async def record(engine: Engine, title: str, context: str, **rights: Any) -> str
     return done.id
 
 
-async def ask(engine: Engine, query: str = QUERY, **others: Any) -> list[Match]:
-    asked = {"viewer": EVERYTHING, "mode": Mode.HYBRID, "include": frozenset({"explain"})} | others
-    return await engine.query_decisions(Question(query, **asked))
+async def ask(engine: Engine, query: str = QUERY, **others: Any) -> list[DecisionSummary]:
+    asked = {"mode": Mode.HYBRID, "explain": True} | others
+    return (await engine.query_decisions(QueryDecisionsParams(query=query, **asked), EVERYTHING)).decisions
 
 
 async def store_shuffled(engine: Engine, count: int) -> None:
@@ -76,12 +76,12 @@ async def test_a_record_with_the_words_in_their_order_comes_before_better_ones(o
         await store_shuffled(engine, 9)
         exact = await store_exact(engine)
         found = await ask(engine)
-        places.append([match.decision.id for match in found].index(exact))
+        places.append([match.id for match in found].index(exact))
     assert places[0] > places[1] == 0
-    first, *others = [match.explanation for match in found]
+    first, *others = [match.explain for match in found]
     assert first is not None
-    assert first.phrase == 1.0
-    phrases = [other.phrase for other in others if other is not None]
+    assert first.boosts.phrase == 1.0
+    phrases = [other.boosts.phrase for other in others if other is not None]
     assert all(phrase is not None and phrase < 0.5 for phrase in phrases)
     scores = [reason.score for reason in (first, *others) if reason is not None]
     assert scores == sorted(scores, reverse=True)
@@ -94,37 +94,37 @@ async def test_without_its_weight_and_in_other_modes_nothing_is_lifted(
 ) -> None:
     engine = open_engine(RELEVANCE if weight is None else Relevance(phrase_weight=weight))
     await store_shuffled(engine, 3)
-    reasons = [match.explanation for match in await ask(engine, mode=mode)]
-    assert [reason.phrase for reason in reasons if reason is not None] == [None] * 3
+    reasons = [match.explain for match in await ask(engine, mode=mode)]
+    assert [reason.boosts.phrase for reason in reasons if reason is not None] == [None] * 3
 
 
 @pytest.mark.long("computes with the packaged model, or over many records")
 async def test_a_shorter_answer_is_the_beginning_of_a_longer_one(engine: Engine) -> None:
     await store_shuffled(engine, BEST + 10)
-    whole = [match.decision.id for match in await ask(engine, limit=50)]
+    whole = [match.id for match in await ask(engine, limit=50)]
     assert len(whole) == BEST + 10
     for limit in (1, 5, BEST, BEST + 3):
-        assert [match.decision.id for match in await ask(engine, limit=limit)] == whole[:limit]
-    shown = [match.explanation.phrase for match in await ask(engine, limit=50) if match.explanation is not None]
+        assert [match.id for match in await ask(engine, limit=limit)] == whole[:limit]
+    shown = [match.explain.boosts.phrase for match in await ask(engine, limit=50) if match.explain is not None]
     assert [phrase is not None for phrase in shown] == [True] * BEST + [False] * 10
 
 
 async def test_a_changed_text_counts_as_it_is_now(engine: Engine) -> None:
     await store_shuffled(engine, 5)
     id = await store_exact(engine)
-    assert (await ask(engine))[0].decision.id == id
+    assert (await ask(engine))[0].id == id
     changed = stated_decision(decision="Lifting", context="Sold: crane, harbour, old.", confidence=0.5)
     done = await engine.write(ANN, UpdateDecision(id=id, names=("context",), stated=changed))
     await engine.reached(done.seq, seconds=60)
-    found = {match.decision.id: match.explanation for match in await ask(engine)}
+    found = {match.id: match.explain for match in await ask(engine)}
     assert found[id] is not None
-    assert found[id].phrase == 0.0
+    assert found[id].boosts.phrase == 0.0
 
 
 async def test_filters_and_recall_hold(engine: Engine) -> None:
     await store_shuffled(engine, 5)
     id = await store_exact(engine)
-    assert await ask(engine, filters=Filters(category="security")) == []
+    assert await ask(engine, filters=QueryFilters(category="security")) == []
     answer = await engine.recall(RecallRequest(EVERYTHING, query=QUERY, explain=True))
     assert answer is not None
     assert str(answer.results[0].stored.record.id) == id

@@ -7,11 +7,12 @@ from unicodedata import normalize
 import pytest
 
 from cognition_engines.kinds.knowledge import Episode
-from cognition_engines.models import EVERYTHING, Filters, MemoryFilters, Mode
-from cognition_engines.queries.decisions import Question
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import EVERYTHING, Decision, MemoryFilters, Mode
 from cognition_engines.queries.lists import EpisodeFilters
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.sync_engine import SyncEngine
+from cstp.values.decision_searches import QueryDecisionsParams, QueryFilters
 
 LABEL = "Prüfstände"
 FORMS = ("NFC", "NFD")
@@ -46,9 +47,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SyncEngine]:
 @pytest.mark.parametrize("form", FORMS)
 def test_filters_find_a_label_in_whatever_form_it_is_written(engine: SyncEngine, form: str) -> None:
     label = normalize(form, LABEL)
-    for filters in (Filters(tags=(label,)), Filters(category=label.upper())):
-        asked = Question("lamps", filters, EVERYTHING, mode=Mode.KEYWORD)
-        assert {match.decision.id for match in engine.query_decisions(asked)} == {"d-NFC", "d-NFD"}
+    for filters in (QueryFilters(tags=[label]), QueryFilters(category=label.upper())):
+        asked = QueryDecisionsParams(query="lamps", filters=filters)
+        assert {one.id for one in engine.query_decisions(asked, EVERYTHING).decisions} == {"d-NFC", "d-NFD"}
     for episodes in (EpisodeFilters(tags=(label,)), EpisodeFilters(category=label)):
         listed = engine.list_episodes(episodes, EVERYTHING).stored
         assert {one.record.query for one in listed if isinstance(one.record, Episode)} == {*FORMS}
@@ -58,10 +59,11 @@ def test_filters_find_a_label_in_whatever_form_it_is_written(engine: SyncEngine,
 
 
 def test_what_is_shown_is_as_it_was_written(engine: SyncEngine) -> None:
-    asked = Question("lamps", Filters(tags=(LABEL,)), EVERYTHING)
-    assert {match.decision.tags for match in engine.query_decisions(asked)} == {
-        (normalize(form, LABEL),) for form in FORMS
-    }
+    asked = QueryDecisionsParams(query="lamps", filters=QueryFilters(tags=[LABEL]))
+    found = [(Kind.DECISION, one.id) for one in engine.query_decisions(asked, EVERYTHING).decisions]
+    stored = [one.record for one in engine.engine.records.reads.find(found, None)]
+    tags = {one.tags for one in stored if isinstance(one, Decision)}
+    assert tags == {(normalize(form, LABEL),) for form in FORMS}
 
 
 def test_a_speaker_is_the_entity_of_that_name_in_another_form(engine: SyncEngine) -> None:
@@ -72,6 +74,6 @@ def test_a_speaker_is_the_entity_of_that_name_in_another_form(engine: SyncEngine
 
 def test_a_record_is_found_by_its_id_in_any_case(engine: SyncEngine) -> None:
     for id in ("d-NFC", "d-nfd"):
-        found = engine.query_decisions(Question(id, viewer=EVERYTHING))
-        assert str(found[0].decision.id).lower() == id.lower()
-    assert engine.query_decisions(Question("d-none", viewer=EVERYTHING)) == []
+        found = engine.query_decisions(id, EVERYTHING).decisions
+        assert found[0].id.lower() == id.lower()
+    assert engine.query_decisions("d-none", EVERYTHING).decisions == []

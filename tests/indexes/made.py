@@ -13,9 +13,10 @@ from cognition_engines.kinds.graph import Actor, Event, Subject
 from cognition_engines.kinds.knowledge import Chunk, Episode
 from cognition_engines.kinds.registry import Record, kind_of
 from cognition_engines.kinds.spec import Kind, Origin
-from cognition_engines.models import AffectedPart, Decision, DecisionDetails, Sensitivity, Viewer
+from cognition_engines.models import Decision, DecisionDetails, Sensitivity, Viewer
 from cognition_engines.spaces import NO_NUMBER, Space
 from cognition_engines.store.values import Entry, Page
+from cstp.values.decisions import AffectedPart
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 WORDS = ("database", "queue", "cache", "token", "index", "deploy")

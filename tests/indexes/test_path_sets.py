@@ -11,12 +11,13 @@ from hypothesis import given, strategies as st
 from cognition_engines.errors import NotWanted
 from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import AffectedPart, Filters
+from cognition_engines.models import Filters
 from cognition_engines.path_patterns import parse_patterns
 from cognition_engines.path_sets import PathSet, includes
 from cognition_engines.queries.governing import ContextRequest, read_context
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records
+from cstp.values.decisions import AffectedPart
 from tests.indexes.reference_patterns import reference_includes
 from tests.kinds import entry
 

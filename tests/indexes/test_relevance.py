@@ -10,10 +10,10 @@ from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.indexes.keywords.index import KeywordIndex
 from cognition_engines.indexes.keywords.language import MONTHS, NAMES
 from cognition_engines.ingest.options import Options
-from cognition_engines.models import EVERYTHING, Mode
-from cognition_engines.queries.decisions import Question
+from cognition_engines.models import EVERYTHING
 from cognition_engines.relevance import RELEVANCE, Language, Relevance
 from cognition_engines.store.values import Text
+from cstp.values.decision_searches import QueryDecisionsParams
 
 # By language: a question, and the one word of it that says something, in another form.
 QUESTIONS: dict[Language, tuple[str, str]] = {
@@ -147,8 +147,7 @@ async def test_an_engine_searches_in_its_language(tmp_path: Path) -> None:
     options = EngineOptions(relevance=Relevance(language="de"))
     engine = Engine.open(f"sqlite:///{tmp_path}/records.sqlite3", tmp_path / "indexes", None, options)
     await engine.ingest([folder], Options())
-    matches = await engine.query_decisions(
-        Question("Was haben wir mit dem Boot?", viewer=EVERYTHING, mode=Mode.KEYWORD)
-    )
-    assert [match.decision.title for match in matches] == ["Boote"]
+    asked = QueryDecisionsParams(query="Was haben wir mit dem Boot?", mode="keyword")
+    found = await engine.query_decisions(asked, EVERYTHING)
+    assert [match.title for match in found.decisions] == ["Boote"]
     engine.close()

@@ -15,10 +15,10 @@ from cognition_engines.indexes.keywords import text_documents
 from cognition_engines.indexes.keywords.index import KeywordIndex
 from cognition_engines.indexes.keywords.language import Analyzer, QueryAnalyzer, make_analyzer
 from cognition_engines.ingest.options import Options
-from cognition_engines.queries.decisions import Question
 from cognition_engines.relevance import RELEVANCE, Language
 from cognition_engines.retrieval.snippets import Room, passage
 from cognition_engines.store.values import Text
+from cstp.values.decision_searches import QueryDecisionsParams
 
 FILLER = " ".join(f"word{number}" for number in range(40))
 
@@ -240,13 +240,14 @@ async def test_an_index_with_words_of_an_older_format_is_rebuilt(
         older.setattr(Analyzer, "count", lambda self, text, weight, plain, others: plain.update({text: weight}))
         engine = Engine.open(store, indexes, None)
         await engine.ingest([records], Options())
-        assert await engine.query_decisions(Question("检修")) == []
+        assert (await engine.query_decisions(QueryDecisionsParams(query="检修"))).decisions == []
         engine.close()
     engine = Engine.open(store, indexes, None)
     await asyncio.to_thread(
         wait_until, lambda: {each.keywords_state for each in engine.indexes.all_spaces} == {"ready"}
     )
-    assert [match.decision.id for match in await engine.query_decisions(Question("检修"))] == ["pumps"]
+    found = await engine.query_decisions(QueryDecisionsParams(query="检修"))
+    assert [match.id for match in found.decisions] == ["pumps"]
     engine.close()
 
 

@@ -3,7 +3,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cognition_engines.models import Decision, Reason, Sensitivity
+from cognition_engines.models import Decision, Sensitivity
+from cstp.values.decisions import Reason
 from tests.ingest.decisions import Reading, read_file
 
 PATH = "docs/adr/0012-use-udp.md"

@@ -6,7 +6,8 @@ import pytest
 
 from cognition_engines.ingest.structured.json_schema import record_schema
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import Decision, Reason, Sensitivity
+from cognition_engines.models import Decision, Sensitivity
+from cstp.values.decisions import Reason
 from tests.ingest.decisions import Reading, read_file
 
 FULL: Mapping[str, object] = {

@@ -13,9 +13,10 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
 from cognition_engines.kinds.registry import add_prefix, embedding_text, kind_of
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import SENSITIVITIES, AffectedPart, DecisionDetails, Sensitivity, Viewer
+from cognition_engines.models import SENSITIVITIES, DecisionDetails, Sensitivity, Viewer
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry
+from cstp.values.decisions import AffectedPart
 from tests.kinds import entry
 
 WORDS: Final = ("index", "record", "token", "window", "filter", "limit", "graph", "vector", "batch", "query")

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from cognition_engines.kinds.spec import Kind, Origin
-from cognition_engines.models import AffectedPart, Sensitivity
+from cognition_engines.models import Sensitivity
 from cognition_engines.store.values import Entry
+from cstp.values.decisions import AffectedPart
 from tests.kinds import entry
 from tests.serving import Serving
 

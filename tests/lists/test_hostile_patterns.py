@@ -10,7 +10,8 @@ import pytest
 
 from cognition_engines.exchange.lines import UnreadableLine, line_of, read_line
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import AffectedPart, Viewer
+from cognition_engines.models import Viewer
+from cstp.values.decisions import AffectedPart
 from tests.ingest.decisions import read_file
 from tests.kinds import entry
 from tests.serving import Serving

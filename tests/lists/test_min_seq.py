@@ -13,7 +13,7 @@ from cognition_engines.errors import ComponentBusy, ComponentFailed
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
 from cstp.methods.registry import METHODS
-from cstp.reads import ReadParams
+from cstp.values.reads import ReadParams
 from tests.kinds import entry
 from tests.serving import Serving
 from tests.stores import Stores

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import AffectedPart, DecisionDetails, Sensitivity
+from cognition_engines.models import DecisionDetails, Sensitivity
 from cognition_engines.store.values import Entry
+from cstp.values.decisions import AffectedPart
 from cstp_server.tokens import create_token
 from tests.kinds import entry
 from tests.serving import Serving

@@ -16,9 +16,10 @@ import pytest
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import Decision, Filters, Reason, Sensitivity, Viewer
+from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry, FloatArray
+from cstp.values.decisions import Reason
 from tests.serving import DIM, SeededEmbedder, Serving, start, unit
 from tests.stores import Stores
 

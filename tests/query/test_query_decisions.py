@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.models import Decision, Reason
+from cognition_engines.models import Decision
+from cstp.values.decisions import Reason
 
 MODES = ("hybrid", "semantic", "keyword")
 SUMMARY = {"id", "title", "category", "confidence", "stakes", "status", "outcome", "date", "distance", "origin"}

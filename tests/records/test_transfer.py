@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.spec import Kind, Origin
-from cognition_engines.models import Alternative, Decision, DecisionDetails, Reason, Sensitivity
+from cognition_engines.models import Decision, DecisionDetails, Sensitivity
 from cognition_engines.store.database import begin_read
 from cognition_engines.store.opening import open_store
 from cognition_engines.store.records import Records, open_records
@@ -21,6 +21,7 @@ from cognition_engines.store.schema import TABLES, metadata
 from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import PAGE, Source, Watcher, contents, copy_records
 from cognition_engines.store.values import Entry, FloatArray
+from cstp.values.decisions import Alternative, Reason
 from tests.stored import Removal, Upsert, changes_of
 
 Make = Callable[..., Entry]

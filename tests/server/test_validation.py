@@ -10,10 +10,10 @@ from pydantic.alias_generators import to_snake
 
 from cstp.calls import query_decisions, update_decision
 from cstp.errors import InvalidParams, Violation
-from cstp.methods.decisions import QueryDecisionsParams
-from cstp.methods.memories import GivenActor, GivenEvent, RememberParams
 from cstp.methods.registry import METHODS
 from cstp.validation import MAX_UNKNOWN, parse_params
+from cstp.values.decision_searches import QueryDecisionsParams
+from cstp.values.memories import GivenActor, GivenEvent, RememberParams
 from cstp_server.describe.openrpc import make_document
 
 CANARY = "canary-5b1f"  # no plain word, so that it may not come back even as a member's name

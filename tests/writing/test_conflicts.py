@@ -10,7 +10,7 @@ import pytest
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.engine import Engine
-from cognition_engines.models import EVERYTHING, Alternative, Sensitivity, Viewer
+from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.writing.erasing import Forget
 from cognition_engines.writing.requests import (
     RecordDecision,
@@ -20,6 +20,7 @@ from cognition_engines.writing.requests import (
     SetStatus,
     WriteCaller,
 )
+from cstp.values.decisions import Alternative
 from tests.stores import Stores
 from tests.writing.written import new
 

@@ -20,8 +20,7 @@ from cognition_engines.exchange.runs import export_lines, import_file
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.spec import Kind, Origin
-from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
-from cognition_engines.queries.decisions import Question
+from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.set_aside import SetAside
 from cognition_engines.store.erasure.ledger import Erasure, append_ledger, read_ledger
@@ -43,6 +42,7 @@ from cognition_engines.writing.requests import (
     WriteConflict,
     WriteRefused,
 )
+from cstp.values.decision_searches import QueryDecisionsParams
 from tests.serving import SeededEmbedder
 from tests.stored import Quiet
 from tests.stores import Stores
@@ -114,7 +114,7 @@ async def test_what_is_forgotten_is_in_no_table_and_no_index_and_the_receipt_say
     assert done.receipt is not None
     assert (done.receipt.records, done.receipt.keywords, done.receipt.vectors) == (0, 0, 0)
     assert done.receipt.seq == done.seq <= engine.records.last_seq()
-    assert await engine.query_decisions(Question("burns", Filters(), EVERYTHING)) == []
+    assert (await engine.query_decisions(QueryDecisionsParams(query="burns"), EVERYTHING)).decisions == []
     assert engine.records.reads.find([(Kind.DECISION, id)], None) == []
     with pytest.raises(RecordNotFound):
         await forgotten(engine, id)

@@ -14,9 +14,9 @@ from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.exchange.runs import export_lines
 from cognition_engines.indexes.keywords.language import make_analyzer
 from cognition_engines.indexes.keywords.text_documents import make_schema
-from cognition_engines.kinds.decisions import Evidence, ReviewContent
+from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, CitedSource, Reason
+from cognition_engines.models import EVERYTHING
 from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import SEARCHED
 from cognition_engines.writing.erasing import Forget
@@ -29,6 +29,7 @@ from cognition_engines.writing.requests import (
     WriteCaller,
 )
 from cognition_engines.writing.stated_decisions import stated_decision
+from cstp.values.decisions import AffectedPart, Alternative, CitedSource, Evidence, Reason
 from tests.serving import SeededEmbedder
 from tests.stored import Quiet
 from tests.writing.written import written

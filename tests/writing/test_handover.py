@@ -10,10 +10,11 @@ import pytest
 from cognition_engines.engine import Engine
 from cognition_engines.exchange.decision_files import decision_files
 from cognition_engines.ingest.options import Options, Summary
-from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, Decision, Reason, Sensitivity
+from cognition_engines.models import EVERYTHING, Decision, Sensitivity
 from cognition_engines.set_aside import SetAside
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.writing.requests import LinkDecisions, SetStatus, WriteConflict
+from cstp.values.decisions import AffectedPart, Alternative, Reason
 from tests.writing.test_decisions import ANN, BEN, JUDGE, titles
 from tests.writing.written import new, review, update
 

@@ -12,11 +12,11 @@ from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
-from cognition_engines.queries.decisions import Question
 from cognition_engines.store.records import open_records
 from cognition_engines.store.transfer.copy import copy_records
 from cognition_engines.writing.requests import RecordDecision, ReviewDecision, SetStatus, WriteCaller
 from cognition_engines.writing.stated_decisions import stated_decision
+from cstp.values.decision_searches import QueryDecisionsParams, QueryFilters
 from tests.stored import Quiet
 
 ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
@@ -34,8 +34,9 @@ async def current(engine: Engine, viewer: Viewer = EVERYTHING, **filters: Any) -
     """The ids of the decisions in force, by a search, which a list and the counts agree with."""
     asked = filters or {"current": datetime.now(UTC)}
     await engine.reached(engine.records.last_seq(), seconds=20.0)
-    found = await engine.query_decisions(Question("lanterns", Filters(**asked), viewer, limit=50))
-    ids = {one.decision.id for one in found}
+    wanted = QueryFilters(**(filters or {"current": True}))
+    found = await engine.query_decisions(QueryDecisionsParams(query="lanterns", filters=wanted, limit=50), viewer)
+    ids = {one.id for one in found.decisions}
     if not filters:
         listed = await engine.list_decisions(Filters(**asked), viewer, 0, 50)
         assert {str(one.record.id) for one in listed.stored} == ids

@@ -15,7 +15,7 @@ from cstp.client.methods import AsyncMethods
 from cstp.client.target import Targeted
 from cstp.client.transport import Deadline, to_http_answer, transport_error
 from cstp.errors import CstpError, JsonValue, TransportError
-from cstp.methods.records import ChangesResult, RecordChange
+from cstp.values.records import ChangesResult, RecordChange
 
 R = TypeVar("R")
 

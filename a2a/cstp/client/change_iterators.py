@@ -7,7 +7,7 @@ from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from cstp.client.transport import FIRST_PAUSE, LONGEST_PAUSE
 from cstp.errors import CstpError, Overloaded, QueryFailed, RateLimited, TransportError
-from cstp.methods.records import LONGEST_WAIT, ChangesResult, RecordChange
+from cstp.values.records import LONGEST_WAIT, ChangesResult, RecordChange
 
 T = TypeVar("T")
 Cursor: TypeAlias = int | Literal["now"]

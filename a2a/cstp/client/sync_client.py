@@ -15,7 +15,7 @@ from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch
 from cstp.client.methods import Methods
 from cstp.client.target import Targeted
 from cstp.errors import CstpError, JsonValue
-from cstp.methods.records import ChangesResult
+from cstp.values.records import ChangesResult
 
 R = TypeVar("R")
 

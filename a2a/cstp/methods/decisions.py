@@ -1,189 +1,236 @@
-"""Methods over decision records: `cstp.queryDecisions` (F002)."""
+"""Methods over decisions."""
 
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Final
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, field_validator
-from pydantic_core import PydanticCustomError
-
-from cstp.contract import ANSWER_TOKENS, DecisionIds, Method, PublishedNames, ToolText, Wire, WireResult
-from cstp.fields import WHOLE, FilePaths, Label, LowerInstant, Share, UpperInstant, each_once, in_order
-from cstp.methods.decision_links import DecisionEdge, DecisionInShort
-from cstp.reads import (
-    Abstain,
-    AsOf,
-    Explain,
-    Explained,
-    Interpreted,
-    MaxTokens,
-    NearestRecord,
-    Present,
-    Query,
-    ReadParams,
-    RecordOrigin,
-    SearchMode,
+from cstp.contract import ANSWER_TOKENS, Method, ToolText
+from cstp.errors import Conflict, NotFound, QueryFailed
+from cstp.values.decision_context import GetDecisionContextParams, GetDecisionContextResult
+from cstp.values.decision_links import (
+    GetGraphParams,
+    GetGraphResult,
+    LinkDecisionsParams,
+    LinkDecisionsResult,
+    UnlinkDecisionsParams,
+)
+from cstp.values.decision_reads import (
+    GetDecisionParams,
+    GetDecisionResult,
+    GetStatsParams,
+    GetStatsResult,
+    ListDecisionsParams,
+    ListDecisionsResult,
+)
+from cstp.values.decision_searches import QueryDecisionsParams, QueryDecisionsResult
+from cstp.values.decision_writes import (
+    RecordDecisionParams,
+    RecordDecisionResult,
+    ReviewDecisionParams,
+    ReviewDecisionResult,
+    SetStatusParams,
+    SetStatusResult,
+    UpdateDecisionParams,
+    UpdateDecisionResult,
 )
 
-Labels = Annotated[list[Label], Field(min_length=1, max_length=64)]
-Part: TypeAlias = Literal["snippet", "links", "provenance"]
-Parts = Annotated[
-    list[Part],
-    Field(max_length=3),
-    AfterValidator(each_once),
-    WithJsonSchema(
-        {
-            "type": "array",
-            "items": {"type": "string", "enum": ["snippet", "links", "provenance"]},
-            "maxItems": 3,
-            "uniqueItems": True,
-        }
+GET_DECISION_CONTEXT = Method(
+    name="cstp.getDecisionContext",
+    summary="Return the decisions that govern files: in force, proposed and past.",
+    params=GetDecisionContextParams,
+    result=GetDecisionContextResult,
+    paths="files",
+    from_records=True,
+    tool=ToolText(
+        title="Decisions that govern files",
+        description=(
+            "Use before you change files: it returns the decisions that govern them, those in force first, with "
+            "the proposed and the past ones. For questions in words use query_decisions."
+        ),
+        view="decision",
     ),
-]
+)
 
 
-class QueryFilters(Wire):
-    """Conditions on the decisions, all of which must hold, applied before the limit.
-
-    Bounds are inclusive; a given bound excludes decisions without the field. Texts match whole values, whatever their
-    case; `status` matches the normalised or the original status.
-    """
-
-    model_config = ConfigDict(validate_by_name=True)  # as a client makes it
-    # as every other method spells the bounds of dates
-    published: ClassVar = PublishedNames(
-        also={
-            **dict.fromkeys(("dateFrom", "date_from"), "date_after"),
-            **dict.fromkeys(("dateTo", "date_to"), "date_before"),
-        }
-    )
-
-    category: Label | None = None
-    min_confidence: Share | None = None
-    max_confidence: Share | None = None
-    date_after: LowerInstant = None
-    date_before: UpperInstant = None
-    stakes: Labels | None = None
-    status: Labels | None = None
-    project: Label | None = None
-    agent: Label | None = Field(default=None, description="Who recorded it.")
-    tags: Labels | None = Field(default=None, description="A decision has all of them.")
-    feature: Label | None = None
-    pr: Label | None = None
-    has_outcome: bool | None = None
-    paths: FilePaths | None = None
-    current: bool | None = Field(
-        default=None,
-        description="True leaves out what no longer holds: superseded, deprecated, rejected, or no longer valid.",
-    )
-    as_of: UpperInstant = Field(
-        default=None, description="Only what was in force at that time; decisions without a date are left out."
-    )
-
-    @field_validator("max_confidence")
-    @classmethod
-    def _confidence_in_order(cls, value: float | None, info: ValidationInfo) -> float | None:
-        low = info.data.get("min_confidence")
-        if value is not None and low is not None and low > value:
-            raise PydanticCustomError("order", "minConfidence must not exceed maxConfidence", {"also": "minConfidence"})
-        return value
-
-    _dates_in_order = in_order("date_after", "date_before")
+LINK_DECISIONS = Method(
+    name="cstp.linkDecisions",
+    summary="Link two decisions.",
+    params=LinkDecisionsParams,
+    result=LinkDecisionsResult,
+    errors=(QueryFailed, NotFound, Conflict),
+    scope="review",
+    cost=3,
+    tool=ToolText(
+        title="Link two decisions",
+        description=(
+            "Use to link one decision to another: supersedes, depends_on, relates_to, contradicts, refines, caused_by"
+            " or blocks. Your own link of the same type between the two is replaced."
+        ),
+        adds=False,
+        repeatable=True,
+    ),
+)
+UNLINK_DECISIONS = Method(
+    name="cstp.unlinkDecisions",
+    summary="End a link between two decisions; the history keeps it.",
+    params=UnlinkDecisionsParams,
+    result=LinkDecisionsResult,
+    errors=(QueryFailed, NotFound, Conflict),
+    scope="review",
+    other_scopes=("admin",),
+    cost=3,
+    tool=ToolText(
+        title="End a link",
+        description=(
+            "Use to end a link between two decisions, named by its source, its target and its type. The decisions "
+            "stay, and the history keeps the link."
+        ),
+        adds=False,
+        repeatable=True,
+        quotes=True,
+    ),
+)
 
 
-class QueryDecisionsParams(ReadParams):
-    """A search: `query` in plain words, 1 to 8192 characters; at most `limit` decisions are returned."""
-
-    published: ClassVar[PublishedNames] = PublishedNames(
-        also={"top_k": "limit", "topK": "limit", "retrievalMode": "mode", "retrieval_mode": "mode"},
-        instead=dict.fromkeys(("includeDetail", "include_detail"), "use include, or cstp.getDecision for one decision")
-        | dict.fromkeys(("hybridWeight", "hybrid_weight"), "the weight is fixed; use mode")
-        | dict.fromkeys(("bridgeSide", "bridge_side"), "a bridge is kept and not searched; use query")
-        | {"compacted": "nothing is compacted here; leave it out"},
-        without={"query": "cstp.listDecisions lists decisions without one"},
-    )
-
-    query: Query
-    filters: QueryFilters | None = None
-    limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
-    include_reasons: bool = False
-    include: Parts | None = Field(
-        default=None,
-        description="What each decision has in addition to its fields. `snippet`: the sentences of its text that are "
-        "nearest to the query, at most 600 characters. `links`: the decisions that it supersedes or is superseded by. "
-        "`provenance`: its project, its file and its status as the file spells it.",
-    )
-    include_links: bool = Field(
-        default=False, description="As `links` in `include`, with all links that agents made as `edges`."
-    )
-    include_provenance: bool = Field(default=False, description="As `provenance` in `include`.")
-    explain: Explain = False
-    abstain: Abstain = False
-    as_of: AsOf = None
-    mode: SearchMode = None
-    max_tokens: MaxTokens = None
+GET_GRAPH = Method(
+    name="cstp.getGraph",
+    summary="Read which decisions are linked to one, and how.",
+    params=GetGraphParams,
+    result=GetGraphResult,
+    errors=(QueryFailed, NotFound),
+    cost=2,
+    from_records=True,
+    tool=ToolText(
+        title="Read how decisions are linked",
+        description=(
+            "Use before you change what others may rest on: it reads which decisions are linked to one, over up to "
+            "five links, such as supersedes, depends_on and contradicts. Needs the id of a decision."
+        ),
+    ),
+)
 
 
-class DecisionLinks(WireResult):
-    """The ids of superseded and of superseding decisions, as far as the caller may see them.
-
-    One of the two has to name the other, or an agent has linked them and the supersession is in effect. A reference
-    that names no decision is left out; one name finds at most 100. `edges` are present with `includeLinks`: links that
-    agents made from it or to it, at most 100.
-    """
-
-    supersedes: DecisionIds
-    superseded_by: DecisionIds
-    edges: Present[list[DecisionEdge]] = None
-
-
-class Provenance(WireResult):
-    """The origin of a decision: its project, its file, and its status as that file spells it.
-
-    `path` is relative to the file's repository, or the file's name if it is in none.
-    """
-
-    project: str | None
-    path: str
-    status_text: str | None
-
-
-class DecisionSummary(DecisionInShort):
-    """One result of the search; members are null if its record does not state them.
-
-    `distance` is the cosine distance to the query, 0 to 2, lower is closer. `reasons` holds the types of the reasons
-    and is present exactly if requested; so are `snippet` (empty if there is no text, absent if this server cannot cut
-    the text), `links`, `provenance` and `explain`. `cstp.recall` with the id returns the whole text. `truncated` is
-    present with a snippet and `maxTokens`; true says that the snippet is a part of that text. `origin` is its maker: a
-    file, an agent, or an import; `recordedBy` the agent that wrote it.
-    """
-
-    distance: float | None
-    origin: RecordOrigin
-    recorded_by: str | None
-    reasons: Present[list[str]] = None
-    snippet: Present[str] = None
-    links: Present[DecisionLinks] = None
-    provenance: Present[Provenance] = None
-    explain: Present[Explained] = None
-    truncated: Present[bool] = None
+GET_DECISION = Method(
+    name="cstp.getDecision",
+    summary="Read one decision whole, with its reviews, links and history.",
+    params=GetDecisionParams,
+    result=GetDecisionResult,
+    errors=(QueryFailed, NotFound),
+    from_records=True,
+    tool=ToolText(
+        title="Read one decision",
+        description=(
+            "Use for all that is known of one decision: text, reasons, alternatives, reviews, links, and what it said"
+            " before (history). Needs an id, which query_decisions and list_decisions return."
+        ),
+        view="decision",
+    ),
+)
+LIST_DECISIONS = Method(
+    name="cstp.listDecisions",
+    summary="List the decisions page by page, newest first or in another order, with filters.",
+    params=ListDecisionsParams,
+    result=ListDecisionsResult,
+    paths="paths",
+    from_records=True,
+    tool=ToolText(
+        title="List decisions",
+        description=(
+            "Use to go through decisions page by page, newest first, by category, stakes, status, agent, tags, "
+            "project and date. With a question use query_decisions."
+        ),
+        view="decision",
+    ),
+)
 
 
-class QueryDecisionsResult(WireResult):
-    """The decisions found, best first; `total` is their number, `queryTimeMs` the duration of the search.
+GET_STATS = Method(
+    name="cstp.getStats",
+    summary="Count the decisions by category, stakes, status, agent, day and tag, and those overdue for review.",
+    params=GetStatsParams,
+    result=GetStatsResult,
+    from_records=True,
+    audited=False,
+    tool=ToolText(
+        title="Count decisions",
+        description=(
+            "Use for how many decisions there are, by category, stakes, status, agent, day and tag, before you list "
+            "them."
+        ),
+    ),
+)
 
-    `omitted` is the number of decisions that did not fit in `maxTokens` or that this server cannot show; it is present
-    with `maxTokens`, or if it is not 0. `noGoodMatch` is present exactly with `abstain`; if it is true, `nearest` is
-    present, too, if there is any record. `interpreted` is present with `explain` if the query names a time.
-    """
 
-    decisions: list[DecisionSummary]
-    total: int
-    query: str
-    query_time_ms: int
-    agent: str
-    omitted: Present[int] = None
-    no_good_match: Present[bool] = None
-    nearest: Present[NearestRecord] = None
-    interpreted: Present[Interpreted] = None
+_ERRORS: Final = (QueryFailed, NotFound, Conflict)
+RECORD_DECISION = Method(
+    name="cstp.recordDecision",
+    summary="Record a decision that this agent made.",
+    params=RecordDecisionParams,
+    result=RecordDecisionResult,
+    errors=_ERRORS,
+    scope="write",
+    cost=3,
+    tool=ToolText(
+        title="Record a decision",
+        description=(
+            "Use when you have chosen between alternatives that others will ask about, not for the state of a task. "
+            "Say what, why, what else there was, and how sure you are that it turns out well (confidence). With an "
+            "idempotency_key a repeated call records nothing twice."
+        ),
+        quotes=True,
+    ),
+)
+UPDATE_DECISION = Method(
+    name="cstp.updateDecision",
+    summary="Change members of a decision; what it was before is kept.",
+    params=UpdateDecisionParams,
+    result=UpdateDecisionResult,
+    errors=_ERRORS,
+    scope="write",
+    cost=3,
+    tool=ToolText(
+        title="Amend a decision",
+        description=(
+            "Use to correct a decision that you recorded; what it said before is kept as a revision. A decision of a "
+            "file is changed in its file. For how it turned out use review_decision, for another choice "
+            "record_decision with supersedes."
+        ),
+        repeatable=True,
+    ),
+)
+REVIEW_DECISION = Method(
+    name="cstp.reviewDecision",
+    summary="Say how a decision turned out.",
+    params=ReviewDecisionParams,
+    result=ReviewDecisionResult,
+    errors=_ERRORS,
+    scope="review",
+    cost=3,
+    tool=ToolText(
+        title="Review a decision",
+        description=(
+            "Use when it is known how a decision turned out: success, partial, failure or abandoned, what happened "
+            "and what is to be learned. Reviews are kept and cannot be taken back; the last one gives the outcome. "
+            "Give an idempotency_key."
+        ),
+    ),
+)
+SET_STATUS = Method(
+    name="cstp.setStatus",
+    summary="Give a decision another status, such as accepted.",
+    params=SetStatusParams,
+    result=SetStatusResult,
+    errors=_ERRORS,
+    scope="write",
+    other_scopes=("ratify",),
+    cost=3,
+    tool=ToolText(
+        title="Set the status of a decision",
+        description=(
+            "Use to give a decision another status, with a reason: draft, proposed or pending for your own; accepted,"
+            " rejected, deprecated and superseded need the right to ratify."
+        ),
+        repeatable=True,
+    ),
+)
 
 
 QUERY_DECISIONS = Method(

@@ -1,217 +1,61 @@
-"""Methods over knowledge: `cstp.getChunk`, `cstp.searchKnowledge` and `cstp.storeKnowledge`."""
+"""Methods over knowledge: chunks, searches, extractions, and writes."""
 
-from typing import Annotated, Final, Literal, TypeAlias, get_args
-
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
-from pydantic_core import PydanticCustomError
-
-from cstp.contract import ANSWER_TOKENS, Method, Names, ToolText, Wire, WireResult, by_type
+from cstp.contract import ANSWER_TOKENS, Method, ToolText
 from cstp.errors import Conflict, NotFound, QueryFailed
-from cstp.fields import WHOLE, Level, Topic, not_blank
-from cstp.methods.extractions import AnyContent
-from cstp.reads import (
-    SNIPPETS_DESCRIPTION,
-    Abstain,
-    AsOf,
-    Explain,
-    Explained,
-    Interpreted,
-    MaxTokens,
-    MinScore,
-    NearestRecord,
-    PassagePlace,
-    Present,
-    Query,
-    RankingMode,
-    ReadParams,
-    RecordOrigin,
-    SearchMode,
+from cstp.values.extractions import ExtractionsParams, GetDecisionsResult, GetPatternsResult, GetWarningsResult
+from cstp.values.knowledge import (
+    GetChunkParams,
+    GetChunkResult,
+    SearchKnowledgeParams,
+    SearchKnowledgeResult,
+    StoreKnowledgeParams,
+    StoreKnowledgeResult,
 )
-from cstp.writes import DRY_RUN_DESCRIPTION, MOST, PROJECT_DESCRIPTION, Line200, WriteParams, WriteReport
 
-ExtractionType: TypeAlias = Literal["decision", "pattern", "warning", "methodology", "checklist", "persona", "workflow"]
-KnowledgeType: TypeAlias = Literal["chunk", "extraction", ExtractionType]
-KNOWLEDGE_TYPES: Final[tuple[KnowledgeType, ...]] = get_args(KnowledgeType)
-
-
-def _as_list(value: object) -> object:
-    """Return one type as a list of one. Raise PydanticCustomError for neither a type nor a list."""
-    if isinstance(value, str) and value in KNOWLEDGE_TYPES:
-        return [value]
-    if value is not None and not isinstance(value, list):
-        expected = ", ".join(f"'{name}'" for name in KNOWLEDGE_TYPES)
-        raise PydanticCustomError("type", f"must be one of {expected}, or a list of them")
-    return value
-
-
-_TYPE_SCHEMA: Final = {"type": "string", "enum": list(KNOWLEDGE_TYPES)}
-Types = Annotated[
-    Annotated[list[KnowledgeType], Field(min_length=1, max_length=len(KNOWLEDGE_TYPES))] | None,
-    BeforeValidator(_as_list),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                _TYPE_SCHEMA,
-                {"type": "array", "items": _TYPE_SCHEMA, "minItems": 1, "maxItems": len(KNOWLEDGE_TYPES)},
-                {"type": "null"},
-            ]
-        }
+GET_DECISIONS = Method(
+    name="cstp.getDecisions",
+    summary="List the decisions extracted from sources, by topic.",
+    params=ExtractionsParams,
+    result=GetDecisionsResult,
+    from_records=True,
+    tool=ToolText(
+        title="List decision points of documents",
+        description=(
+            "Use for open questions that documents discuss, with options, considerations and the recommended "
+            "approach, newest first, by exact topic or all. They are no decisions of your team: list_decisions has "
+            "those."
+        ),
+        name="get_decision_points",
     ),
-]
-
-
-class GetChunkParams(ReadParams):
-    """The id of a chunk, and the greatest number of related chunks to return."""
-
-    chunk_id: Annotated[str, Field(min_length=1, max_length=512)]
-    include_related: bool = True
-    related_limit: Annotated[int, Field(ge=1, le=20), WHOLE] = 5
-
-
-class KnowledgeCard(WireResult):
-    """A summary of a chunk."""
-
-    summary: str
-    takeaways: list[str]
-
-
-class ChunkCluster(WireResult):
-    """The clusters of a chunk: all their ids, and the name and description of the first that is known."""
-
-    cluster_id: Annotated[list[str], Names("cluster")]
-    cluster_name: str | None
-    description: str | None
-
-
-class RelatedChunk(WireResult):
-    """A chunk with a similar text. `similarityScore` is the cosine, -1 to 1; `snippet` up to 200 characters."""
-
-    chunk_id: Annotated[str, Names("chunk")]
-    title: str | None
-    author: str | None
-    snippet: str
-    similarity_score: float
-
-
-class GetChunkResult(WireResult):
-    """One chunk, whole. `chunkInfo` is its number in its source, "1/5" for the first of five.
-
-    `place` is present if known.
-
-    `source` is the kind of its source. `relatedChunks` are ordered by their scores, and never include the chunk itself;
-    there are none if not requested or if the chunk has no vector. `omitted` is the number of related chunks and of
-    clusters that this server cannot show; it is present unless that is 0.
-    """
-
-    chunk_id: Annotated[str, Names("chunk")]
-    title: str | None
-    author: str | None
-    source: str | None
-    tags: list[str]
-    content: str
-    chunk_info: str
-    place: Present[PassagePlace] = None
-    knowledge_card: KnowledgeCard | None
-    cluster: ChunkCluster | None
-    related_chunks: list[RelatedChunk]
-    readwise_url: str | None
-    source_url: str | None
-    highlight_url: str | None
-    omitted: Present[int] = None
-
-
-class KnowledgeFilters(Wire):
-    """Conditions on results, all of which must hold, applied before the limit.
-
-    `type` is one type or several; "extraction" is all seven types of extractions. `topic` is a whole topic or tag, in
-    any case; an empty one is no condition. `source` is a source's id, or the title, in any case, of a stored one.
-    """
-
-    model_config = ConfigDict(validate_by_name=True)  # as a client makes it
-
-    type: Types = None
-    topic: Topic | None = None
-    source: Annotated[str, Field(min_length=1, max_length=512), AfterValidator(not_blank)] | None = None
-
-
-class SearchKnowledgeParams(ReadParams):
-    """A search: `query` in plain words, 1 to 8192 characters; at most `limit` results are returned."""
-
-    query: Query
-    filters: KnowledgeFilters | None = None
-    limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 10
-    mode: SearchMode = None
-    explain: Explain = False
-    abstain: Abstain = False
-    as_of: AsOf = None
-    min_score: MinScore = None
-    snippets: bool = Field(default=False, description=f"{SNIPPETS_DESCRIPTION} Extractions are never cut.")
-    max_tokens: MaxTokens = None
-
-
-class SourceReference(WireResult):
-    """The source of a chunk or an extraction; if nothing else is known, its id is its title.
-
-    `sourceId` is null only if the record names no source by its id.
-    """
-
-    source_id: Annotated[str | None, Names("source")]
-    title: str
-
-
-class KnowledgeFound(WireResult):
-    """One chunk or extraction. Members are null if its record does not state them or its type has none.
-
-    `content` is a chunk's text or an extraction's content as an object. `chunkId` is the chunk's own id, or that of the
-    chunk that the extraction comes from. Results are ranked by `score`: higher is better. `distance` is the cosine
-    distance to the query, 0 to 2. `explain` is present if requested, `place` if that of a chunk is known, `truncated`
-    with `maxTokens` and with `snippets`; true says that `content` is a part of the text that `cstp.getChunk` returns
-    for the `chunkId`. Extractions are never cut. `origin` is its maker: a file, an agent, or an import; `recordedBy`
-    the agent that wrote it.
-    """
-
-    id: Annotated[str, Names(by_type)]
-    type: Literal["chunk", "extraction"]
-    extraction_type: ExtractionType | None
-    title: str | None
-    content: str | AnyContent
-    topics: list[str]
-    score: float
-    distance: float | None
-    chunk_id: Annotated[str | None, Names("chunk")]
-    chunk_info: str | None
-    place: Present[PassagePlace] = None
-    source: SourceReference | None
-    origin: RecordOrigin
-    recorded_by: str | None
-    explain: Present[Explained] = None
-    truncated: Present[bool] = None
-
-
-class SearchMetadata(WireResult):
-    """About the answer: `sourcesCited` are the titles of its sources, sorted, `searchType` is the mode that ran."""
-
-    query: str
-    sources_cited: list[str]
-    result_count: int
-    search_type: RankingMode
-
-
-class SearchKnowledgeResult(WireResult):
-    """Chunks and extractions in one order, best first, ties by id; `queryTimeMs` is the search's duration.
-
-    `omitted` is the number of results that did not fit in `maxTokens` or that this server cannot show; it is present
-    with `maxTokens`, or if it is not 0. `noGoodMatch` is present exactly with `abstain`; if it is true, `nearest` is
-    present, too, if there is any record. `interpreted` is present with `explain` if the query names a time.
-    """
-
-    results: list[KnowledgeFound]
-    metadata: SearchMetadata
-    query_time_ms: int
-    omitted: Present[int] = None
-    no_good_match: Present[bool] = None
-    nearest: Present[NearestRecord] = None
-    interpreted: Present[Interpreted] = None
+)
+GET_PATTERNS = Method(
+    name="cstp.getPatterns",
+    summary="List the patterns extracted from sources, by topic.",
+    params=ExtractionsParams,
+    result=GetPatternsResult,
+    from_records=True,
+    tool=ToolText(
+        title="List patterns from sources",
+        description=(
+            "Use before you design something: it lists recurring solutions extracted from documents (problem, "
+            "solution, code, trade-offs), newest first, by exact topic or all. With a question use search_knowledge."
+        ),
+    ),
+)
+GET_WARNINGS = Method(
+    name="cstp.getWarnings",
+    summary="List the warnings extracted from sources, by topic.",
+    params=ExtractionsParams,
+    result=GetWarningsResult,
+    from_records=True,
+    tool=ToolText(
+        title="List warnings from sources",
+        description=(
+            "Use before a risky step: it lists what goes wrong and how it shows, extracted from documents (symptoms, "
+            "consequences, prevention), newest first, by exact topic or all. With a question use search_knowledge."
+        ),
+    ),
+)
 
 
 GET_CHUNK = Method(
@@ -244,44 +88,6 @@ SEARCH_KNOWLEDGE = Method(
         defaults={"snippets": True, "max_tokens": ANSWER_TOKENS},
     ),
 )
-
-
-RECORDS_DESCRIPTION: Final = (
-    "Objects, each with its `kind`. A source has `title`, and with `content` it is cut into chunks; a chunk has "
-    "`content`, and `source_id` if its source is known; an extraction has `type`, such as pattern, and `content`, "
-    "an object such as `name`, `problem` and `solution` of a pattern. An id is the caller's own name for a record: "
-    "storing it again changes it, and others of the call may refer to it. Without one, an equal record of the agent is "
-    "the same."
-)
-
-
-class StoreKnowledgeParams(WriteParams):
-    """Sources, chunks and extractions: all are stored, or none."""
-
-    records: Annotated[
-        list[Annotated[dict[str, JsonValue], Field(examples=[{"kind": "chunk", "content": "…"}])]],
-        Field(min_length=1, max_length=MOST, description=RECORDS_DESCRIPTION),
-    ]
-    project: Line200 | None = Field(default=None, description="Of records that state none. " + PROJECT_DESCRIPTION)
-    sensitivity: Level = Field(default="normal", description="Of records that state none.")
-    dry_run: bool = Field(default=False, description=DRY_RUN_DESCRIPTION)
-
-
-class StoredRecordState(WireResult):
-    """A record, its id in the store, the change, and the number of chunks of its text."""
-
-    kind: Literal["source", "chunk", "extraction"]
-    id: str
-    status: Literal["created", "unchanged", "changed"]
-    num_chunks: int
-
-
-class StoreKnowledgeResult(WriteReport):
-    """The outcome of each record, in the order in which they were sent."""
-
-    records: list[StoredRecordState]
-    indexed: bool
-    seq: int
 
 
 STORE_KNOWLEDGE = Method(

@@ -3,19 +3,32 @@
 from typing import Any
 
 from cstp.contract import Method
-from cstp.methods.decision_context import GET_DECISION_CONTEXT
-from cstp.methods.decision_links import GET_GRAPH, LINK_DECISIONS, UNLINK_DECISIONS
-from cstp.methods.decision_reads import GET_DECISION, GET_STATS, LIST_DECISIONS
-from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION, SET_STATUS, UPDATE_DECISION
-from cstp.methods.decisions import QUERY_DECISIONS
+from cstp.methods.decisions import (
+    GET_DECISION,
+    GET_DECISION_CONTEXT,
+    GET_GRAPH,
+    GET_STATS,
+    LINK_DECISIONS,
+    LIST_DECISIONS,
+    QUERY_DECISIONS,
+    RECORD_DECISION,
+    REVIEW_DECISION,
+    SET_STATUS,
+    UNLINK_DECISIONS,
+    UPDATE_DECISION,
+)
 from cstp.methods.episodes import FIND_EPISODES, GET_EPISODE, LIST_EPISODES, STORE_EPISODE
-from cstp.methods.everything import FETCH, SEARCH
-from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
-from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, STORE_KNOWLEDGE
-from cstp.methods.memories import LIST_MEMORIES, REMEMBER
-from cstp.methods.recall import RECALL
+from cstp.methods.everything import FETCH, GET_SESSION_CONTEXT, SEARCH
+from cstp.methods.knowledge import (
+    GET_CHUNK,
+    GET_DECISIONS,
+    GET_PATTERNS,
+    GET_WARNINGS,
+    SEARCH_KNOWLEDGE,
+    STORE_KNOWLEDGE,
+)
+from cstp.methods.memories import LIST_MEMORIES, RECALL, REMEMBER
 from cstp.methods.records import CHANGES, FORGET, PUT_RECORDS
-from cstp.methods.session_context import GET_SESSION_CONTEXT
 from cstp.methods.system import AUDIT, DISCOVER, WHOAMI
 
 METHODS: tuple[Method[Any, Any], ...] = (

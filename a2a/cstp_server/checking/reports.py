@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from cognition_engines.escapes import one_line
-from cstp.fields import format_instant
+from cstp.values.fields import format_instant
 from cstp_server.checking.verdicts import Governed, StatedPatterns, Verdict
 
 Format: TypeAlias = Literal["text", "json", "github", "markdown"]

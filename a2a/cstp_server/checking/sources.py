@@ -11,7 +11,7 @@ from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.client.methods import Methods
-from cstp.methods.decision_context import GoverningRecord
+from cstp.values.decision_context import GoverningRecord
 from cstp_server.checking.verdicts import Governed, StatedPatterns
 
 _TOKENS = 32_000  # of an answer

@@ -15,11 +15,12 @@ from typing import Any, Final, Literal
 from pydantic.json_schema import models_json_schema
 
 import cstp
-from cstp.contract import Method, Wire
+from cstp.contract import Method
 from cstp.error_models import data_models
 from cstp.errors import ERRORS, CstpError
 from cstp.methods.registry import METHODS
-from cstp.methods.system import DiscoverResult
+from cstp.values.base import Wire
+from cstp.values.system import DiscoverResult
 from cstp_server.conformance.wire_files import Conversation, calls, folder, read
 
 OPENRPC: Final = "1.3.2"

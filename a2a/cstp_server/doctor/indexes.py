@@ -17,7 +17,7 @@ from cognition_engines.set_aside import Part, read_set_aside
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.codec import moment
 from cognition_engines.store.inspection import Position, StoreContents, position, windows_up_to
-from cstp.fields import format_instant
+from cstp.values.fields import format_instant
 from cstp_server.doctor.components import Model
 from cstp_server.doctor.finding import CheckResult, Finding, Level
 from cstp_server.open_engine import relevance, vector_choice

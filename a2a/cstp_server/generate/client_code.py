@@ -15,9 +15,12 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 from pydantic import JsonValue
 from pydantic.alias_generators import to_snake
 
-from cstp.contract import Method, Wire, models_in
+from cstp import methods
+from cstp.contract import Method
+from cstp.methods import registry
 from cstp.methods.registry import METHODS
-from cstp.reads import ReadParams
+from cstp.values.base import Wire, models_in
+from cstp.values.reads import ReadParams
 
 WIDTH: Final = 120
 _GENERATED: Final = "Generated from `cstp.methods` by `make docs`."
@@ -93,7 +96,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
 def _call(method: Method[Any, Any]) -> Iterator[str]:
     yield from _signature(_name(method), [*_parameters(method), _TIMEOUT], f"Call[{_result(method)}]")
     yield from _docstring_lines(method)
-    yield f"    return typed_call({_constant(method)}, locals(), timeout)"
+    yield f"    return typed_call({_constant(method)[1]}, locals(), timeout)"
 
 
 def _list(method: Method[Any, Any], found: Listing) -> Iterator[str]:
@@ -102,7 +105,7 @@ def _list(method: Method[Any, Any], found: Listing) -> Iterator[str]:
     yield from _signature(found.name, [*parameters, size, _TIMEOUT], f"Listing[{found.item}]")
     yield f'    """Iterate over all that `{_name(method)}` lists, page by page; `timeout` holds for each page."""'
     page = f"lambda found: Page(found.{found.items}, found.{found.total})"
-    arguments = f"{_constant(method)}, locals(), page_size, timeout, {page}"
+    arguments = f"{_constant(method)[1]}, locals(), page_size, timeout, {page}"
     line = f"    return listing({arguments})"
     yield from [line] if len(line) <= WIDTH else ["    return listing(", f"        {arguments}", "    )"]
 
@@ -169,10 +172,11 @@ def _result(method: Method[Any, Any]) -> str:
     return method.result.__name__
 
 
-def _constant(method: Method[Any, Any]) -> str:
-    """Return the name of the method's value in its module."""
-    members = vars(sys.modules[method.params.__module__])
-    return next(name for name, value in members.items() if value is method)
+def _constant(method: Method[Any, Any]) -> tuple[str, str]:
+    """Return the module of the method's value, and its name there."""
+    families = [name for name in sys.modules if name.startswith(f"{methods.__name__}.") and name != registry.__name__]
+    members = ((family, vars(sys.modules[family]).items()) for family in families)
+    return next((family, name) for family, values in members for name, value in values if value is method)
 
 
 def _imports(own: Mapping[str, set[str]]) -> list[str]:
@@ -180,12 +184,14 @@ def _imports(own: Mapping[str, set[str]]) -> list[str]:
     standard: dict[str, set[str]] = {}
     ours: dict[str, set[str]] = {module: set(names) for module, names in own.items()}
     for method in METHODS:
-        ours.setdefault(method.result.__module__, set()).update((_result(method), _constant(method)))
+        family, constant = _constant(method)
+        ours.setdefault(family, set()).add(constant)
+        ours.setdefault(method.result.__module__, set()).add(_result(method))
         for field in method.params.model_fields.values():
             for inner in models_in(field.annotation):
                 ours.setdefault(inner.__module__, set()).add(inner.__name__)
             for names, module, name in (
-                (ours, "cstp.fields", "Instant"),
+                (ours, "cstp.values.fields", "Instant"),
                 (standard, "typing", "Literal"),
                 (standard, "collections.abc", "Mapping"),
             ):

@@ -10,7 +10,8 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from cognition_engines.escapes import one_line
-from cstp.methods.session_context import (
+from cognition_engines.queries.fitting import TOKEN_BYTES, size_of
+from cstp.values.session_context import (
     BriefedChange,
     BriefedRecord,
     GetSessionContextParams,
@@ -18,7 +19,6 @@ from cstp.methods.session_context import (
     NamedItem,
     Section,
 )
-from cstp_server.handlers.searches import TOKEN_BYTES, size_of
 
 MOST_NAMED: Final = 20  # records that did not fit
 _NAMES_SHARE: Final = 10  # of the room, the tenth part is for the names of the others

@@ -13,11 +13,11 @@ from cognition_engines.models import SENSITIVITIES, Sensitivity
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing import requests
 from cognition_engines.writing.requests import Request, WriteCaller, Written
-from cstp.contract import Wire
 from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound, Violation
-from cstp.fields import Level
-from cstp.methods.decision_reads import RecordProvenance
-from cstp.writes import FoundSecret, WriteParams
+from cstp.values.base import Wire
+from cstp.values.decision_reads import RecordProvenance
+from cstp.values.fields import Level
+from cstp.values.writes import FoundSecret, WriteParams
 from cstp_server.rpc.bound import Call
 
 A = TypeVar("A", bound=Written)

@@ -5,13 +5,14 @@ from functools import partial
 from math import ceil
 
 from cognition_engines.engine import Engine
+from cognition_engines.queries.answer_items import make_items
+from cognition_engines.queries.fitting import TOKEN_BYTES, Cutting, size_of
 from cognition_engines.queries.governing import ContextRequest, DecisionContext, GoverningDecision
 from cognition_engines.queries.passages import PassageRequest
 from cognition_engines.retrieval.snippets import Room
 from cognition_engines.set_aside import SetAside
-from cstp.methods import decision_context as wire
-from cstp_server.handlers.answer_items import make_items
-from cstp_server.handlers.searches import TOKEN_BYTES, Cutting, size_of
+from cstp.methods.decisions import GET_DECISION_CONTEXT
+from cstp.values import decision_context as wire
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _SNIPPET = Room(600)  # characters
@@ -32,7 +33,7 @@ def decision_context_methods(engine: Engine) -> tuple[AnyBound, ...]:
         snippets = await _snippets(cut, params, found) if "snippet" in include else {}
         return _fitting(params, found, snippets, engine.indexes.set_aside)
 
-    return (BoundMethod(wire.GET_DECISION_CONTEXT, get_decision_context),)
+    return (BoundMethod(GET_DECISION_CONTEXT, get_decision_context),)
 
 
 async def _snippets(cut: Cutting, params: wire.GetDecisionContextParams, found: DecisionContext) -> Mapping[int, str]:

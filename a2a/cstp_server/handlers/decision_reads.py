@@ -8,6 +8,8 @@ from cognition_engines.engine import Engine
 from cognition_engines.indexes.columns.listing import RECORDED, Order
 from cognition_engines.kinds.decisions import Review
 from cognition_engines.models import Decision, DecisionDetails, Filters, Overdue, Sensitivity
+from cognition_engines.queries.answer_items import make_page, make_plain_items
+from cognition_engines.queries.decision_values import decision_members, edge_of, ended_edge_of
 from cognition_engines.queries.successors import joined_links
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.reads.decisions import DecisionGraph, DecisionHistory, GraphEdge as FoundEdge, GraphRequest
@@ -15,11 +17,9 @@ from cognition_engines.store.values import Revision, StoredRecord
 from cognition_engines.writing.decisions import ratified_by
 from cognition_engines.writing.entries import content_hash
 from cstp.errors import NotFound
-from cstp.methods import decision_links as graph, decision_reads as wire
-from cstp_server.handlers.answer_items import make_page, make_plain_items
+from cstp.methods.decisions import GET_DECISION, GET_GRAPH, GET_STATS, LIST_DECISIONS
+from cstp.values import decision_links as graph, decision_reads as wire
 from cstp_server.handlers.conversion import LEVELS, provenance_of, to_wire
-from cstp_server.handlers.decision_records import edge_of, ended_edge_of
-from cstp_server.handlers.searches import decision_members
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _COLUMNS = {name: name for name in ("confidence", "category", "stakes", "status")} | {
@@ -79,10 +79,10 @@ def decision_read_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return _graph(found, params.depth, engine.indexes.set_aside)
 
     return (
-        BoundMethod(wire.GET_DECISION, get_decision),
-        BoundMethod(wire.LIST_DECISIONS, list_decisions),
-        BoundMethod(wire.GET_STATS, get_stats),
-        BoundMethod(graph.GET_GRAPH, get_graph),
+        BoundMethod(GET_DECISION, get_decision),
+        BoundMethod(LIST_DECISIONS, list_decisions),
+        BoundMethod(GET_STATS, get_stats),
+        BoundMethod(GET_GRAPH, get_graph),
     )
 
 
@@ -116,7 +116,7 @@ def _to_listed(stored: StoredRecord) -> wire.ListedDecision:
         recorded_by=stored.origin.recorded_by,
         recorded_at=stored.recorded_at,
         revision=stored.revision,
-        affects=[wire.AffectedPart(type=one.type, pattern=one.pattern) for one in decision.affects] or None,
+        affects=list(decision.affects) or None,
     )
 
 

@@ -5,11 +5,21 @@ from datetime import timedelta
 from typing import Final
 
 from cognition_engines.engine import Engine
-from cognition_engines.kinds.decisions import DecisionLink, Evidence, ReviewContent
-from cognition_engines.models import SENSITIVITIES, AffectedPart, Alternative, CitedSource, Decision, Reason
+from cognition_engines.kinds.decisions import ReviewContent
+from cognition_engines.models import SENSITIVITIES, Decision
+from cognition_engines.queries.decision_values import edge_of
 from cognition_engines.writing import requests
 from cognition_engines.writing.stated_decisions import stated_decision
-from cstp.methods import decision_links as links, decision_records as wire
+from cstp.methods.decisions import (
+    LINK_DECISIONS,
+    RECORD_DECISION,
+    REVIEW_DECISION,
+    SET_STATUS,
+    UNLINK_DECISIONS,
+    UPDATE_DECISION,
+)
+from cstp.values import decision_links as links, decision_writes as wire
+from cstp.values.decisions import AffectedPart, Alternative, CitedSource, Evidence, Reason
 from cstp_server.handlers.conversion import from_wire, to_wire, write
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -79,33 +89,13 @@ def decision_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return to_wire(links.LinkDecisionsResult, done, edge=edge_of(done.link))
 
     return (
-        BoundMethod(wire.RECORD_DECISION, record_decision),
-        BoundMethod(wire.UPDATE_DECISION, update_decision),
-        BoundMethod(wire.REVIEW_DECISION, review_decision),
-        BoundMethod(wire.SET_STATUS, set_status),
-        BoundMethod(links.LINK_DECISIONS, link_decisions),
-        BoundMethod(links.UNLINK_DECISIONS, unlink_decisions),
+        BoundMethod(RECORD_DECISION, record_decision),
+        BoundMethod(UPDATE_DECISION, update_decision),
+        BoundMethod(REVIEW_DECISION, review_decision),
+        BoundMethod(SET_STATUS, set_status),
+        BoundMethod(LINK_DECISIONS, link_decisions),
+        BoundMethod(UNLINK_DECISIONS, unlink_decisions),
     )
-
-
-def edge_of(link: DecisionLink) -> links.DecisionEdge:
-    """Return a link in wire form."""
-    return links.DecisionEdge(
-        source_id=link.source,
-        target_id=link.target,
-        edge_type=link.type,
-        weight=link.weight,
-        context=link.context,
-        created_by=link.agent,
-        created_at=link.at,
-    )
-
-
-def ended_edge_of(link: DecisionLink) -> links.EndedEdge:
-    """Return an ended link in wire form."""
-    assert link.ended_at is not None
-    assert link.ended_by is not None
-    return links.EndedEdge(**edge_of(link).model_dump(), ended_at=link.ended_at, ended_by=link.ended_by)
 
 
 def _stated(members: wire.DecisionMembers, decision: str, confidence: float | None) -> Decision:

@@ -7,18 +7,19 @@ from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.models import SENSITIVITIES
+from cognition_engines.queries.answer_items import make_items, make_page, make_plain_items
 from cognition_engines.queries.episodes import EpisodeMatch, EpisodeQuestion
 from cognition_engines.queries.lists import EpisodeFilters
+from cognition_engines.queries.search_answers import explain_result
 from cognition_engines.set_aside import Part
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.entries import content_hash
 from cognition_engines.writing.requests import StoreEpisode
 from cstp.errors import NotFound
-from cstp.methods import episodes as wire
-from cstp_server.handlers.answer_items import make_items, make_page, make_plain_items
+from cstp.methods.episodes import FIND_EPISODES, GET_EPISODE, LIST_EPISODES, STORE_EPISODE
+from cstp.values import episodes as wire
 from cstp_server.handlers.conversion import LEVELS, from_wire, provenance_of, to_wire, write
-from cstp_server.handlers.searches import explain_result, read_search
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -48,7 +49,7 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
     async def store_episode(params: wire.StoreEpisodeParams, call: Call) -> wire.StoreEpisodeResult:
         request = from_wire(StoreEpisode, params, sensitivity=SENSITIVITIES[params.sensitivity])
         done = await write(engine, call, params, request)
-        refused = any(each["part"] == "vectors" for each in done.not_indexed)
+        refused = any(each.part == "vectors" for each in done.not_indexed)
         return to_wire(
             wire.StoreEpisodeResult,
             done,
@@ -66,7 +67,7 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return _whole(found)
 
     async def find_episodes(params: wire.FindEpisodesParams, call: Call) -> wire.FindEpisodesResult:
-        asked = read_search(engine, params)
+        asked = engine.read_options(params)
         question = EpisodeQuestion(
             params.query,
             call.viewer,
@@ -93,10 +94,10 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return answer.model_copy(update=found | known)
 
     return (
-        BoundMethod(wire.LIST_EPISODES, list_episodes),
-        BoundMethod(wire.STORE_EPISODE, store_episode),
-        BoundMethod(wire.GET_EPISODE, get_episode),
-        BoundMethod(wire.FIND_EPISODES, find_episodes),
+        BoundMethod(LIST_EPISODES, list_episodes),
+        BoundMethod(STORE_EPISODE, store_episode),
+        BoundMethod(GET_EPISODE, get_episode),
+        BoundMethod(FIND_EPISODES, find_episodes),
     )
 
 

@@ -15,15 +15,23 @@ from cognition_engines.kinds.knowledge import Chunk, Episode
 from cognition_engines.kinds.registry import add_prefix, keyword_text, spec_of
 from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import Decision, Viewer
+from cognition_engines.queries.answer_items import make_items
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
+from cognition_engines.queries.fitting import NO_TIME, Cutting, FittedItem, fit
 from cognition_engines.queries.knowledge import title
 from cognition_engines.queries.lists import citation
+from cognition_engines.queries.search_answers import (
+    SearchOptions,
+    count_omitted,
+    explain_result,
+    shown_path,
+    shown_place,
+)
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import InvalidParams, JsonValue, NotFound, Violation
-from cstp.methods.everything import (
-    FETCH,
-    SEARCH,
+from cstp.methods.everything import FETCH, SEARCH
+from cstp.values.everything import (
     FetchParams,
     FetchResult,
     FoundType,
@@ -32,21 +40,8 @@ from cstp.methods.everything import (
     SearchParams,
     SearchResult,
 )
-from cstp.reads import MADE_TITLE, title_from
-from cstp_server.handlers.answer_items import make_items
+from cstp.values.reads import MADE_TITLE, title_from
 from cstp_server.handlers.memories import memory_filters
-from cstp_server.handlers.searches import (
-    NO_TIME,
-    Asked,
-    Cutting,
-    Part,
-    count_omitted,
-    explain_result,
-    fit,
-    read_search,
-    shown_path,
-    shown_place,
-)
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _TYPES: Final[Mapping[Kind, FoundType]] = {
@@ -64,7 +59,7 @@ def everything_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """Return the family's methods, bound to the engine."""
 
     async def search(params: SearchParams, call: Call) -> SearchResult:
-        asked, rows = read_search(engine, params), RowReader(engine.indexes.set_aside)
+        asked, rows = engine.read_options(params), RowReader(engine.indexes.set_aside)
         try:
             ranked = await engine.search(_request(params, asked, call.viewer), call.agent, rows)
         except NoGoodMatch as none:
@@ -116,7 +111,7 @@ def _whole(stored: StoredRecord) -> FetchResult:
     )
 
 
-def _request(params: SearchParams, asked: Asked, viewer: Viewer) -> SearchRequest:
+def _request(params: SearchParams, asked: SearchOptions, viewer: Viewer) -> SearchRequest:
     filters = memory_filters(params)
     return SearchRequest(
         params.query,
@@ -133,7 +128,7 @@ def _request(params: SearchParams, asked: Asked, viewer: Viewer) -> SearchReques
     )
 
 
-def _answer(params: SearchParams, asked: Asked, items: Sequence[SearchedRecord], found: int) -> SearchResult:
+def _answer(params: SearchParams, asked: SearchOptions, items: Sequence[SearchedRecord], found: int) -> SearchResult:
     return SearchResult(
         results=list(items),
         query_time_ms=asked.query_time_ms,
@@ -146,7 +141,7 @@ def _answer(params: SearchParams, asked: Asked, items: Sequence[SearchedRecord],
 async def _fit_records(
     cut: Cutting,
     params: SearchParams,
-    asked: Asked,
+    asked: SearchOptions,
     shown: Sequence[tuple[FoundRecord, SearchedRecord]],
     found: int,
     max_tokens: int,
@@ -154,9 +149,9 @@ async def _fit_records(
     """Return the items that fit, with their contents cut, or without contents their snippets."""
     field = "content" if params.include else "snippet"
     parts = [
-        Part(item, None, each.stored)
+        FittedItem(item, None, each.stored)
         if (text := getattr(item, field)) is None
-        else Part(item, field, each.stored, own=text, window=each.window)
+        else FittedItem(item, field, each.stored, own=text, window=each.window)
         for each, item in shown
     ]
     empty = _answer(params, asked, [], found).model_copy(update=NO_TIME)

@@ -6,11 +6,13 @@ from typing import Any
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.extractions import DecisionContent, ExtractionType, PatternContent, WarningContent
+from cognition_engines.queries.answer_items import make_items, make_page
 from cognition_engines.queries.lists import ExtractionPage, ListedExtraction, titles
 from cognition_engines.set_aside import Part
-from cstp.contract import Method, Wire
-from cstp.methods import extractions as wire
-from cstp_server.handlers.answer_items import make_items, make_page
+from cstp.contract import Method
+from cstp.methods.knowledge import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
+from cstp.values import extractions as wire
+from cstp.values.base import Wire
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -32,9 +34,9 @@ def extraction_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return BoundMethod(method, list_extractions)
 
     return (
-        bound(wire.GET_DECISIONS, "decision", _decision),
-        bound(wire.GET_PATTERNS, "pattern", _pattern),
-        bound(wire.GET_WARNINGS, "warning", _warning),
+        bound(GET_DECISIONS, "decision", _decision),
+        bound(GET_PATTERNS, "pattern", _pattern),
+        bound(GET_WARNINGS, "warning", _warning),
     )
 
 

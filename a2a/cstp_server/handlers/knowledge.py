@@ -13,6 +13,8 @@ from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Content, Extra
 from cognition_engines.kinds.fields import Model
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.models import SENSITIVITIES
+from cognition_engines.queries.answer_items import make_items
+from cognition_engines.queries.fitting import NO_TIME, FittedItem, fit
 from cognition_engines.queries.knowledge import (
     KnowledgeMatch,
     KnowledgeQuestion,
@@ -24,27 +26,17 @@ from cognition_engines.queries.knowledge import (
     title,
 )
 from cognition_engines.queries.lists import Citation, citation, titles
+from cognition_engines.queries.search_answers import SearchOptions, count_omitted, explain_result, no_match, shown_place
 from cognition_engines.store.reads.knowledge import ChunkFound
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.writing.knowledge import read_given
 from cognition_engines.writing.requests import StoreKnowledge
-from cstp.contract import Wire
 from cstp.errors import NotFound
-from cstp.methods import extractions, knowledge as wire
-from cstp.reads import SNIPPET_BYTES
-from cstp_server.handlers.answer_items import make_items
+from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, STORE_KNOWLEDGE
+from cstp.values import extractions, knowledge as wire
+from cstp.values.base import Wire
+from cstp.values.reads import SNIPPET_BYTES
 from cstp_server.handlers.conversion import found_secrets, refusals, to_wire, writer_of
-from cstp_server.handlers.searches import (
-    NO_TIME,
-    Asked,
-    Part,
-    count_omitted,
-    explain_result,
-    fit,
-    no_match,
-    read_search,
-    shown_place,
-)
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _CONTENTS: Final[Mapping[str, type[extractions.AnyContent]]] = dict(
@@ -66,7 +58,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return _chunk(found, related, len(rows.left_out) + len(near) - len(related) or None)
 
     async def search_knowledge(params: wire.SearchKnowledgeParams, call: Call) -> wire.SearchKnowledgeResult:
-        asked = read_search(engine, params)
+        asked = engine.read_options(params)
         filters = params.filters or wire.KnowledgeFilters()
         question = KnowledgeQuestion(
             params.query,
@@ -115,9 +107,9 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return to_wire(wire.StoreKnowledgeResult, done, records=states, secrets=found_secrets(done.secrets))
 
     return (
-        BoundMethod(wire.GET_CHUNK, get_chunk),
-        BoundMethod(wire.SEARCH_KNOWLEDGE, search_knowledge),
-        BoundMethod(wire.STORE_KNOWLEDGE, store_knowledge),
+        BoundMethod(GET_CHUNK, get_chunk),
+        BoundMethod(SEARCH_KNOWLEDGE, search_knowledge),
+        BoundMethod(STORE_KNOWLEDGE, store_knowledge),
     )
 
 
@@ -151,7 +143,7 @@ def _to_related(related: NearChunk) -> wire.RelatedChunk:
 
 def _answer(
     params: wire.SearchKnowledgeParams,
-    asked: Asked,
+    asked: SearchOptions,
     shown: Sequence[tuple[KnowledgeMatch, Wire | None]],
     found: int,
 ) -> wire.SearchKnowledgeResult:
@@ -172,12 +164,12 @@ def _answer(
     )
 
 
-def _part(item: wire.KnowledgeFound, match: KnowledgeMatch) -> Part:
+def _part(item: wire.KnowledgeFound, match: KnowledgeMatch) -> FittedItem:
     """Return a chunk as it can be cut, an extraction whole; the title of its source is cited in the answer, too."""
     cited = 0 if item.source is None else len(to_json(item.source.title)) + 1
     if not isinstance(item.content, str):
-        return Part(item, None, match.stored, extra=cited)
-    return Part(item, "content", match.stored, extra=cited, own=item.content, window=match.window)
+        return FittedItem(item, None, match.stored, extra=cited)
+    return FittedItem(item, "content", match.stored, extra=cited, own=item.content, window=match.window)
 
 
 def _types(filters: wire.KnowledgeFilters) -> tuple[str, ...] | None:

@@ -8,17 +8,18 @@ from cognition_engines.engine import Engine
 from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
 from cognition_engines.kinds.graph import Actor, Event, Evidence, Subject
 from cognition_engines.models import SENSITIVITIES, MemoryFilters
+from cognition_engines.queries.answer_items import make_page, make_plain_items
 from cognition_engines.queries.knowledge import snippet
 from cognition_engines.queries.lists import MemoryPage
+from cognition_engines.queries.search_answers import shown_path
 from cognition_engines.set_aside import Part
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.requests import Remember
-from cstp.methods import memories as wire
-from cstp.methods.everything import SearchParams
-from cstp.methods.recall import RecallParams
-from cstp_server.handlers.answer_items import make_page, make_plain_items
+from cstp.methods.memories import LIST_MEMORIES, REMEMBER
+from cstp.values import memories as wire
+from cstp.values.everything import SearchParams
+from cstp.values.recall import RecallParams
 from cstp_server.handlers.conversion import from_wire, to_wire, write
-from cstp_server.handlers.searches import shown_path
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -49,7 +50,7 @@ def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
         chunks = {"is_chunked": done.chunks > 0, "num_chunks": done.chunks}
         return to_wire(wire.RememberResult, done, token_count=done.tokens, possible_conflicts=done.conflicts, **chunks)
 
-    return (BoundMethod(wire.LIST_MEMORIES, list_memories), BoundMethod(wire.REMEMBER, remember))
+    return (BoundMethod(LIST_MEMORIES, list_memories), BoundMethod(REMEMBER, remember))
 
 
 def memory_filters(params: wire.ListMemoriesParams | RecallParams | SearchParams) -> MemoryFilters:

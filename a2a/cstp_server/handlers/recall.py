@@ -11,28 +11,21 @@ from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.graph import Entity, Event
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Viewer
+from cognition_engines.queries.answer_items import make_item, make_items, make_plain_items
+from cognition_engines.queries.fitting import Cutting, FittedItem, fit
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
 from cognition_engines.queries.recall.selection import content_of
+from cognition_engines.queries.search_answers import SearchOptions, count_omitted, explain_result, no_match
 from cognition_engines.set_aside import SetAside
 from cognition_engines.store.reads.memories import TurnPage
 from cognition_engines.store.values import StoredRecord
-from cstp.contract import Wire
 from cstp.errors import NotFound
-from cstp.methods import recall as wire
-from cstp.reads import SNIPPET_BYTES, Interpreted
-from cstp_server.handlers.answer_items import make_item, make_items, make_plain_items
+from cstp.methods.memories import RECALL
+from cstp.values import recall as wire
+from cstp.values.base import Wire
+from cstp.values.reads import SNIPPET_BYTES, Interpreted
 from cstp_server.handlers.memories import memory_filters
 from cstp_server.handlers.recall_metadata import Successors, actors_of, metadata_of, subject_of, successors_of
-from cstp_server.handlers.searches import (
-    Asked,
-    Cutting,
-    Part,
-    count_omitted,
-    explain_result,
-    fit,
-    no_match,
-    read_search,
-)
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _TYPES: Final[Mapping[Kind, wire.ResultType]] = {
@@ -49,7 +42,7 @@ def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """Return the family's methods, bound to the engine."""
 
     async def answer(params: wire.RecallParams, call: Call) -> wire.RecallResult:
-        asked = read_search(engine, params)
+        asked = engine.read_options(params)
         time = asked.dates if params.id is None else None
         try:
             found = await engine.recall(_request(params, asked, call.viewer), call.agent)
@@ -70,10 +63,10 @@ def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
         cut = partial(engine.cut, agent=call.agent)
         return await _cut_result(cut, whole, shown, params)
 
-    return (BoundMethod(wire.RECALL, answer),)
+    return (BoundMethod(RECALL, answer),)
 
 
-def _request(params: wire.RecallParams, asked: Asked, viewer: Viewer) -> RecallRequest:
+def _request(params: wire.RecallParams, asked: SearchOptions, viewer: Viewer) -> RecallRequest:
     categories = wire.DEFAULT_CATEGORIES if params.graph_filters is None else tuple(params.graph_filters)
     return RecallRequest(
         viewer=viewer,
@@ -199,21 +192,27 @@ async def _cut_result(
     return empty.model_copy(update=left | counted | ({} if whole.turns is None else {"turns": _drop_missing(turns)}))
 
 
-def _parts(whole: wire.RecallResult, found: RecallAnswer) -> list[list[Part]]:
+def _parts(whole: wire.RecallResult, found: RecallAnswer) -> list[list[FittedItem]]:
     """Return the parts of an answer: its results, turns, events, entities and related records."""
     named = whole.selector == "id"
     results = list(zip(whole.results, found.results, strict=True))
     turns = () if found.turns is None else found.turns.stored
     return [
         [_part(item.model_copy(update={"events": []}), result, whole=named) for item, result in results],
-        [Part(turn, "content", stored) for turn, stored in zip(whole.turns or (), turns, strict=True)],
+        [FittedItem(turn, "content", stored) for turn, stored in zip(whole.turns or (), turns, strict=True)],
         [
-            Part(event, "narrative", stored, rank=1)
+            FittedItem(event, "narrative", stored, rank=1)
             for item, result in results
             for event, stored in zip(item.events, result.events, strict=True)
         ],
-        [Part(entity, None, one.stored, rank=1) for entity, one in zip(whole.entities, found.entities, strict=True)],
-        [Part(item, "content", one.stored, rank=1) for item, one in zip(whole.related, found.related, strict=True)],
+        [
+            FittedItem(entity, None, one.stored, rank=1)
+            for entity, one in zip(whole.entities, found.entities, strict=True)
+        ],
+        [
+            FittedItem(item, "content", one.stored, rank=1)
+            for item, one in zip(whole.related, found.related, strict=True)
+        ],
     ]
 
 
@@ -221,10 +220,10 @@ def _drop_missing(items: Iterable[Wire | None]) -> list[Wire]:
     return [item for item in items if item is not None]
 
 
-def _part(item: wire.RecallItem, result: Result, *, whole: bool) -> Part:
+def _part(item: wire.RecallItem, result: Result, *, whole: bool) -> FittedItem:
     record = result.stored.record
     own = record.text if isinstance(record, Decision) else content_of(result.stored)
-    return Part(item, "content", result.stored, whole=whole, own=own, window=result.window)
+    return FittedItem(item, "content", result.stored, whole=whole, own=own, window=result.window)
 
 
 def _turn(stored: StoredRecord, indices: Mapping[int, int], superseded_by: Successors) -> wire.TurnItem:

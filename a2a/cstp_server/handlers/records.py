@@ -13,9 +13,11 @@ from cognition_engines.store.reads.viewer_changes import SeenChange
 from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces
 from cognition_engines.writing.erasing import Forget
 from cognition_engines.writing.knowledge import check_import
-from cognition_engines.writing.requests import NotIndexed, PutRecords, WritesRefused
+from cognition_engines.writing.requests import PutRecords, WritesRefused
 from cstp.errors import MAX_VIOLATIONS, Conflict, InvalidParams, Overloaded, Violation
-from cstp.methods import records as wire
+from cstp.methods.records import CHANGES, FORGET, PUT_RECORDS
+from cstp.values import records as wire
+from cstp.values.writes import NotIndexed
 from cstp_server.handlers.conversion import LEVELS, found_secrets, refusals, to_wire, write, writer_of
 from cstp_server.limits.places import FollowerPlaces
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
@@ -89,9 +91,9 @@ def record_methods(engine: Engine, followers: FollowerPlaces) -> tuple[AnyBound,
         return _result(found)
 
     return (
-        BoundMethod(wire.PUT_RECORDS, put_records),
-        BoundMethod(wire.FORGET, forget),
-        BoundMethod(wire.CHANGES, changes),
+        BoundMethod(PUT_RECORDS, put_records),
+        BoundMethod(FORGET, forget),
+        BoundMethod(CHANGES, changes),
     )
 
 

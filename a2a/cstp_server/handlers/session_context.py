@@ -12,14 +12,15 @@ from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.kinds.registry import SPECS
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
+from cognition_engines.queries.search_answers import shown_path
 from cognition_engines.queries.session_context import BriefChange, BriefRecord, SessionContext, SessionRequest
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.codec import moment
 from cognition_engines.store.values import StoredRecord
-from cstp.methods import session_context as wire
+from cstp.methods.everything import GET_SESSION_CONTEXT
+from cstp.values import session_context as wire
 from cstp_server.handlers.briefing import Item, Rest, brief, measure
 from cstp_server.handlers.records import checked_cursor
-from cstp_server.handlers.searches import shown_path
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _Why: TypeAlias = Literal["governs", "proposed", "matches", "newest"]
@@ -52,7 +53,7 @@ def session_context_methods(engine: Engine) -> tuple[AnyBound, ...]:
             return wire.GetSessionContextResult(not_modified=True)
         return answer
 
-    return (BoundMethod(wire.GET_SESSION_CONTEXT, get_session_context),)
+    return (BoundMethod(GET_SESSION_CONTEXT, get_session_context),)
 
 
 @dataclass(frozen=True, slots=True)

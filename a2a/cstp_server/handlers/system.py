@@ -6,8 +6,9 @@ import cstp
 from cognition_engines.engine import Engine
 from cognition_engines.store.audit.audit_rows import AuditRow
 from cognition_engines.store.audit.chain import AuditFilters
-from cstp.fields import Level
-from cstp.methods import system as wire
+from cstp.methods.system import AUDIT, DISCOVER, WHOAMI
+from cstp.values import system as wire
+from cstp.values.fields import Level
 from cstp_server.limits.limiter import Limiter
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -43,9 +44,9 @@ def system_methods(
         return wire.AuditResult(rows=[audit_call(row) for row in page.rows], before=page.before, head=head)
 
     return (
-        BoundMethod(wire.WHOAMI, whoami),
-        BoundMethod(wire.DISCOVER, discover),
-        BoundMethod(wire.AUDIT, audit),
+        BoundMethod(WHOAMI, whoami),
+        BoundMethod(DISCOVER, discover),
+        BoundMethod(AUDIT, audit),
     )
 
 

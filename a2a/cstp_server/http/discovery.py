@@ -13,7 +13,7 @@ from typing import Final
 import orjson
 from starlette.types import Receive, Scope, Send
 
-from cstp.methods.system import DiscoverResult
+from cstp.values.system import DiscoverResult
 from cstp_server.describe.agent_card import agent_card
 from cstp_server.http.auth import Header
 from cstp_server.http.endpoint import Reply, etag, names_tag, refuse_method, request_base_url, send_reply

@@ -13,8 +13,9 @@ from starlette.types import Receive, Scope, Send
 from cognition_engines.errors import ComponentBusy, ComponentFailed
 from cognition_engines.queries.following import Following
 from cstp.errors import Conflict, CstpError, Forbidden, InvalidParams, Overloaded, QueryFailed, RateLimited, Violation
-from cstp.methods.records import CHANGES, NOW, ChangesParams, ChangesResult, RecordChange
+from cstp.methods.records import CHANGES
 from cstp.validation import parse_params
+from cstp.values.records import NOW, ChangesParams, ChangesResult, RecordChange
 from cstp_server.handlers.records import change_of, checked_cursor, kinds_of
 from cstp_server.http import endpoint
 from cstp_server.http.auth import Header, Refusal, authenticate

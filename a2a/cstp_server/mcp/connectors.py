@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from cstp.reads import title_from
+from cstp.values.reads import title_from
 from cstp_server.settings import Settings
 
 _PAGES: Final[Mapping[str, str]] = {

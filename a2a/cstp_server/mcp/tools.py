@@ -11,10 +11,11 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
 
 from cstp.call import Call as Sent
-from cstp.contract import Method, ToolText, Wire
+from cstp.contract import Method, ToolText
 from cstp.errors import CstpError, JsonValue
 from cstp.methods.registry import METHODS
 from cstp.validation import parse_params
+from cstp.values.base import Wire
 from cstp_server.mcp.errors import Body, Shape, error_body, of_episodes, of_recall
 from cstp_server.mcp.profiles import tool_name
 from cstp_server.mcp.schemas import Schema, in_snake_case, input_schema, listed_input, output_schema, read_texts

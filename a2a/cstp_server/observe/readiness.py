@@ -12,7 +12,7 @@ from cognition_engines.indexes.space import worst
 from cognition_engines.queries.pools import Pool
 from cognition_engines.queries.turns import Caller
 from cognition_engines.store.audit.trail import AuditTrail
-from cstp.fields import format_instant
+from cstp.values.fields import format_instant
 from cstp_server.limits.limiter import Limiter
 from cstp_server.limits.places import Gate
 from cstp_server.tokens import TokenBook

@@ -13,9 +13,10 @@ from typing import Any, Final, Generic, TypeVar
 from cognition_engines.models import Viewer
 from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
 from cognition_engines.store.audit.trail import AuditTrail
-from cstp.contract import Method, Wire, named_records
+from cstp.contract import Method
 from cstp.errors import Conflict, CstpError
 from cstp.methods.registry import METHODS
+from cstp.values.base import Wire, named_records
 from cstp_server.limits.places import HeldPlace
 from cstp_server.tokens import Token
 

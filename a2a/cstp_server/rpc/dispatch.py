@@ -23,9 +23,10 @@ from jsonrpcserver.request import Request as Element
 
 from cognition_engines.errors import ComponentBusy, ComponentFailed, UnknownChange
 from cstp import errors
-from cstp.contract import Method, Wire
-from cstp.reads import ReadParams
+from cstp.contract import Method
 from cstp.validation import parse_params
+from cstp.values.base import Wire
+from cstp.values.reads import ReadParams
 from cstp_server.limits.limiter import Limiter
 from cstp_server.limits.places import BodyParser
 from cstp_server.limits.prices import weigh, weigh_paths

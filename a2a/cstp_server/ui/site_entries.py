@@ -7,10 +7,10 @@ from typing import Final, Literal
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
 
-from cstp.methods.decision_reads import WholeDecision
-from cstp.methods.episodes import GetEpisodeResult
-from cstp.methods.extractions import ExtractedDecision, ExtractedPattern, ExtractedWarning
-from cstp.methods.knowledge import GetChunkResult, SourceReference
+from cstp.values.decision_reads import WholeDecision
+from cstp.values.episodes import GetEpisodeResult
+from cstp.values.extractions import ExtractedDecision, ExtractedPattern, ExtractedWarning
+from cstp.values.knowledge import GetChunkResult, SourceReference
 
 Extracted = ExtractedDecision | ExtractedPattern | ExtractedWarning
 MOST_CHARACTERS: Final = 6_000_000  # of all texts, which a browser has to read and index at the first search

@@ -13,14 +13,14 @@ from pydantic_core import to_json
 from cognition_engines.errors import StatedError
 from cognition_engines.set_aside import Part, RecordVersion, SetAside
 from cstp.client.methods import Methods
-from cstp.contract import Wire
 from cstp.errors import InternalError, NotFound, QueryFailed
-from cstp.fields import format_instant
-from cstp.methods.decision_links import DecisionEdge, GetGraphResult
-from cstp.methods.decision_reads import ListedDecision, WholeDecision
-from cstp.methods.episodes import EpisodeSummary, GetEpisodeResult
-from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SourceReference
-from cstp.methods.recall import ChunkMetadata, RecallItem
+from cstp.values.base import Wire
+from cstp.values.decision_links import DecisionEdge, GetGraphResult
+from cstp.values.decision_reads import ListedDecision, WholeDecision
+from cstp.values.episodes import EpisodeSummary, GetEpisodeResult
+from cstp.values.fields import format_instant
+from cstp.values.knowledge import GetChunkResult, KnowledgeFilters, SourceReference
+from cstp.values.recall import ChunkMetadata, RecallItem
 from cstp_server.ui.assets import static_folder
 from cstp_server.ui.site_entries import (
     CutEntry,

@@ -25,8 +25,9 @@ from cognition_engines.kinds.affects import GivenPart, GivenParts, parts_of
 from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Metadata, Model, Share, Text
 from cognition_engines.kinds.registry import Record, adapter, add_prefix, kind_of, validate_record
 from cognition_engines.kinds.spec import KINDS, MAX_ID, Kind, Origin
-from cognition_engines.models import SENSITIVITIES, STATUSES, Decision, Reason
+from cognition_engines.models import SENSITIVITIES, STATUSES, Decision
 from cognition_engines.store.values import PART, Entry, StoredRecord
+from cstp.values.decisions import Reason
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 _DIGEST: Final = re.compile("[0-9a-f]{32}[.][0-9a-f]{8}")

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from cognition_engines.kinds.fields import Line, Model, OrText
-from cognition_engines.models import AffectedPart, AffectedType, Decision
+from cognition_engines.models import Decision
 from cognition_engines.path_patterns import (
     LONGEST_GOVERNING,
     BadPattern,
@@ -20,6 +20,7 @@ from cognition_engines.path_patterns import (
 )
 from cognition_engines.path_sets import PathSet
 from cognition_engines.wanted import Wanted, always
+from cstp.values.decisions import AffectedPart, AffectedType
 
 PATH: Final = "path"
 MOST_PARTS: Final = 100  # of a decision

@@ -33,6 +33,7 @@ from cognition_engines.kinds.fields import (
 from cognition_engines.kinds.spec import MAX_ID, Facets, Kind, KindSpec, Origin, Reference, Role, first, own, short_key
 from cognition_engines.models import SENSITIVITIES, SUPERSEDED, Decision
 from cognition_engines.unicode_forms import fold_text
+from cstp.values.decisions import Evidence
 
 BY_ID: Final = "id "  # before an id as answers have it
 ANYWHERE: Final = "given "  # before an id that a file gives: a name that counts if exactly one decision has it
@@ -195,15 +196,6 @@ DECISION: Final = KindSpec(
     facets=_facets,
     references=_references,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Evidence for the outcome of a decision; `hash` is of the content found there."""
-
-    uri: str
-    kind: str | None = None
-    hash: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,114 +2,153 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Final, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
 
+from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.decisions import ENDED, DecisionLink
-from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import SUPERSEDED, Decision, Filters, Mode, Viewer
+from cognition_engines.models import SUPERSEDED, Decision, Filters, Viewer
+from cognition_engines.queries.answer_items import make_item
+from cognition_engines.queries.decision_values import decision_members, links_of_match, provenance_of_match
+from cognition_engines.queries.fitting import NO_TIME, FittedItem, fit
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.search_answers import (
+    SearchOptions,
+    count_omitted,
+    explain_result,
+    no_match,
+    read_options,
+)
 from cognition_engines.queries.successors import FoundLinks, read_links
 from cognition_engines.queries.turns import Agent, Caller
-from cognition_engines.retrieval.scores import CurrentHit, Explanation
-from cognition_engines.retrieval.snippets import Room, Window
+from cognition_engines.retrieval.scores import CurrentHit
+from cognition_engines.retrieval.snippets import Room
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.decision_state import REVIEWED, SUPERSEDES
 from cognition_engines.store.reads.decisions import DecisionGraph, DecisionHistory, GraphRequest
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
+from cstp.values.decision_searches import DecisionSummary, QueryDecisionsParams, QueryDecisionsResult, QueryFilters
 
 SNIPPET: Final = Room(600)  # characters
-Part: TypeAlias = Literal["snippet", "links", "edges", "provenance", "explain"]
 _KEPT = ("accepted", *ENDED)  # the statuses that a review does not change
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A caller's query for decisions; `include` names the parts to return in addition to the decisions.
+class _Match:
+    """A found decision with its summary; `text` is the decision's own, from which the snippet was cut."""
 
-    `mode` None is the default mode of the engine.
-    """
-
-    text: str
-    filters: Filters = Filters()
-    viewer: Viewer = Viewer()
-    limit: int = 10
-    mode: Mode | None = None
-    include: frozenset[Part] = field(default_factory=frozenset)
-    abstain: bool = False
-    as_of: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A decision that a search found. `distance` is the cosine distance to the query, None when it has no vector.
-
-    `snippet`, `links` and `explanation` are None if not requested; without a text, the snippet is empty, and None
-    if the text cannot be cut; `links` are also None if they cannot be read. `stored` is the decision with its
-    origin, `window` the window of its text nearest to the query, None without vectors or if words alone decide.
-    """
-
-    decision: Decision
     stored: StoredRecord
-    distance: float | None
-    snippet: str | None
-    links: FoundLinks | None
-    explanation: Explanation | None
-    window: Window | None
-
-    @property
-    def origin(self) -> Origin:
-        return self.stored.origin
+    summary: DecisionSummary
+    text: str
 
 
 class Decisions:
-    """The search of decisions, and reads of decisions by id."""
+    """The search of decisions, and reads of decisions by id. `name` is that of the engine in its answers."""
 
-    def __init__(self, records: Records, searching: Search, passages: Passages, pools: Pools) -> None:
+    def __init__(self, records: Records, searching: Search, passages: Passages, pools: Pools, name: str) -> None:
         self._records = records
         self._searching = searching
         self._passages = passages
         self._pools = pools
+        self._name = name
 
-    async def query(self, question: Question, agent: Agent = None, rows: RowReader | None = None) -> list[Match]:
-        """Return the best decisions for `agent`, best first. Raise ComponentFailed naming the part that fails."""
-        caller = self._pools.caller(agent)
-        sought = SearchScope(DECISIONS, question.filters.conditions())
-        mode = question.mode or self._searching.modes[0]
-        query = Query(question.text, question.viewer, mode, (sought,), question.abstain, question.as_of)
-        reader = rows or RowReader(self._searching.indexes.set_aside)
+    async def query(
+        self, params: QueryDecisionsParams, viewer: Viewer = Viewer(), agent: Agent = None
+    ) -> QueryDecisionsResult:
+        """Return the best decisions for `agent`, best first.
 
-        def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
-            return self._records.reads.by_keys(found.keys(), viewer=question.viewer, kinds=DECISIONS.kinds, rows=reader)
+        Raise InvalidParams for a mode or an abstention that the engine lacks, and ComponentFailed naming the part that
+        fails.
+        """
+        options, caller = read_options(self._searching, params), self._pools.caller(agent)
+        filters = filters_of(params.filters)
+        scope = SearchScope(DECISIONS, filters.conditions())
+        query = Query(params.query, viewer, options.mode, (scope,), params.abstain, options.as_of)
+        rows = RowReader(self._searching.indexes.set_aside)
+        answered = partial(self._answer, params, options)
+        try:
+            hits = await self._hits(caller, params, query, rows)
+        except NoGoodMatch as none:
+            return answered((), 0).model_copy(update=no_match(none))
+        matches = await self._matches(caller, params, query, hits)
+        found = len(hits) + len(rows.left_out)
+        shown = [match.summary for match in matches]
+        if params.max_tokens is not None:
+            empty = answered((), found).model_copy(update=NO_TIME)
+            shown = await self._fit(caller, params.query, matches, params.max_tokens, empty)
+        return answered(shown, found)
 
-        found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
-        explain = "explain" in question.include
-        windows = explain or "snippet" in question.include
-        hits = await self._searching.current_hits(caller, found, query, read, windows=windows, explain=explain)
-        if not question.include & {"snippet", "links", "edges"}:
-            return [_match(hit, None, None) for hit in hits]
-        snippets, links = await asyncio.gather(
-            self._snippets(caller, question, hits), self._links(caller, question, hits)
+    def _answer(
+        self, params: QueryDecisionsParams, options: SearchOptions, shown: Sequence[DecisionSummary], found: int
+    ) -> QueryDecisionsResult:
+        return QueryDecisionsResult(
+            decisions=list(shown),
+            total=len(shown),
+            query=params.query,
+            query_time_ms=options.query_time_ms,
+            agent=self._name,
+            omitted=count_omitted(params.max_tokens, found - len(shown)),
+            no_good_match=False if params.abstain else None,
+            interpreted=options.dates,
         )
-        return [_match(hit, snippet, links.get(hit.stored.key)) for hit, snippet in zip(hits, snippets, strict=True)]
 
-    async def _snippets(self, caller: Caller, question: Question, hits: Sequence[CurrentHit]) -> list[str | None]:
-        if "snippet" not in question.include:
-            return [None] * len(hits)
+    async def _hits(
+        self, caller: Caller, params: QueryDecisionsParams, query: Query, rows: RowReader
+    ) -> list[CurrentHit]:
+        def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
+            return self._records.reads.by_keys(found.keys(), viewer=query.viewer, kinds=DECISIONS.kinds, rows=rows)
+
+        found, read = await self._searching.search_and_read(caller, query, params.limit, reading)
+        windows = params.explain or "snippet" in parts_of(params)
+        return await self._searching.current_hits(caller, found, query, read, windows=windows, explain=params.explain)
+
+    async def _matches(
+        self, caller: Caller, params: QueryDecisionsParams, query: Query, hits: Sequence[CurrentHit]
+    ) -> list[_Match]:
+        """Return the hits with their summaries, without those whose summary cannot be made."""
+        parts = parts_of(params)
+        snippets: Sequence[str | None] = ()
+        links: Mapping[int, FoundLinks] = {}
+        if {"snippet", "links"} & parts:
+            snippets, links = await asyncio.gather(
+                self._snippets(caller, params.query, hits if "snippet" in parts else ()),
+                self._links(caller, query.viewer, hits if "links" in parts else ()),
+            )
+        made = []
+        for hit, snippet in zip(hits, snippets or [None] * len(hits), strict=True):
+            make = partial(summarise, hit, params, snippet, links.get(hit.stored.key))
+            summary = make_item(self._searching.indexes.set_aside, hit.stored, make)
+            if summary is not None:
+                made.append(_Match(hit.stored, summary, _decision(hit).text))
+        return made
+
+    async def _snippets(self, caller: Caller, query: str, hits: Sequence[CurrentHit]) -> Sequence[str | None]:
         cuts = [PassageRequest(hit.stored, text := _decision(hit).text, SNIPPET, text, hit.window) for hit in hits]
-        return await self._passages.cut(caller, question.text, cuts)
+        return await self._passages.cut(caller, query, cuts)
 
-    async def _links(self, caller: Caller, question: Question, hits: Sequence[CurrentHit]) -> Mapping[int, FoundLinks]:
-        if not question.include & {"links", "edges"}:
+    async def _links(self, caller: Caller, viewer: Viewer, hits: Sequence[CurrentHit]) -> Mapping[int, FoundLinks]:
+        if not hits:
             return {}
-        stored = [hit.stored for hit in hits]
-        set_aside = self._searching.indexes.set_aside
-        return await self._pools.records.run(caller, read_links, self._records, stored, question.viewer, set_aside)
+        stored, set_aside = [hit.stored for hit in hits], self._searching.indexes.set_aside
+        return await self._pools.records.run(caller, read_links, self._records, stored, viewer, set_aside)
+
+    async def _fit(
+        self, caller: Caller, query: str, matches: Sequence[_Match], most: int, empty: QueryDecisionsResult
+    ) -> list[DecisionSummary]:
+        """Return the decisions that fit into `most` tokens, with shorter snippets if needed."""
+        items = [
+            FittedItem(match.summary, None if match.summary.snippet is None else "snippet", match.stored)
+            for match in matches
+        ]
+        fitted = await fit(partial(self._passages.cut, caller), query, items, most, empty)
+        kept = zip(matches, fitted, strict=True)
+        return [_mark_cut(item, match.text) for match, item in kept if isinstance(item, DecisionSummary)]
 
     async def get(
         self, id: str, viewer: Viewer = Viewer(), known_at: datetime | None = None, agent: Agent = None
@@ -133,8 +172,60 @@ class Decisions:
         return await run(self._pools.caller(agent), self._records.decisions.graph, request, viewer, rows)
 
 
-def _match(hit: CurrentHit, snippet: str | None, links: FoundLinks | None) -> Match:
-    return Match(_decision(hit), hit.stored, hit.hit.distance, snippet, links, hit.explanation, hit.window)
+def parts_of(params: QueryDecisionsParams) -> frozenset[str]:
+    """Return the parts that each decision of an answer has in addition to its fields."""
+    switches = {"links": params.include_links, "provenance": params.include_provenance}
+    return frozenset((*(params.include or ()), *(name for name, wanted in switches.items() if wanted)))
+
+
+def filters_of(given: QueryFilters | None) -> Filters:
+    """Return the filters of a query as conditions on decisions now."""
+    if given is None:
+        return Filters()
+    return Filters(
+        category=given.category,
+        min_confidence=given.min_confidence,
+        max_confidence=given.max_confidence,
+        date_after=given.date_after,
+        date_before=given.date_before,
+        stakes=None if given.stakes is None else tuple(given.stakes),
+        status=None if given.status is None else tuple(given.status),
+        project=given.project,
+        agent=given.agent,
+        tags=tuple(given.tags or ()),
+        feature=given.feature,
+        pr=given.pr,
+        has_outcome=given.has_outcome,
+        current=datetime.now(UTC) if given.current else None,
+        as_of=given.as_of,
+        paths=tuple(given.paths or ()),
+    )
+
+
+def summarise(
+    hit: CurrentHit, params: QueryDecisionsParams, snippet: str | None, links: FoundLinks | None
+) -> DecisionSummary:
+    """Return a found decision with the parts that `params` name."""
+    decision, origin = _decision(hit), hit.stored.origin
+    return DecisionSummary(
+        id=str(decision.id),
+        **decision_members(decision),
+        distance=hit.hit.distance,
+        origin=origin.made_by,
+        recorded_by=origin.recorded_by,
+        reasons=[reason.type for reason in decision.reasons] if params.include_reasons else None,
+        snippet=snippet,
+        links=None if links is None else links_of_match(links, edges=params.include_links),
+        provenance=provenance_of_match(decision, origin) if "provenance" in parts_of(params) else None,
+        explain=explain_result(hit.explanation, hit.window),
+    )
+
+
+def _mark_cut(item: DecisionSummary, text: str) -> DecisionSummary:
+    """Return the item with whether its snippet lacks some of the text, as it may before it is shortened."""
+    if item.snippet is None:
+        return item
+    return item.model_copy(update={"truncated": item.snippet != text.strip()})
 
 
 def _decision(hit: CurrentHit) -> Decision:

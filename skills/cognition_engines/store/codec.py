@@ -15,10 +15,11 @@ from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.extractions import CLASSES, CONTENTS
 from cognition_engines.kinds.registry import SPECS, Record, kind_of, spec_of
 from cognition_engines.kinds.spec import Facets, Kind, Origin, short_key
-from cognition_engines.models import AffectedPart, Reason, Sensitivity, microseconds
+from cognition_engines.models import Sensitivity, microseconds
 from cognition_engines.spaces import OPEN
 from cognition_engines.store.values import Entry, FloatArray, StoredRecord
 from cognition_engines.unicode_forms import fold_text
+from cstp.values.decisions import AffectedPart, Reason
 
 Cell: TypeAlias = str | int | float | bytes | None
 CellType: TypeAlias = Literal["text", "whole", "real", "json"]

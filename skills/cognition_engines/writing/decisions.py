@@ -41,13 +41,13 @@ from cognition_engines.writing.requests import (
     UnlinkDecisions,
     UpdatedDecision,
     UpdateDecision,
-    Warning,
     WriteCaller,
     WriteConflict,
     WriteRefused,
     Written,
 )
 from cognition_engines.writing.stated_decisions import completeness, details_of, stated_members, updated_decision
+from cstp.values.writes import WriteWarning
 
 FIRST_STATUS: Final = "pending"
 ACCEPTED: Final = "accepted"
@@ -313,13 +313,13 @@ def own_content(transaction: WriteTransaction, stored: StoredRecord) -> Decision
     return found
 
 
-def _about(source: StoredRecord, target: StoredRecord, type: LinkType) -> list[Warning]:
+def _about(source: StoredRecord, target: StoredRecord, type: LinkType) -> list[WriteWarning]:
     """Return a warning if a supersession has no effect, since some see the old decision and not the new one."""
     new, old = source.facets, target.facets
     if type != SUPERSEDES or (new.project == old.project and new.sensitivity <= old.sensitivity):
         return []
     message = "the old decision stays in force: some who see it do not see the new one (project or sensitivity)"
-    return [Warning("supersessionWithoutEffect", message)]
+    return [WriteWarning("supersessionWithoutEffect", message)]
 
 
 def _reachable(transaction: WriteTransaction, writer: WriteCaller, start: str, type: LinkType) -> set[str]:

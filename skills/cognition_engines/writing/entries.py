@@ -18,15 +18,15 @@ from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.requests import (
     A,
     PossibleConflict,
-    PossibleDuplicate,
     RecordNotFound,
     Request,
     ScopeNeeded,
-    Warning,
     WriteCaller,
     WriteConflict,
     WriteRefused,
 )
+from cstp.values.decisions import Duplicate
+from cstp.values.writes import WriteWarning
 
 R = TypeVar("R", bound=Request[Any])
 
@@ -113,10 +113,10 @@ class Prepared:
     model: str | None = None
     vectors: Mapping[str, FloatArray] = field(default_factory=dict)
     revision: int | None = None
-    duplicates: tuple[PossibleDuplicate, ...] = ()
+    duplicates: tuple[Duplicate, ...] = ()
     conflicts: tuple[PossibleConflict, ...] = ()
     refused: str | None = None
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[WriteWarning, ...] = ()
 
     def vectors_of(self, record: Record) -> FloatArray | None:
         """Return the vectors of a record; None if it has nothing to embed, or there is no model."""

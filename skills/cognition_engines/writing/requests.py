@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Generic, Literal, TypeAlias, TypeVar
 
-from typing_extensions import TypedDict
-
 from cognition_engines.errors import EngineError
 from cognition_engines.kinds.artifacts import Context, Role
 from cognition_engines.kinds.decisions import DecisionLink, LinkType, OutcomeName, ReviewContent
@@ -16,6 +14,8 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.masking.policy import FieldSecret
 from cognition_engines.models import Decision, Sensitivity, Viewer
 from cognition_engines.store.values import Entry, Outcome, Replaces
+from cstp.values.decisions import Duplicate, Quality
+from cstp.values.writes import NotIndexed, WriteWarning
 
 A = TypeVar("A", bound="Written")
 Status: TypeAlias = Literal["draft", "proposed", "pending", "accepted", "rejected", "deprecated", "superseded"]
@@ -116,24 +116,6 @@ class UnlinkDecisions(Request["LinkedDecisions"]):
 
 
 @dataclass(frozen=True, slots=True)
-class CompletenessScore:
-    """The completeness of a decision, 0 to 1, by the named rule, and suggestions to raise it."""
-
-    score: float
-    rule: str
-    suggestions: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PossibleDuplicate:
-    """A decision with a similar text; `distance` is the cosine distance of the texts."""
-
-    id: str
-    title: str
-    distance: float
-
-
-@dataclass(frozen=True, slots=True)
 class PossibleConflict:
     """A record in force that may contradict a new one; `why` is alternative, negation or number."""
 
@@ -141,22 +123,6 @@ class PossibleConflict:
     id: str
     title: str
     why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Warning:
-    """A warning about a write that succeeded."""
-
-    code: str
-    message: str
-
-
-class NotIndexed(TypedDict):
-    """A part that cannot process a written record, and the cause."""
-
-    id: str
-    part: str
-    cause: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,11 +148,11 @@ class RecordedDecision(Written):
     status: str
     revision: int
     content_hash: str
-    quality: CompletenessScore
+    quality: Quality
     created: bool = True
-    duplicates: tuple[PossibleDuplicate, ...] = ()
+    duplicates: tuple[Duplicate, ...] = ()
     conflicts: tuple[PossibleConflict, ...] = ()
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[WriteWarning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +190,7 @@ class LinkedDecisions(Written):
 
     link: DecisionLink
     removed: bool = False
-    warnings: tuple[Warning, ...] = field(default=())
+    warnings: tuple[WriteWarning, ...] = field(default=())
 
 
 class WriteRefused(EngineError):

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from cognition_engines.models import Alternative, Decision, DecisionDetails, Reason
-from cognition_engines.writing.requests import CompletenessScore, UpdateDecision
+from cognition_engines.models import Decision, DecisionDetails
+from cognition_engines.writing.requests import UpdateDecision
+from cstp.values.decisions import Alternative, Quality, Reason
 
 RULE: Final = "completeness-1"
 _LONG_TEXT: Final = 20  # characters
@@ -77,7 +78,7 @@ def _reasons(reasons: Sequence[Reason]) -> Iterator[str]:
         yield f"* {each.type}" if each.text is None else f"* {each.type}: {each.text}"
 
 
-def completeness(decision: Decision, details: DecisionDetails) -> CompletenessScore:
+def completeness(decision: Decision, details: DecisionDetails) -> Quality:
     """Return the completeness of a decision, 0 to 1: the sum of the weights of its parts, by RULE."""
     types = {reason.type for reason in decision.reasons}
     places = (decision.project, decision.feature, decision.pr, details.file)
@@ -93,4 +94,4 @@ def completeness(decision: Decision, details: DecisionDetails) -> CompletenessSc
         (0.05, details.review_by is not None, "say when to look again: reviewIn"),
     )
     score = round(sum(share for share, has, _ in parts if has), 2)
-    return CompletenessScore(score, RULE, tuple(advice for _, has, advice in parts if not has))
+    return Quality(score, RULE, tuple(advice for _, has, advice in parts if not has))

@@ -43,22 +43,21 @@ from cognition_engines.writing.entries import Prepared, check_owner, decision_of
 from cognition_engines.writing.erasing import ErasureCheck, Forget, Forgotten, LedgerFile
 from cognition_engines.writing.requests import (
     A,
-    NotIndexed,
     PossibleConflict,
-    PossibleDuplicate,
     PutRecords,
     RecordDecision,
     Remember,
     Request,
     SetStatus,
     UpdateDecision,
-    Warning,
     WriteCaller,
     WriteConflict,
     Written,
 )
 from cognition_engines.writing.secret_checks import CheckedRequest, check_request
 from cognition_engines.writing.stated_decisions import stated_members
+from cstp.values.decisions import Duplicate
+from cstp.values.writes import NotIndexed, WriteWarning
 
 INDEX_SECONDS: Final = 0.25  # that an answer waits for the indexes
 _ATTEMPTS: Final = 5
@@ -207,7 +206,7 @@ class Writer:
         stored = await self._pools.records.run(caller, read, list(distances), writer.viewer, kinds, rows)
         near = [(stored[key], distance) for key, distance in distances.items() if key in stored]
         duplicates = [
-            PossibleDuplicate(str(one.record.id), one.record.title, round(distance, 4))
+            Duplicate(str(one.record.id), one.record.title, round(distance, 4))
             for one, distance in near
             if distance <= SIMILAR and isinstance(one.record, Decision)
         ]
@@ -231,12 +230,12 @@ class Writer:
             return own_content(transaction, stored), stored.revision
 
 
-def _warnings(compared: Comparison) -> tuple[Warning, ...]:
+def _warnings(compared: Comparison) -> tuple[WriteWarning, ...]:
     if not compared.failed:
         return ()
     records = "record could" if compared.failed == 1 else "records could"
     message = f"possibleConflicts may lack some: {compared.failed} similar {records} not be compared with this one"
-    return (Warning("notCompared", message),)
+    return (WriteWarning("notCompared", message),)
 
 
 def _read_answer(

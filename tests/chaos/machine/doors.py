@@ -73,7 +73,7 @@ class Doors:
         places = FollowerPlaces(2, Gate(1, 1), TokenBook(self.folder / "tokens.json", inf))
         limiter = Limiter(make_plan(Settings(limits=_LIMITS), {method.name: method for method in METHODS}), None, 1.0)
         methods = (
-            *decision_methods(engine, "tests"),
+            *decision_methods(engine),
             *decision_read_methods(engine),
             *decision_context_methods(engine),
             *decision_record_methods(engine),

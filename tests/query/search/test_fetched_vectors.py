@@ -14,13 +14,14 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.kinds.spec import Kind, Origin
-from cognition_engines.models import Decision, Filters, Mode, Sensitivity, Viewer
-from cognition_engines.queries.decisions import Question
+from cognition_engines.models import Decision, Mode, Sensitivity, Viewer
+from cognition_engines.queries.decisions import filters_of
 from cognition_engines.retrieval.legs import cosines, semantic_leg
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import open_records
 from cognition_engines.store.values import Entry
 from cognition_engines.sync_engine import SyncEngine
+from cstp.values.decision_searches import QueryDecisionsParams, QueryFilters
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
 
@@ -31,7 +32,7 @@ LONG = 25  # records with many windows
 SECONDS = 60.0
 WORDS = ("queue", "cache", "retry", "shard")
 VIEWERS = {"all": Viewer(Sensitivity.HIGHLY_SENSITIVE), "normal": Viewer(Sensitivity.NORMAL)}
-FILTERS = {"none": Filters(), "few": Filters(category="rare"), "half": Filters(category="half")}
+FILTERS = {"none": QueryFilters(), "few": QueryFilters(category="rare"), "half": QueryFilters(category="half")}
 Opened = Callable[[VectorChoice], SyncEngine]
 
 
@@ -120,19 +121,17 @@ def test_an_engine_with_an_index_holds_no_vectors(held: SyncEngine, fetched: Syn
 def test_an_index_equals_memory(held: SyncEngine, fetched: SyncEngine, mode: Mode, viewer: str, filters: str) -> None:
     same = total = 0
     for number in range(20):
-        question = Question(
-            f"{WORDS[number % 4]} {number}", FILTERS[filters], VIEWERS[viewer], 10, mode, frozenset({"snippet"})
-        )
-        expected = {match.decision.id: match for match in held.query_decisions(question)}
-        found = fetched.query_decisions(question)
+        query = f"{WORDS[number % 4]} {number}"
+        asked = QueryDecisionsParams(query=query, filters=FILTERS[filters], mode=mode, include=["snippet"])
+        expected = {match.id: match for match in held.query_decisions(asked, VIEWERS[viewer]).decisions}
+        found = fetched.query_decisions(asked, VIEWERS[viewer]).decisions
         assert len(found) == len(expected) == 10
         for match in found:
-            assert filters == "none" or match.decision.category == FILTERS[filters].category
-            assert match.decision.sensitivity <= VIEWERS[viewer].clearance
-            if match.decision.id in expected:
-                assert match.distance == expected[match.decision.id].distance
-                assert match.snippet == expected[match.decision.id].snippet
-        same += len(expected.keys() & {match.decision.id for match in found})
+            assert filters == "none" or match.category == FILTERS[filters].category
+            if match.id in expected:
+                assert match.distance == expected[match.id].distance
+                assert match.snippet == expected[match.id].snippet
+        same += len(expected.keys() & {match.id for match in found})
         total += len(expected)
     assert same >= 0.95 * total
     assert filters != "few" or same == total
@@ -157,7 +156,7 @@ class Noted:
 @pytest.mark.parametrize(("filters", "viewer", "asks"), [("none", "all", 1), ("few", "all", 0), ("none", "normal", 0)])
 def test_the_index_is_asked_where_most_rows_match(fetched: SyncEngine, filters: str, viewer: str, asks: int) -> None:
     snapshot, noted = snapshot_of(fetched), Noted(fetched.engine.indexes[DECISIONS].vectors)
-    mask = snapshot.mask(FILTERS[filters].conditions(), VIEWERS[viewer])
+    mask = snapshot.mask(filters_of(FILTERS[filters]).conditions(), VIEWERS[viewer])
     found = semantic_leg(snapshot, mask, SeededEmbedder(dim=DIM).embed_query("queue"), 10, noted, VIEWERS[viewer])
     assert (len(noted.asked), len(found.rows)) == (asks, 10)
 
@@ -222,13 +221,13 @@ def test_vectors_leave_memory_when_they_outgrow_it(opened: Opened, url: str, emb
     engine = opened(VectorChoice("auto", memory_mb=bound))
     assert len(snapshot_of(engine).vectors) == COUNT + LONG * 59
     records = open_records(url)
-    vector = embedder.embed_text("one more")
+    asked, vector = QueryDecisionsParams(query="one more", limit=1), embedder.embed_text("one more")
     records.put([Entry(Decision("late", "one more"), Origin("/late.md", 0, None, "late"), vector)], embedder.model)
     try:
         wait_until(lambda: snapshot_of(engine).vectors.shape == (0, DIM))
-        assert [match.decision.id for match in engine.query_decisions(Question("one more", limit=1))] == ["late"]
+        assert [match.id for match in engine.query_decisions(asked).decisions] == ["late"]
         assert engine.engine.indexes.wait_until_vectors_are_ready()
-        assert [match.decision.id for match in engine.query_decisions(Question("one more", limit=1))] == ["late"]
+        assert [match.id for match in engine.query_decisions(asked).decisions] == ["late"]
     finally:
         records.delete(Kind.DECISION, ["late"])
         records.close()

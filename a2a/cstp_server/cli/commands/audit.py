@@ -11,9 +11,9 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.store.audit.audit_rows import AuditRow, ChainReport
 from cognition_engines.store.audit.chain import AuditFilters
 from cstp.errors import InvalidParams
-from cstp.fields import format_instant
-from cstp.methods.system import AuditParams
 from cstp.validation import parse_params
+from cstp.values.fields import format_instant
+from cstp.values.system import AuditParams
 from cstp_server.cli.conventions import DONE, FAILED
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_table, settings_for
 from cstp_server.cli.store import existing_records

@@ -11,12 +11,16 @@ from uuid import uuid4
 import typer
 
 from cstp import DEFAULT_URL
-from cstp.contract import Method, Wire
+from cstp.contract import Method
 from cstp.errors import CstpError
-from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION, RecordDecisionResult, ReviewDecisionResult
-from cstp.methods.memories import REMEMBER, RememberResult
-from cstp.methods.records import FORGET, ForgetResult
-from cstp.writes import FoundSecret, PossibleConflict, WriteReport
+from cstp.methods.decisions import RECORD_DECISION, REVIEW_DECISION
+from cstp.methods.memories import REMEMBER
+from cstp.methods.records import FORGET
+from cstp.values.base import Wire
+from cstp.values.decision_writes import RecordDecisionResult, ReviewDecisionResult
+from cstp.values.memories import RememberResult
+from cstp.values.records import ForgetResult
+from cstp.values.writes import FoundSecret, PossibleConflict, WriteReport
 from cstp_server.cli.commands.call import parse_params, read_params
 from cstp_server.cli.conventions import JsonOption, Unreachable, command_family
 from cstp_server.cli.forms import filled_form

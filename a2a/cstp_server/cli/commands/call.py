@@ -16,9 +16,10 @@ from cstp import DEFAULT_URL
 from cstp.call import typed_call
 from cstp.contract import Method
 from cstp.errors import CstpError
-from cstp.fields import format_instant
-from cstp.methods.everything import FOUND_TYPES, SEARCH, SearchedRecord
+from cstp.methods.everything import SEARCH
 from cstp.methods.registry import METHODS
+from cstp.values.everything import FOUND_TYPES, SearchedRecord
+from cstp.values.fields import format_instant
 from cstp_server.cli.conventions import JsonOption, command_family
 from cstp_server.cli.remote import (
     Remote,

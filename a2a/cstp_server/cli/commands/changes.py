@@ -10,8 +10,9 @@ from cstp import DEFAULT_URL
 from cstp.client.change_iterators import Changes, Cursor
 from cstp.client.sync_client import Client
 from cstp.errors import CstpError, TransportError
-from cstp.fields import format_instant
-from cstp.methods.records import CHANGES, NOW
+from cstp.methods.records import CHANGES
+from cstp.values.fields import format_instant
+from cstp.values.records import NOW
 from cstp_server.cli.conventions import JsonOption, Unreachable, command_family
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
 from cstp_server.terminal import say

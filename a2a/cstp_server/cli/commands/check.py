@@ -12,7 +12,7 @@ from cognition_engines.errors import EngineError
 from cognition_engines.ingest.repository import remote_of
 from cognition_engines.models import SENSITIVITIES, Viewer
 from cstp.errors import CstpError
-from cstp.methods.decision_context import GET_DECISION_CONTEXT
+from cstp.methods.decisions import GET_DECISION_CONTEXT
 from cstp_server.checking.git_files import GitFailed, changed_files, files_of, find_root, named_decisions, tracked_files
 from cstp_server.checking.reports import Format, report_lines, report_members, stale_line, stale_members
 from cstp_server.checking.sources import ServerSource, folder_source

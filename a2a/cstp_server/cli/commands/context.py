@@ -8,7 +8,8 @@ import typer
 from cstp.call import typed_call
 from cstp.client.methods import Methods
 from cstp.errors import CstpError
-from cstp.methods.session_context import GET_SESSION_CONTEXT, SECTIONS
+from cstp.methods.everything import GET_SESSION_CONTEXT
+from cstp.values.session_context import SECTIONS
 from cstp_server.cli.chosen_methods import ReadPlace, reads_place
 from cstp_server.cli.commands.changes import parse_cursor
 from cstp_server.cli.opened_folder import place_methods

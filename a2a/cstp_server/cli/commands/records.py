@@ -16,11 +16,11 @@ from cognition_engines.models import Decision
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import CstpError, NotFound
-from cstp.fields import format_instant
-from cstp.methods.decision_reads import GET_DECISION
+from cstp.methods.decisions import GET_DECISION
 from cstp.methods.episodes import GET_EPISODE
 from cstp.methods.knowledge import GET_CHUNK
-from cstp.methods.recall import RECALL
+from cstp.methods.memories import RECALL
+from cstp.values.fields import format_instant
 from cstp_server.cli.commands.authoring import Sending, forget_record
 from cstp_server.cli.options import CommonOptions, ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.remote import Remote, TimeoutOption, TokenOption, base_of, connect, print_error, required_token

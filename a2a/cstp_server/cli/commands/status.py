@@ -16,7 +16,7 @@ from cognition_engines.store.inspection import Glance, glance, other_schema
 from cognition_engines.store.schema import HEAD
 from cstp.client.messages import HttpAnswer
 from cstp.errors import CstpError, TransportError
-from cstp.fields import format_instant
+from cstp.values.fields import format_instant
 from cstp_server.cli.conventions import Unreachable
 from cstp_server.cli.options import (
     ConfigOption,

@@ -32,7 +32,8 @@ from cognition_engines.kinds.decisions import GivenDecision
 from cognition_engines.kinds.fields import Metadata
 from cognition_engines.kinds.registry import Record, validate_record
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import Decision, Reason
+from cognition_engines.models import Decision
+from cstp.values.decisions import Reason
 
 # In the order of the text. Of several names of one section each that is given has its own section.
 HEADINGS: Final[Mapping[str, str]] = {

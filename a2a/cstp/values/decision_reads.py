@@ -1,17 +1,18 @@
-"""Methods that read decisions without a query: `cstp.getDecision`, `cstp.listDecisions`, `cstp.getStats`."""
+"""Values of reads of decisions without a query: one decision, lists, counts."""
 
+from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from cstp.contract import DecisionId, DecisionIds, Method, PublishedNames, ToolText, WireResult
-from cstp.errors import NotFound, QueryFailed
-from cstp.fields import WHOLE, FilePaths, InstantOut, Label, LowerInstant, Offset, UpperInstant, in_order
-from cstp.methods.decision_links import DecisionEdge, DecisionInShort, EndedEdge
-from cstp.methods.decision_records import OF_ID
-from cstp.reads import Present, ReadParams
-from cstp.writes import Names, RecordId
+from cstp.values.base import DecisionId, DecisionIds, PublishedNames, Wire
+from cstp.values.decision_links import DecisionEdge, DecisionInShort, EndedEdge
+from cstp.values.decision_writes import OF_ID
+from cstp.values.decisions import AffectedPart, Alternative, CitedSource, Evidence, Reason
+from cstp.values.fields import WHOLE, FilePaths, InstantOut, Label, LowerInstant, Offset, UpperInstant, in_order
+from cstp.values.reads import Present, ReadParams
+from cstp.values.writes import Names, RecordId
 
 
 class GetDecisionParams(ReadParams):
@@ -28,37 +29,7 @@ class GetDecisionParams(ReadParams):
     include_links: bool = True
 
 
-class RecordedReason(WireResult):
-    """A reason for the decision."""
-
-    type: str
-    text: str | None
-    strength: float | None
-
-
-class RecordedAlternative(WireResult):
-    """An alternative, and why it was not chosen."""
-
-    option: str
-    why: str | None
-
-
-class AffectedPart(WireResult):
-    """A part of the project that the decision governs."""
-
-    type: str
-    pattern: str
-
-
-class CitedSource(WireResult):
-    """A source that the decision is based on."""
-
-    uri: str
-    quote: str | None
-    hash: str | None
-
-
-class RecordProvenance(WireResult):
+class RecordProvenance(Wire):
     """The origin of a record, as the server noted it.
 
     `recordedBy` is the agent that wrote it, null for ingested records; `via` is cstp, mcp, a2a or ingest; `origin` wire
@@ -75,7 +46,7 @@ class RecordProvenance(WireResult):
     ratified_by: str | None
 
 
-class RecordedReview(WireResult):
+class RecordedReview(Wire):
     """The outcome of the decision as one agent saw it."""
 
     review_id: str
@@ -89,18 +60,10 @@ class RecordedReview(WireResult):
     notes: str | None
     affected_kpis: dict[str, float]
     observed_at: InstantOut | None
-    evidence: list["RecordedEvidence"]
+    evidence: list[Evidence]
 
 
-class RecordedEvidence(WireResult):
-    """Evidence for the outcome of the decision."""
-
-    uri: str
-    kind: str | None
-    hash: str | None
-
-
-class RecordedRevision(WireResult):
+class RecordedRevision(Wire):
     """One content that the decision had: who wrote it, when, why, and which members it changed."""
 
     revision: int
@@ -114,7 +77,7 @@ class RecordedRevision(WireResult):
     status: str | None
 
 
-class WholeDecision(WireResult):
+class WholeDecision(Wire):
     """A decision with all its members; members that it does not state are null or empty.
 
     `supersedes` and `supersededBy` are the ids of decisions, as files state them and agents link them. `reviews`,
@@ -132,8 +95,8 @@ class WholeDecision(WireResult):
     outcome: str | None
     date: InstantOut | None
     context: str | None
-    reasons: list[RecordedReason]
-    alternatives: list[RecordedAlternative]
+    reasons: list[Reason]
+    alternatives: list[Alternative]
     tags: list[str]
     pattern: str | None
     kpi_indicators: list[str]
@@ -165,7 +128,7 @@ class WholeDecision(WireResult):
     ended_links: Present[list[EndedEdge]] = None
 
 
-class GetDecisionResult(WireResult):
+class GetDecisionResult(Wire):
     """The decision; an unknown or hidden id is an error."""
 
     found: Literal[True] = True
@@ -220,7 +183,7 @@ class ListedDecision(DecisionInShort):
     affects: Present[list[AffectedPart]] = None
 
 
-class ListDecisionsResult(WireResult):
+class ListDecisionsResult(Wire):
     """One page; `total` is the number of matches.
 
     Decisions without the sorted member come last. Equal ones are ordered newest first by date, then by id.
@@ -230,40 +193,6 @@ class ListDecisionsResult(WireResult):
     total: int
     limit: int
     offset: int
-
-
-GET_DECISION = Method(
-    name="cstp.getDecision",
-    summary="Read one decision whole, with its reviews, links and history.",
-    params=GetDecisionParams,
-    result=GetDecisionResult,
-    errors=(QueryFailed, NotFound),
-    from_records=True,
-    tool=ToolText(
-        title="Read one decision",
-        description=(
-            "Use for all that is known of one decision: text, reasons, alternatives, reviews, links, and what it said"
-            " before (history). Needs an id, which query_decisions and list_decisions return."
-        ),
-        view="decision",
-    ),
-)
-LIST_DECISIONS = Method(
-    name="cstp.listDecisions",
-    summary="List the decisions page by page, newest first or in another order, with filters.",
-    params=ListDecisionsParams,
-    result=ListDecisionsResult,
-    paths="paths",
-    from_records=True,
-    tool=ToolText(
-        title="List decisions",
-        description=(
-            "Use to go through decisions page by page, newest first, by category, stakes, status, agent, tags, "
-            "project and date. With a question use query_decisions."
-        ),
-        view="decision",
-    ),
-)
 
 
 class GetStatsParams(ReadParams):
@@ -276,21 +205,23 @@ class GetStatsParams(ReadParams):
     _dates_in_order = in_order("date_from", "date_to")
 
 
-class DayCount(WireResult):
+@dataclass(frozen=True, slots=True)
+class DayCount:
     """The number of decisions with a date on one day, in UTC."""
 
     date: date
     count: int
 
 
-class TagCount(WireResult):
+@dataclass(frozen=True, slots=True)
+class TagCount:
     """The number of decisions with a tag."""
 
     tag: str
     count: int
 
 
-class RecentActivity(WireResult):
+class RecentActivity(Wire):
     """The numbers of decisions with a date in the last 24 hours, 7 days and 30 days."""
 
     last_24h: int = Field(alias="last24h")
@@ -298,7 +229,7 @@ class RecentActivity(WireResult):
     last_30d: int = Field(alias="last30d")
 
 
-class GetStatsResult(WireResult):
+class GetStatsResult(Wire):
     """Counts of the decisions that the caller sees, the most frequent first, ties by name.
 
     Names are in lower case, except names of agents. `byCategory`, `byStakes`, `byStatus` and `byAgent` have the 100
@@ -320,20 +251,3 @@ class GetStatsResult(WireResult):
     top_tags: list[TagCount]
     recent_activity: RecentActivity
     not_counted: Present[int] = None
-
-
-GET_STATS = Method(
-    name="cstp.getStats",
-    summary="Count the decisions by category, stakes, status, agent, day and tag, and those overdue for review.",
-    params=GetStatsParams,
-    result=GetStatsResult,
-    from_records=True,
-    audited=False,
-    tool=ToolText(
-        title="Count decisions",
-        description=(
-            "Use for how many decisions there are, by category, stakes, status, agent, day and tag, before you list "
-            "them."
-        ),
-    ),
-)

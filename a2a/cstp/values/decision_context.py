@@ -1,12 +1,12 @@
-"""The decisions that govern files: `cstp.getDecisionContext`."""
+"""Values of `cstp.getDecisionContext`: the decisions that govern files."""
 
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from cstp.contract import DecisionId, DecisionIds, Method, ToolText, WireResult
-from cstp.fields import WHOLE, FilePath, InstantOut, Label, each_once, not_blank
-from cstp.reads import Present, ReadParams
+from cstp.values.base import DecisionId, DecisionIds, Wire
+from cstp.values.fields import WHOLE, FilePath, InstantOut, Label, each_once, not_blank
+from cstp.values.reads import Present, ReadParams
 
 
 class GetDecisionContextParams(ReadParams):
@@ -36,7 +36,7 @@ class GetDecisionContextParams(ReadParams):
     )
 
 
-class GoverningRecord(WireResult):
+class GoverningRecord(Wire):
     """A decision; `matched` are its patterns and names that match, the most specific first.
 
     `supersededBy` are the ids of its successors if it is no longer in force. `snippet` and `files` are present if
@@ -53,7 +53,7 @@ class GoverningRecord(WireResult):
     superseded_by: DecisionIds
 
 
-class GetDecisionContextResult(WireResult):
+class GetDecisionContextResult(Wire):
     """The decisions whose patterns match, the most specific pattern first, then the newest.
 
     `governing` are in force, `proposals` have the status draft, proposed or pending, `history` are superseded,
@@ -68,21 +68,3 @@ class GetDecisionContextResult(WireResult):
     mentions: list[GoverningRecord]
     tokens: int
     omitted: int
-
-
-GET_DECISION_CONTEXT = Method(
-    name="cstp.getDecisionContext",
-    summary="Return the decisions that govern files: in force, proposed and past.",
-    params=GetDecisionContextParams,
-    result=GetDecisionContextResult,
-    paths="files",
-    from_records=True,
-    tool=ToolText(
-        title="Decisions that govern files",
-        description=(
-            "Use before you change files: it returns the decisions that govern them, those in force first, with "
-            "the proposed and the past ones. For questions in words use query_decisions."
-        ),
-        view="decision",
-    ),
-)

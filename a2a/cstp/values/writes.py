@@ -1,4 +1,4 @@
-"""Common parts of all methods that write: bounds of texts, the key of a call, the members of every answer."""
+"""Common values of all methods that write: bounds of texts, the key of a call, the members of every answer."""
 
 import math
 import re
@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final, Literal, LiteralString
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
 from pydantic_core import PydanticCustomError, to_json
 
-from cstp.contract import Wire, WireResult
-from cstp.fields import Label, each_once, not_blank
+from cstp.values.base import Wire
+from cstp.values.fields import Label, each_once, not_blank
 
 LONGEST_TEXT: Final = 32_768  # characters
 MOST: Final = 100  # items of a list
@@ -126,14 +126,15 @@ class WriteParams(Wire):
     agent_id: Name | None = Field(default=None, description=AGENT_DESCRIPTION)
 
 
-class WriteWarning(WireResult):
+@dataclass(frozen=True, slots=True)
+class WriteWarning:
     """A warning about a write that succeeded."""
 
     code: str
     message: str
 
 
-class PossibleConflict(WireResult):
+class PossibleConflict(Wire):
     """A record in force that may contradict the new one; nothing is done about it.
 
     `why` is alternative if another choice is made about the same thing, negation if one of both denies it, and number
@@ -158,7 +159,7 @@ class NotIndexed:
     cause: str
 
 
-class FoundSecret(WireResult):
+class FoundSecret(Wire):
     """A secret in a text of the call: the path of its member, and its kind. If it was `masked`, it was not stored."""
 
     field: str
@@ -170,7 +171,7 @@ class FoundSecret(WireResult):
 _REPORTED: Any = Field(default=[], exclude_if=lambda found: not found)
 
 
-class WriteReport(WireResult):
+class WriteReport(Wire):
     """Members of every write's answer that are absent if there is nothing to report.
 
     `secrets` are those found in the texts of the call, `notIndexed` the parts that cannot process a written record.

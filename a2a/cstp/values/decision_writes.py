@@ -1,14 +1,24 @@
-"""Methods that write decisions: record, update, review, change the status, link."""
+"""Values of writes of decisions: record, update, review, change the status."""
 
 from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from cstp.contract import Method, NullTakesAway, PublishedNames, ToolText, Wire, WireResult
-from cstp.errors import Conflict, NotFound, QueryFailed
-from cstp.fields import WHOLE, InstantOut, Level, LowerInstant, Share, UpperInstant, each_once, in_order, not_over
-from cstp.writes import (
+from cstp.values.base import NullClears, PublishedNames, Wire
+from cstp.values.decisions import Duplicate, Quality
+from cstp.values.fields import (
+    WHOLE,
+    InstantOut,
+    Level,
+    LowerInstant,
+    Share,
+    UpperInstant,
+    each_once,
+    in_order,
+    not_over,
+)
+from cstp.values.writes import (
     MOST,
     Account,
     Line1024,
@@ -138,22 +148,6 @@ class RecordDecisionParams(DecisionMembers, WriteParams):
         return value
 
 
-class Quality(WireResult):
-    """The completeness of the decision, 0 to 1, by the named rule, and suggestions to raise it."""
-
-    score: float
-    rule: str
-    suggestions: list[str]
-
-
-class Duplicate(WireResult):
-    """A decision with a similar text; `distance` is the cosine distance of the texts."""
-
-    id: str
-    title: str
-    distance: float
-
-
 class RecordDecisionResult(WriteResult):
     """The decision as it was stored; `created` is false if an earlier call with the same key did that.
 
@@ -173,7 +167,7 @@ class RecordDecisionResult(WriteResult):
     warnings: list[WriteWarning]
 
 
-class DecisionUpdates(DecisionMembers, NullTakesAway):
+class DecisionUpdates(DecisionMembers, NullClears):
     """Members with other values; null, or an empty list, takes a value away."""
 
     decision: LongText | None = None
@@ -276,77 +270,3 @@ class SetStatusResult(WriteResult):
     status: str
     previous: str | None
     ratified_by: str | None
-
-
-_ERRORS: Final = (QueryFailed, NotFound, Conflict)
-RECORD_DECISION = Method(
-    name="cstp.recordDecision",
-    summary="Record a decision that this agent made.",
-    params=RecordDecisionParams,
-    result=RecordDecisionResult,
-    errors=_ERRORS,
-    scope="write",
-    cost=3,
-    tool=ToolText(
-        title="Record a decision",
-        description=(
-            "Use when you have chosen between alternatives that others will ask about, not for the state of a task. "
-            "Say what, why, what else there was, and how sure you are that it turns out well (confidence). With an "
-            "idempotency_key a repeated call records nothing twice."
-        ),
-        quotes=True,
-    ),
-)
-UPDATE_DECISION = Method(
-    name="cstp.updateDecision",
-    summary="Change members of a decision; what it was before is kept.",
-    params=UpdateDecisionParams,
-    result=UpdateDecisionResult,
-    errors=_ERRORS,
-    scope="write",
-    cost=3,
-    tool=ToolText(
-        title="Amend a decision",
-        description=(
-            "Use to correct a decision that you recorded; what it said before is kept as a revision. A decision of a "
-            "file is changed in its file. For how it turned out use review_decision, for another choice "
-            "record_decision with supersedes."
-        ),
-        repeatable=True,
-    ),
-)
-REVIEW_DECISION = Method(
-    name="cstp.reviewDecision",
-    summary="Say how a decision turned out.",
-    params=ReviewDecisionParams,
-    result=ReviewDecisionResult,
-    errors=_ERRORS,
-    scope="review",
-    cost=3,
-    tool=ToolText(
-        title="Review a decision",
-        description=(
-            "Use when it is known how a decision turned out: success, partial, failure or abandoned, what happened "
-            "and what is to be learned. Reviews are kept and cannot be taken back; the last one gives the outcome. "
-            "Give an idempotency_key."
-        ),
-    ),
-)
-SET_STATUS = Method(
-    name="cstp.setStatus",
-    summary="Give a decision another status, such as accepted.",
-    params=SetStatusParams,
-    result=SetStatusResult,
-    errors=_ERRORS,
-    scope="write",
-    other_scopes=("ratify",),
-    cost=3,
-    tool=ToolText(
-        title="Set the status of a decision",
-        description=(
-            "Use to give a decision another status, with a reason: draft, proposed or pending for your own; accepted,"
-            " rejected, deprecated and superseded need the right to ratify."
-        ),
-        repeatable=True,
-    ),
-)

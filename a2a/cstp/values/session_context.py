@@ -1,15 +1,14 @@
-"""The briefing for the start of a session: `cstp.getSessionContext`."""
+"""Values of `cstp.getSessionContext`: the briefing for the start of a session."""
 
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from cstp.contract import DecisionId, Method, Names, ToolText, WireResult
-from cstp.errors import Conflict, QueryFailed
-from cstp.fields import WHOLE, FilePath, InstantOut, Label, each_once
-from cstp.methods.records import KindName, Since
-from cstp.reads import Present, Query, ReadParams, RecordOrigin
+from cstp.values.base import DecisionId, Names, Wire
+from cstp.values.fields import WHOLE, FilePath, InstantOut, Label, each_once
+from cstp.values.reads import Present, Query, ReadParams, RecordOrigin
+from cstp.values.records import KindName, Since
 
 Section: TypeAlias = Literal["decisions", "ready", "changes", "patterns", "warnings", "episodes"]
 SECTIONS: Final[tuple[Section, ...]] = get_args(Section)
@@ -56,7 +55,7 @@ class GetSessionContextParams(ReadParams):
     )
 
 
-class BriefedRecord(WireResult):
+class BriefedRecord(Wire):
     """Members of every item. `origin` is its maker, `recordedBy` the agent that wrote it, `path` its file, if any.
 
     Of a record that is gone, only its id is known.
@@ -117,14 +116,14 @@ class BriefedEpisode(BriefedRecord):
     text: str
 
 
-class NamedItem(WireResult):
+class NamedItem(Wire):
     """The kind and the id of a record."""
 
     kind: KindName
     id: Annotated[str, Names(lambda one: one.kind)]
 
 
-class GetSessionContextResult(WireResult):
+class GetSessionContextResult(Wire):
     """The sections, or `markdown` with all of them; with `notModified` nothing else.
 
     Items are whole. `omitted` counts those of each section that did not fit in `maxTokens`, or that this server cannot
@@ -149,23 +148,3 @@ class GetSessionContextResult(WireResult):
     etag: Present[str] = None
     # the records that `markdown` shows, for the audit
     shown: list[NamedItem] = Field(default_factory=list, exclude=True)
-
-
-GET_SESSION_CONTEXT = Method(
-    name="cstp.getSessionContext",
-    summary="Brief an agent at the start of a session, within a budget of tokens.",
-    params=GetSessionContextParams,
-    result=GetSessionContextResult,
-    paths="files",
-    errors=(QueryFailed, Conflict),
-    cost=2,
-    tool=ToolText(
-        title="Brief me for a session",
-        description=(
-            "Use first in a session, with the task and the files: it gives the decisions in force that match or govern "
-            "them, due reviews, changes since the last cursor, and patterns, warnings and "
-            "episodes. With a question use query_decisions."
-        ),
-        defaults={"format": "markdown"},
-    ),
-)

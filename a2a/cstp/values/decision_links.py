@@ -1,15 +1,14 @@
-"""Links between decisions, as agents make and end them, and the decisions around one: `cstp.getGraph`."""
+"""Values of links between decisions, and of the graph around one."""
 
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from cstp.contract import DecisionId, Method, ToolText, WireResult
-from cstp.errors import Conflict, NotFound, QueryFailed
-from cstp.fields import WHOLE, InstantOut, each_once
-from cstp.methods.decision_records import Edge
-from cstp.reads import Present, ReadParams
-from cstp.writes import LongText, RecordId, WriteParams, WriteResult, WriteWarning
+from cstp.values.base import DecisionId, Wire
+from cstp.values.decision_writes import Edge
+from cstp.values.fields import WHOLE, InstantOut, each_once
+from cstp.values.reads import Present, ReadParams
+from cstp.values.writes import LongText, RecordId, WriteParams, WriteResult, WriteWarning
 
 
 class UnlinkDecisionsParams(WriteParams):
@@ -31,7 +30,7 @@ class LinkDecisionsParams(UnlinkDecisionsParams):
     context: LongText | None = None
 
 
-class DecisionEdge(WireResult):
+class DecisionEdge(Wire):
     """A link between two decisions, and who made it."""
 
     source_id: DecisionId
@@ -57,46 +56,6 @@ class LinkDecisionsResult(WriteResult):
     warnings: list[WriteWarning]
 
 
-LINK_DECISIONS = Method(
-    name="cstp.linkDecisions",
-    summary="Link two decisions.",
-    params=LinkDecisionsParams,
-    result=LinkDecisionsResult,
-    errors=(QueryFailed, NotFound, Conflict),
-    scope="review",
-    cost=3,
-    tool=ToolText(
-        title="Link two decisions",
-        description=(
-            "Use to link one decision to another: supersedes, depends_on, relates_to, contradicts, refines, caused_by"
-            " or blocks. Your own link of the same type between the two is replaced."
-        ),
-        adds=False,
-        repeatable=True,
-    ),
-)
-UNLINK_DECISIONS = Method(
-    name="cstp.unlinkDecisions",
-    summary="End a link between two decisions; the history keeps it.",
-    params=UnlinkDecisionsParams,
-    result=LinkDecisionsResult,
-    errors=(QueryFailed, NotFound, Conflict),
-    scope="review",
-    other_scopes=("admin",),
-    cost=3,
-    tool=ToolText(
-        title="End a link",
-        description=(
-            "Use to end a link between two decisions, named by its source, its target and its type. The decisions "
-            "stay, and the history keeps the link."
-        ),
-        adds=False,
-        repeatable=True,
-        quotes=True,
-    ),
-)
-
-
 class GetGraphParams(ReadParams):
     """The decision in the centre, the greatest distance in links, their types, and the greatest number of decisions."""
 
@@ -111,7 +70,7 @@ class GetGraphParams(ReadParams):
     limit: Annotated[int, Field(ge=1, le=200), WHOLE] = 200
 
 
-class DecisionInShort(WireResult):
+class DecisionInShort(Wire):
     """A decision in a list; members are null if its record does not state them."""
 
     id: DecisionId
@@ -130,7 +89,7 @@ class GraphNode(DecisionInShort):
     depth: int
 
 
-class GraphEdge(WireResult):
+class GraphEdge(Wire):
     """A link between two decisions; `createdBy` and `createdAt` are null for a supersession that a file states."""
 
     source_id: str
@@ -142,7 +101,7 @@ class GraphEdge(WireResult):
     created_at: InstantOut | None
 
 
-class GetGraphResult(WireResult):
+class GetGraphResult(Wire):
     """The decisions, the nearest first and by id, and all links between them of the types asked for, at most 2,000.
 
     `truncated` says that more was found than fits. `omitted` is the number of decisions that this server cannot show,
@@ -155,21 +114,3 @@ class GetGraphResult(WireResult):
     edges: list[GraphEdge]
     truncated: bool
     omitted: Present[int] = None
-
-
-GET_GRAPH = Method(
-    name="cstp.getGraph",
-    summary="Read which decisions are linked to one, and how.",
-    params=GetGraphParams,
-    result=GetGraphResult,
-    errors=(QueryFailed, NotFound),
-    cost=2,
-    from_records=True,
-    tool=ToolText(
-        title="Read how decisions are linked",
-        description=(
-            "Use before you change what others may rest on: it reads which decisions are linked to one, over up to "
-            "five links, such as supersedes, depends_on and contradicts. Needs the id of a decision."
-        ),
-    ),
-)

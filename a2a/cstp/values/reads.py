@@ -1,12 +1,13 @@
-"""Common parts of the methods that read records: parameters of searches, and explanations of answers."""
+"""Common values of all methods that read: parameters of searches, and explanations of answers."""
 
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from cstp.contract import Names, Wire, WireResult
-from cstp.fields import WHOLE, InstantOut, People, Person, UpperInstant, not_blank
+from cstp.values.base import Names, Wire
+from cstp.values.fields import WHOLE, InstantOut, People, Person, UpperInstant, not_blank
 
 T = TypeVar("T")
 
@@ -119,14 +120,14 @@ class ReadParams(Wire):
     )
 
 
-class NearestRecord(WireResult):
+class NearestRecord(Wire):
     """The record that is nearest by meaning, which is not near enough; `cosine` is -1 to 1, higher is nearer."""
 
     id: str
     cosine: float
 
 
-class Interpreted(WireResult):
+class Interpreted(Wire):
     """The time that the query names, whole days of UTC, both bounds inclusive; null is open.
 
     In the mode `hybrid` records of that time get a boost; nothing is left out. Times are looked for in the first 2,048
@@ -137,21 +138,23 @@ class Interpreted(WireResult):
     date_to: InstantOut | None
 
 
-class LegRanks(WireResult):
+@dataclass(frozen=True, slots=True)
+class LegRanks:
     """The ranks of a result by meaning and by words, from 1; null if it was not found that way."""
 
     semantic: int | None
     keyword: int | None
 
 
-class MatchedWindow(WireResult):
+@dataclass(frozen=True, slots=True)
+class MatchedWindow:
     """The window of the text that is nearest to the query, from 0, and the number of windows."""
 
     index: int
     total: int
 
 
-class Boosts(WireResult):
+class Boosts(Wire):
     """The parts of the score in addition to meaning and words.
 
     `phrase` is the share of the pairs of words of the query, 0 to 1, that its text has next to each other; null if
@@ -171,7 +174,7 @@ class Boosts(WireResult):
     statement: Present[bool] = None
 
 
-class Explained(WireResult):
+class Explained(Wire):
     """The explanation of a result's rank.
 
     Results are ordered by `score`, the highest first. `bm25` is 0 if the text has none of the query's words, null in
@@ -187,7 +190,7 @@ class Explained(WireResult):
     matched_window: MatchedWindow | None
 
 
-class PassagePlace(WireResult):
+class PassagePlace(Wire):
     """The place in its source where a chunk begins; unknown members are omitted.
 
     Pages, slides and the cells of a notebook count from 1. `headings` are the headings above it and its own, the

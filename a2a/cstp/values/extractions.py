@@ -1,15 +1,15 @@
-"""Methods over extractions from sources, by type: `cstp.getDecisions`, `cstp.getPatterns`, `cstp.getWarnings`."""
+"""Values of extractions from sources, by type: decisions, patterns and warnings."""
 
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from cstp.contract import Method, Names, ToolText, WireResult
-from cstp.fields import WHOLE, Offset, Topic
-from cstp.reads import Present, ReadParams
+from cstp.values.base import Names, Wire
+from cstp.values.fields import WHOLE, Offset, Topic
+from cstp.values.reads import Present, ReadParams
 
 
-class DecisionContent(WireResult):
+class DecisionContent(Wire):
     """A question and its answer."""
 
     question: str
@@ -19,7 +19,7 @@ class DecisionContent(WireResult):
     context: str | None
 
 
-class PatternContent(WireResult):
+class PatternContent(Wire):
     """A recurring solution."""
 
     name: str
@@ -30,7 +30,7 @@ class PatternContent(WireResult):
     trade_offs: list[str]
 
 
-class WarningContent(WireResult):
+class WarningContent(Wire):
     """A failure, and its signs."""
 
     title: str
@@ -40,7 +40,7 @@ class WarningContent(WireResult):
     prevention: str | None
 
 
-class MethodStep(WireResult):
+class MethodStep(Wire):
     """One step of a methodology."""
 
     order: int | None
@@ -49,7 +49,7 @@ class MethodStep(WireResult):
     tips: list[str]
 
 
-class MethodologyContent(WireResult):
+class MethodologyContent(Wire):
     """A method; a step is an object or a text, as it was recorded."""
 
     name: str
@@ -58,14 +58,14 @@ class MethodologyContent(WireResult):
     outputs: list[str]
 
 
-class ChecklistItem(WireResult):
+class ChecklistItem(Wire):
     """One thing to check."""
 
     item: str
     required: bool | None
 
 
-class ChecklistContent(WireResult):
+class ChecklistContent(Wire):
     """A list of checks; an item is an object or a text, as it was recorded."""
 
     name: str
@@ -73,7 +73,7 @@ class ChecklistContent(WireResult):
     context: str | None
 
 
-class PersonaContent(WireResult):
+class PersonaContent(Wire):
     """A role, with its tasks."""
 
     role: str
@@ -82,7 +82,7 @@ class PersonaContent(WireResult):
     communication_style: str | None
 
 
-class WorkflowStep(WireResult):
+class WorkflowStep(Wire):
     """One step of a workflow."""
 
     order: int | None
@@ -90,7 +90,7 @@ class WorkflowStep(WireResult):
     outputs: list[str]
 
 
-class WorkflowContent(WireResult):
+class WorkflowContent(Wire):
     """A sequence of steps; a step is an object or a text, as it was recorded."""
 
     name: str
@@ -118,7 +118,7 @@ class ExtractionsParams(ReadParams):
     offset: Offset = 0
 
 
-class Cited(WireResult):
+class Cited(Wire):
     """Members of every extraction. The source is null only if the record names none; `chunkId` may be null."""
 
     id: Annotated[str, Names("extraction")]
@@ -158,7 +158,7 @@ class ExtractedWarning(Cited):
     prevention: str | None
 
 
-class ListMetadata(WireResult):
+class ListMetadata(Wire):
     """About a page: `query` is the topic or "all", `sourcesCited` the titles of the page's sources, sorted.
 
     `resultCount` is the number on the page, `totalCount` the number of all. `topics` is present if `topic` is empty or
@@ -173,68 +173,22 @@ class ListMetadata(WireResult):
     topics: Present[list[str]] = None
 
 
-class GetDecisionsResult(WireResult):
+class GetDecisionsResult(Wire):
     """Decisions extracted from sources, newest first, ties by id."""
 
     results: list[ExtractedDecision]
     metadata: ListMetadata
 
 
-class GetPatternsResult(WireResult):
+class GetPatternsResult(Wire):
     """Patterns extracted from sources, newest first, ties by id."""
 
     results: list[ExtractedPattern]
     metadata: ListMetadata
 
 
-class GetWarningsResult(WireResult):
+class GetWarningsResult(Wire):
     """Warnings extracted from sources, newest first, ties by id."""
 
     results: list[ExtractedWarning]
     metadata: ListMetadata
-
-
-GET_DECISIONS = Method(
-    name="cstp.getDecisions",
-    summary="List the decisions extracted from sources, by topic.",
-    params=ExtractionsParams,
-    result=GetDecisionsResult,
-    from_records=True,
-    tool=ToolText(
-        title="List decision points of documents",
-        description=(
-            "Use for open questions that documents discuss, with options, considerations and the recommended "
-            "approach, newest first, by exact topic or all. They are no decisions of your team: list_decisions has "
-            "those."
-        ),
-        name="get_decision_points",
-    ),
-)
-GET_PATTERNS = Method(
-    name="cstp.getPatterns",
-    summary="List the patterns extracted from sources, by topic.",
-    params=ExtractionsParams,
-    result=GetPatternsResult,
-    from_records=True,
-    tool=ToolText(
-        title="List patterns from sources",
-        description=(
-            "Use before you design something: it lists recurring solutions extracted from documents (problem, "
-            "solution, code, trade-offs), newest first, by exact topic or all. With a question use search_knowledge."
-        ),
-    ),
-)
-GET_WARNINGS = Method(
-    name="cstp.getWarnings",
-    summary="List the warnings extracted from sources, by topic.",
-    params=ExtractionsParams,
-    result=GetWarningsResult,
-    from_records=True,
-    tool=ToolText(
-        title="List warnings from sources",
-        description=(
-            "Use before a risky step: it lists what goes wrong and how it shows, extracted from documents (symptoms, "
-            "consequences, prevention), newest first, by exact topic or all. With a question use search_knowledge."
-        ),
-    ),
-)

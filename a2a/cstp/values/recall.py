@@ -1,4 +1,4 @@
-"""`cstp.recall`: conversations, texts, decisions and passages, with related records."""
+"""Values of `cstp.recall`: conversations, texts, decisions and passages, with related records."""
 
 from datetime import datetime
 from typing import Annotated, Final, Literal, TypeAlias
@@ -6,10 +6,9 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from cstp.contract import ANSWER_TOKENS, Method, Names, ToolText, WireResult
-from cstp.errors import NotFound, QueryFailed
-from cstp.fields import WHOLE, InstantOut, Label, Level, LowerInstant, Share, UpperInstant, in_order, not_blank
-from cstp.reads import (
+from cstp.values.base import Names, Wire
+from cstp.values.fields import WHOLE, InstantOut, Label, Level, LowerInstant, Share, UpperInstant, in_order, not_blank
+from cstp.values.reads import (
     EXPLAIN_DESCRIPTION,
     MAX_TOKENS_DESCRIPTION,
     MIN_SCORE_DESCRIPTION,
@@ -33,7 +32,7 @@ from cstp.reads import (
 )
 
 Selector: TypeAlias = Literal["id", "query", "conversationId", "context"]
-Reason: TypeAlias = Literal["same_actor", "same_subject", "edge"]
+EntityReason: TypeAlias = Literal["same_actor", "same_subject", "edge"]
 ResultType: TypeAlias = Literal["artifact", "event", "decision", "chunk"]
 
 
@@ -149,21 +148,21 @@ class RecallParams(ReadParams):
     _dates_in_order = in_order("date_from", "date_to")
 
 
-class ActorRef(WireResult):
+class ActorRef(Wire):
     """A participant of an event, by name or id."""
 
     ref: str
     role: str
 
 
-class SubjectRef(WireResult):
+class SubjectRef(Wire):
     """A subject of an event, by name or id."""
 
     ref: str
     type: str
 
 
-class Quote(WireResult):
+class Quote(Wire):
     """The words that an event was read from, and their place in its artifact."""
 
     quote: str
@@ -172,7 +171,7 @@ class Quote(WireResult):
     chunk_id: str | None
 
 
-class ArtifactMetadata(WireResult):
+class ArtifactMetadata(Wire):
     """Metadata of an artifact or a turn. The five members of a conversation are null for an artifact.
 
     `turnIndex` is also null if the source of a turn gave none. `given` has additional members of the record's source.
@@ -200,7 +199,7 @@ class ArtifactMetadata(WireResult):
     superseded_by: Successors = None
 
 
-class EventMetadata(WireResult):
+class EventMetadata(Wire):
     """Of an event."""
 
     category: str
@@ -212,7 +211,7 @@ class EventMetadata(WireResult):
     artifact_id: Annotated[str | None, Names("artifact")]
 
 
-class DecisionMetadata(WireResult):
+class DecisionMetadata(Wire):
     """Metadata of a decision: `given` has members of its source under their own names."""
 
     title: str
@@ -226,7 +225,7 @@ class DecisionMetadata(WireResult):
     given: dict[str, JsonValue]
 
 
-class ChunkMetadata(WireResult):
+class ChunkMetadata(Wire):
     """Of a passage: `sourceId` names its source, `artifactId` its artifact; `chunkInfo` "1/5" counts from 1.
 
     `title` is its own, else that of its source. `place` is present if known, `path` if a file has it, `supersededBy` if
@@ -257,7 +256,7 @@ def _kind_of(item: "RecallItem | RelatedItem") -> str:
     return item.type
 
 
-class AttachedEvent(WireResult):
+class AttachedEvent(Wire):
     """An event of an artifact that is among the results; `truncated` is that of its narrative."""
 
     id: Annotated[str, Names("event")]
@@ -270,7 +269,7 @@ class AttachedEvent(WireResult):
     truncated: Present[bool] = None
 
 
-class RecallItem(WireResult):
+class RecallItem(Wire):
     """One result. A turn is of the type artifact; `score` is null without a search.
 
     `events` are those of an artifact, or of the artifact that a chunk belongs to: newest first, those without a time
@@ -292,7 +291,7 @@ class RecallItem(WireResult):
     truncated: Present[bool] = None
 
 
-class RelatedItem(WireResult):
+class RelatedItem(Wire):
     """One event or artifact that shares an actor or a subject with the results.
 
     `reason` is the relation: to an actor or a subject of the results, or to an entity that an edge connects with one of
@@ -307,12 +306,12 @@ class RelatedItem(WireResult):
     score: float | None
     origin: RecordOrigin
     recorded_by: str | None
-    reason: Reason
+    reason: EntityReason
     via: str
     truncated: Present[bool] = None
 
 
-class EntityItem(WireResult):
+class EntityItem(Wire):
     """An entity in the answer; `mentionCount` is the number of matching events, artifacts and turns that name it."""
 
     id: Annotated[str, Names("entity")]
@@ -324,7 +323,7 @@ class EntityItem(WireResult):
     mention_count: int
 
 
-class TurnItem(WireResult):
+class TurnItem(Wire):
     """One turn of a conversation.
 
     `turnIndex` is that of its source, else its place, from 0, among all turns of the conversation that the caller may
@@ -342,7 +341,7 @@ class TurnItem(WireResult):
     truncated: Present[bool] = None
 
 
-class RecallResult(WireResult):
+class RecallResult(Wire):
     """The recalled records; `selector` names the parameter that decided.
 
     `totalCount` is the number of matching records: for a query all that pass the filters, or, if the server has no
@@ -366,23 +365,3 @@ class RecallResult(WireResult):
     no_good_match: Present[bool] = None
     nearest: Present[NearestRecord] = None
     interpreted: Present[Interpreted] = None
-
-
-RECALL = Method(
-    name="cstp.recall",
-    summary="Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them.",
-    params=RecallParams,
-    result=RecallResult,
-    errors=(NotFound, QueryFailed),
-    cost=2,
-    tool=ToolText(
-        title="Recall what was said and written",
-        description=(
-            "Use for who said, promised or owns what: meetings, mails, notes and conversations, with their events and"
-            " related people. Give a query, an id, a conversation_id for its latest turns, or a context for the "
-            "newest. With an id the text is whole, else cut to what fits."
-        ),
-        naming=("selector",),
-        defaults={"snippets": True, "graph_budget": 5, "max_tokens": ANSWER_TOKENS},
-    ),
-)
