@@ -158,3 +158,22 @@ def test_a_row_damaged_by_hand_hides_no_other(quay: Serving) -> None:
     assert ids_of(faulty, "events") == [id for id in whole if BAD not in id]
     assert faulty["omitted"] == 1
     assert {one.part for one in notes} == {Part.ANSWERS}
+
+
+@pytest.mark.embedded_only("damages a file of SQLite")
+def test_a_decision_is_shown_without_a_damaged_review_and_a_damaged_revision(quay: Serving) -> None:
+    file = quay.settings.data_dir / "records.sqlite3"
+    id = quay.ask("recordDecision", decision="Dredge the quay", confidence=0.5)["id"]
+    for outcome in ("partial", "success"):
+        quay.ask("reviewDecision", id=id, outcome=outcome)
+    whole = quay.ask("getDecision", id=id)["decision"]
+    for table, damage in (("reviews", "outcome = 'partial'"), ("revisions", "number = 1")):
+        with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+            of_id = f"key = (SELECT key FROM records WHERE id = '{id}') AND {damage}"
+            assert connection.execute(f"UPDATE {table} SET content = '{{' WHERE {of_id}").rowcount == 1
+    shown = quay.ask("getDecision", id=id)["decision"]
+    notes = quay.indexes.set_aside.records
+    quay.indexes.set_aside.clear(None, [(one.key, one.seq + 1) for one in notes])
+    assert [one["outcome"] for one in shown["reviews"]] == ["success"]
+    assert shown["history"] == whole["history"][1:]
+    assert {(one.id, one.part) for one in notes} == {(id, Part.ANSWERS)}

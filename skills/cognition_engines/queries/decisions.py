@@ -158,7 +158,8 @@ class Decisions:
         Raise ComponentFailed when the records do not answer.
         """
         caller = self._pools.caller(agent)
-        found = await self._pools.records.run(caller, self._records.decisions.history, id, viewer)
+        rows = RowReader(self._searching.indexes.set_aside)
+        found = await self._pools.records.run(caller, self._records.decisions.history, id, viewer, rows)
         return found if found is None or known_at is None else known_until(found, known_at)
 
     async def graph(

@@ -1,11 +1,11 @@
 """A decision with all that was written about it, and the decisions around it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import orjson
 import sqlalchemy as sa
@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from cognition_engines.kinds.decisions import DecisionLink, LinkType, Review, ReviewContent
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Viewer
-from cognition_engines.store.codec import COLUMNS, moment, record_of
+from cognition_engines.store.codec import COLUMNS, Row, moment, record_of
 from cognition_engines.store.database import Store, begin_read, pages
 from cognition_engines.store.reads.by_key import Guard, found_by_ids, guard_of, guards, named_record, rights_of
 from cognition_engines.store.reads.row_reader import STRICT, RowReader
@@ -22,6 +22,7 @@ from cognition_engines.store.reads.supersession import Supersession, stated_ends
 from cognition_engines.store.schema import TABLES, decision_links, ended_links, records, reviews, revisions
 from cognition_engines.store.values import Revision, StoredRecord
 
+T = TypeVar("T")
 REVIEW: Final = TypeAdapter(ReviewContent)
 _table: Final = TABLES[Kind.DECISION]
 Direction: TypeAlias = Literal["outgoing", "incoming", "both"]
@@ -92,10 +93,11 @@ class DecisionReads:
     def __init__(self, store: Store) -> None:
         self._store: Final = store
 
-    def history(self, id: str, viewer: Viewer) -> DecisionHistory | None:
+    def history(self, id: str, viewer: Viewer, rows: RowReader = STRICT) -> DecisionHistory | None:
         """Return a decision that the viewer sees, with its reviews, links and history; None if there is none.
 
-        `id` may be an id in files if the viewer sees just one such decision.
+        `id` may be an id in files if the viewer sees just one such decision. Reviews and revisions that `rows` cannot
+        read are left out.
         """
         with begin_read(self._store) as connection:
             stored = named_record(connection, Kind.DECISION, id, viewer)
@@ -105,8 +107,8 @@ class DecisionReads:
             return DecisionHistory(
                 stored,
                 _own(connection, stored),
-                tuple(revisions_of(connection, stored)),
-                tuple(reviews_of(connection, stored)),
+                tuple(revisions_of(connection, stored, rows)),
+                tuple(reviews_of(connection, stored, rows)),
                 tuple(links_of(connection, [str(stored.record.id)], viewer)),
                 tuple(_ended_links_of(connection, str(stored.record.id), viewer)),
                 supersessions_of(connection, [stored], viewer)[stored.key],
@@ -224,29 +226,37 @@ def _own(connection: sa.Connection, stored: StoredRecord) -> Decision:
     return replace(stored.record, status=status, outcome=outcome)
 
 
-def revisions_of(connection: sa.Connection, stored: StoredRecord) -> list[Revision]:
-    """Return all contents that a record had, the first one first."""
+def revisions_of(connection: sa.Connection, stored: StoredRecord, rows: RowReader = STRICT) -> list[Revision]:
+    """Return all contents that a record had, the first one first, without those that `rows` cannot read."""
     columns = (revisions.c[name] for name in ("number", "at", "agent", "via", "changed", "reason", "content"))
     statement = sa.select(*columns).where(revisions.c.key == stored.key).order_by(revisions.c.number)
-    found = []
-    for number, at, agent, via, changed, reason, content in connection.execute(statement):
-        cells = orjson.loads(content)
-        row = [cells.get(column.name) for column in COLUMNS[stored.kind]]
-        record = record_of(stored.kind, str(stored.record.id), cells["project"], cells["sensitivity"], row)
-        found.append(Revision(number, moment(at), agent, via, tuple(json.loads(changed)), reason, record))
-    return found
+    return _read_each(connection.execute(statement), stored, partial(_revision, stored), rows)
 
 
-def reviews_of(connection: sa.Connection, stored: StoredRecord) -> list[Review]:
-    """Return all reviews of a decision, the first one first."""
+def _revision(stored: StoredRecord, row: Row) -> Revision:
+    number, at, agent, via, changed, reason, content = row
+    cells = orjson.loads(content)
+    values = [cells.get(column.name) for column in COLUMNS[stored.kind]]
+    record = record_of(stored.kind, str(stored.record.id), cells["project"], cells["sensitivity"], values)
+    return Revision(number, moment(at), agent, via, tuple(json.loads(changed)), reason, record)
+
+
+def reviews_of(connection: sa.Connection, stored: StoredRecord, rows: RowReader = STRICT) -> list[Review]:
+    """Return all reviews of a decision, the first one first, without those that `rows` cannot read."""
     names = ("id", "number", "at", "agent", "via", "self_review", "outcome", "previous_outcome", "content")
     statement = sa.select(*(reviews.c[name] for name in names)).where(reviews.c.key == stored.key)
-    return [
-        Review(id, number, moment(at), agent, via, bool(own), outcome, previous, REVIEW.validate_json(content))
-        for id, number, at, agent, via, own, outcome, previous, content in connection.execute(
-            statement.order_by(reviews.c.number)
-        )
-    ]
+    return _read_each(connection.execute(statement.order_by(reviews.c.number)), stored, _review, rows)
+
+
+def _review(row: Row) -> Review:
+    id, number, at, agent, via, own, outcome, previous, content = row
+    return Review(id, number, moment(at), agent, via, bool(own), outcome, previous, REVIEW.validate_json(content))
+
+
+def _read_each(found: Iterable[Row], stored: StoredRecord, make: Callable[[Row], T], rows: RowReader) -> list[T]:
+    """Return the values of rows of a record; one that cannot be read is noted for the record."""
+    made = (rows.attempt(stored.version, partial(make, row), counted=False) for row in found)
+    return [one for one in made if one is not None]
 
 
 def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | None = None) -> list[DecisionLink]:
