@@ -25,6 +25,9 @@ from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
 from cognition_engines.masking.masked_values import load_rules
 from cognition_engines.masking.policy import POLICIES, SecretPolicies
+from cognition_engines.queries.answers.search_options import read_options
+from cognition_engines.queries.decision_context import DecisionContexts
+from cognition_engines.queries.decision_reads import DecisionReader
 from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.everything import Everything
@@ -38,7 +41,6 @@ from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
-from cognition_engines.queries.search_answers import read_options
 from cognition_engines.queries.session_context import Sessions
 from cognition_engines.queries.speakers import Speakers
 from cognition_engines.queries.turns import Caller, Threads
@@ -154,15 +156,15 @@ class Engine:
         self.modes: Final = searching.modes
         decisions = Decisions(records, searching, passages, self.pools, options.name)
         self.query_decisions: Final = decisions.query
-        self.get_decision, self.decision_graph = decisions.get, decisions.graph
-        self.count_decisions: Final = lists.statistics
+        decision_reads = DecisionReader(*read)
+        self.get_decision, self.decision_graph = decision_reads.get, decision_reads.graph
+        self.list_decisions, self.count_decisions = decision_reads.list, decision_reads.count
         knowledge = Knowledge(records, indexes, searching, self.pools)
         self.search_knowledge: Final = knowledge.query
         self.get_chunk: Final = knowledge.chunk
         episodes = Episodes(records, searching, self.pools)
         self.get_episode, self.find_episodes = episodes.get, episodes.find
-        self.list_decisions: Final = lists.decisions
-        self.decision_context: Final = governing.context
+        self.decision_context: Final = DecisionContexts(governing, passages, indexes.set_aside).read
         self.list_episodes: Final = lists.episodes
         self.list_memories: Final = lists.memories
         self.list_extractions: Final = lists.extractions

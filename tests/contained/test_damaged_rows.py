@@ -25,7 +25,7 @@ BOOK: dict[str, Any] = {"source_id": "source:book", "total_chunks": 10}
 IDS = ("first", BAD, "last")
 # function, place of its record, method, parameters, members with the items, part
 CALLS: list[tuple[str, int, str, dict[str, Any], str, Part]] = [
-    (f"{HANDLERS}.decision_reads:_node", 0, "getGraph", {"nodeId": "d-hub"}, "nodes", Part.ANSWERS),
+    ("cognition_engines.queries.decision_reads:_node", 0, "getGraph", {"nodeId": "d-hub"}, "nodes", Part.ANSWERS),
     (ROWS, 1, "getGraph", {"nodeId": "d-hub"}, "nodes", Part.ANSWERS),
     (f"{HANDLERS}.knowledge:_to_related", 0, "getChunk", {"chunkId": "c-hub"}, "relatedChunks", Part.ANSWERS),
     (ROWS, 1, "getChunk", {"chunkId": "c-hub"}, "relatedChunks", Part.ANSWERS),

@@ -150,7 +150,7 @@ def test_a_site_leaves_out_the_records_that_it_cannot_write(
 def test_a_site_leaves_out_the_records_that_the_server_cannot_answer(
     cstp: Cstp, library: object, broken: Breaking
 ) -> None:
-    broken("cstp_server.handlers.decision_reads:_whole", ValueError)
+    broken("cognition_engines.queries.decision_reads:_whole", ValueError)
     done = cstp("site", "part", CSTP_LOG__LEVEL="error")
     assert done.code == 1
     assert "left out: decision d-2 (InternalError)" in done.err.splitlines()

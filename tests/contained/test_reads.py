@@ -161,6 +161,8 @@ STORE = "cognition_engines.store.reads"
 BOUND = {"maxTokens": 32000}
 GOVERNED = {"files": ["src/a.py"]}
 HANDLERS = "cstp_server.handlers"
+LISTED = "cognition_engines.queries.decision_reads:_to_listed"
+GOVERNING = "cognition_engines.queries.decision_context:_record"
 SUMMARISE = "cognition_engines.queries.decisions:summarise"
 FAULTS = [
     Fault(PASSAGE, "queryDecisions", DECISIONS, "decisions", changed={"snippet": GONE}),
@@ -230,9 +232,13 @@ FAULTS = [
     Fault(f"{HANDLERS}.recall:_turn", "recall", {"conversationId": "quay"}, "turns", **LEFT_OUT),
     Fault(f"{HANDLERS}.recall:_turn", "recall", {"conversationId": "quay"} | BOUND, "turns", **LEFT_OUT),
     Fault(
-        f"{HANDLERS}.decision_context:_record", "getDecisionContext", {"files": ["src/a.py"]}, "governing", **LEFT_OUT
+        "cognition_engines.queries.decision_context:_record",
+        "getDecisionContext",
+        {"files": ["src/a.py"]},
+        "governing",
+        **LEFT_OUT,
     ),
-    Fault(f"{HANDLERS}.decision_reads:_to_listed", "listDecisions", {}, "decisions", **UNLISTED),
+    Fault(LISTED, "listDecisions", {}, "decisions", **UNLISTED),
     Fault(f"{HANDLERS}.episodes:_summary", "listEpisodes", {}, "episodes", **UNLISTED),
     Fault(f"{HANDLERS}.extractions:_to_cited", "getWarnings", {}, "results", **UNLISTED),
     Fault(f"{HANDLERS}.memories:_memory", "listMemories", {}, "memories", **UNLISTED),
@@ -292,17 +298,17 @@ def test_a_record_whose_successors_cannot_be_read_keeps_its_place(
 @pytest.mark.parametrize(
     ("method", "items", "function"),
     [
-        ("listDecisions", "decisions", "decision_reads:_to_listed"),
-        ("listEpisodes", "episodes", "episodes:_summary"),
-        ("getWarnings", "results", "extractions:_to_cited"),
-        ("listMemories", "memories", "memories:_memory"),
+        ("listDecisions", "decisions", LISTED),
+        ("listEpisodes", "episodes", f"{HANDLERS}.episodes:_summary"),
+        ("getWarnings", "results", f"{HANDLERS}.extractions:_to_cited"),
+        ("listMemories", "memories", f"{HANDLERS}.memories:_memory"),
     ],
 )
 def test_a_page_of_a_list_stays_full_if_a_record_cannot_be_shown(
     harbour: Serving, broken: Breaking, method: str, items: str, function: str
 ) -> None:
     whole = [one["id"] for one in harbour.ask(method)[items]]
-    broken(f"{HANDLERS}.{function}", ValueError)
+    broken(function, ValueError)
     most = len(whole) - 1
     shown = harbour.ask(method, limit=most)[items]
     notes = harbour.indexes.set_aside.records

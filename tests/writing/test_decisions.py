@@ -24,6 +24,7 @@ from cognition_engines.writing.requests import (
     WriteConflict,
     WriteRefused,
 )
+from cstp.values.decision_reads import GetDecisionParams
 from cstp.values.decision_searches import QueryDecisionsParams, QueryFilters
 from tests.stored import Quiet
 from tests.stores import Stores
@@ -195,6 +196,7 @@ async def test_copies_hold_what_agents_wrote(engine: Engine, tmp_path: Path, sto
     target.close()
     again = Engine.open(f"sqlite:///{tmp_path}/copy/records.sqlite3", tmp_path / "others", None)
     assert (await again.write(ANN, new("Bake bread"), "key")).id == old
-    kept = [await one.get_decision(successor, EVERYTHING) for one in (engine, again)]
-    assert [[link.ended_by for link in found.ended] for found in kept if found is not None] == [["ann"], ["ann"]]
+    asked = GetDecisionParams(id=successor)
+    kept = [(await one.get_decision(asked, EVERYTHING)).decision for one in (engine, again)]
+    assert [[link.ended_by for link in found.ended_links or ()] for found in kept] == [["ann"], ["ann"]]
     again.close()

@@ -14,6 +14,7 @@ from cognition_engines.models import EVERYTHING, Decision, Sensitivity
 from cognition_engines.set_aside import SetAside
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.writing.requests import LinkDecisions, SetStatus, WriteConflict
+from cstp.values.decision_reads import GetDecisionParams
 from cstp.values.decisions import AffectedPart, Alternative, Reason
 from tests.writing.test_decisions import ANN, BEN, JUDGE, titles
 from tests.writing.written import new, review, update
@@ -38,7 +39,7 @@ class Repository:
         return await self.engine.ingest([self.folder], Options(**options))
 
     async def whole(self, id: str) -> DecisionHistory:
-        found = await self.engine.get_decision(id, EVERYTHING)
+        found = self.engine.records.decisions.history(id, EVERYTHING)
         assert found is not None
         return found
 
@@ -118,11 +119,8 @@ async def test_what_the_merged_file_says_is_the_decision_from_then_on(repository
     decision = await repository.decision(id)
     assert (decision.status, decision.text) == ("accepted", "Agreed on Monday.")
     assert await titles(engine, "monday") == ["Bake bread"]
-    earlier = await engine.get_decision(id, EVERYTHING, began)
-    now = await engine.get_decision(id, EVERYTHING, datetime.now(UTC))
-    assert earlier is not None
-    assert now is not None
-    texts = [one.stored.record.text for one in (earlier, now) if isinstance(one.stored.record, Decision)]
+    asked = [GetDecisionParams(id=id, known_at=at) for at in (began, datetime.now(UTC))]
+    texts = [(await engine.get_decision(one, EVERYTHING)).decision.text for one in asked]
     assert texts == ["", "Agreed on Monday."]
     file.write_text(file.read_text().replace("Monday", "Tuesday"))
     assert (await repository.ingest()).changed == 1

@@ -10,10 +10,11 @@ import pytest
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.decisions import LinkType
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import EVERYTHING, Decision, Filters, Sensitivity, Viewer
+from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.queries.lists import MOST_NAMES, MOST_TAGS
-from cognition_engines.store.reads.decisions import DecisionGraph, GraphRequest
 from cognition_engines.writing.requests import LinkDecisions
+from cstp.values.decision_links import GetGraphParams, GetGraphResult
+from cstp.values.decision_reads import GetStatsParams
 from tests.kinds import entry
 from tests.writing.test_decisions import ANN
 from tests.writing.written import new
@@ -48,7 +49,7 @@ async def test_counts_are_those_of_the_decisions_that_are_seen(engine: Engine) -
     kept = [one.record for one in made if one.record.id not in ("dec_7", "dec_8")]
     for viewer in (READER, EVERYTHING, Viewer(Sensitivity.SENSITIVE, frozenset({"alpha"}))):
         for first in (None, datetime(2024, 1, 10, tzinfo=UTC)):
-            found = await engine.count_decisions(Filters(date_after=first), viewer)
+            found = await engine.count_decisions(GetStatsParams(date_from=first), viewer)
             seen = [
                 one
                 for one in kept
@@ -59,9 +60,11 @@ async def test_counts_are_those_of_the_decisions_that_are_seen(engine: Engine) -
             assert found.total == len(seen)
             assert found.by_category == Counter(one.category.lower() for one in seen if one.category)
             assert found.by_stakes == Counter(one.stakes for one in seen if one.stakes)
-            assert dict(found.tags) == Counter(tag.lower() for one in seen for tag in one.tags)
+            assert {each.tag: each.count for each in found.top_tags} == Counter(
+                tag.lower() for one in seen for tag in one.tags
+            )
             days = Counter(one.date.date() for one in seen if one.date)
-            assert list(found.by_day) == sorted(days.items())
+            assert [(each.date, each.count) for each in found.by_day] == sorted(days.items())
 
 
 async def test_the_most_frequent_names_come_first_and_no_more_than_fit(engine: Engine) -> None:
@@ -69,7 +72,7 @@ async def test_the_most_frequent_names_come_first_and_no_more_than_fit(engine: E
     engine.records.put([decision(f"dec_{n}", category=name, tags=(name,)) for n, name in enumerate(names)], None)
     found = await engine.count_decisions(viewer=EVERYTHING)
     assert list(found.by_category.items())[:2] == [("c070", 2), ("c000", 1)]
-    assert (len(found.by_category), len(found.tags), found.total) == (MOST_NAMES, MOST_TAGS, len(names))
+    assert (len(found.by_category), len(found.top_tags), found.total) == (MOST_NAMES, MOST_TAGS, len(names))
 
 
 async def test_recent_ones_are_counted_by_their_date_and_none_of_the_future(engine: Engine) -> None:
@@ -77,17 +80,16 @@ async def test_recent_ones_are_counted_by_their_date_and_none_of_the_future(engi
     ages = {"hour": 1, "day": 25, "week": 24 * 8, "old": 24 * 31, "future": -24}
     engine.records.put([decision(f"dec_{n}", date=now - timedelta(hours=age)) for n, age in ages.items()], None)
     found = await engine.count_decisions()
-    assert (found.last_day, found.last_week, found.last_month, found.total) == (1, 2, 3, 5)
+    recent = found.recent_activity
+    assert (recent.last_24h, recent.last_7d, recent.last_30d, found.total) == (1, 2, 3, 5)
 
 
-async def graph(engine: Engine, id: str, viewer: Viewer = EVERYTHING, **asked: Any) -> DecisionGraph:
-    found = await engine.decision_graph(GraphRequest(id, **asked), viewer)
-    assert found is not None
-    return found
+async def graph(engine: Engine, id: str, viewer: Viewer = EVERYTHING, **asked: Any) -> GetGraphResult:
+    return await engine.decision_graph(GetGraphParams(node_id=id, **asked), viewer)
 
 
-def depths(found: DecisionGraph) -> dict[str, int]:
-    return {one.record.id: depth for one, depth in found.nodes if isinstance(one.record, Decision)}
+def depths(found: GetGraphResult) -> dict[str, int]:
+    return {one.id: one.depth for one in found.nodes}
 
 
 async def link(engine: Engine, source: str, target: str, type: LinkType = "relates_to") -> None:
@@ -104,7 +106,7 @@ async def test_a_graph_has_what_is_so_many_links_away_and_all_links_between(engi
     assert depths(await graph(engine, a, depth=1)) == {a: 0, b: 1}
     whole = await graph(engine, a, depth=2)
     assert depths(whole) == {a: 0, b: 1, c: 2, d: 2}
-    assert {(edge.source, edge.type, edge.target) for edge in whole.edges} == {
+    assert {(edge.source_id, edge.edge_type, edge.target_id) for edge in whole.edges} == {
         (a, "relates_to", b),
         (b, "depends_on", c),
         (c, "relates_to", d),
@@ -112,6 +114,6 @@ async def test_a_graph_has_what_is_so_many_links_away_and_all_links_between(engi
     }
     assert depths(await graph(engine, b, direction="outgoing")) == {b: 0, c: 1, d: 2}
     assert depths(await graph(engine, b, depth=1, direction="incoming")) == {b: 0, a: 1, d: 1}
-    assert depths(await graph(engine, a, depth=5, types=frozenset({"relates_to"}))) == {a: 0, b: 1}
+    assert depths(await graph(engine, a, depth=5, edge_types=["relates_to"])) == {a: 0, b: 1}
     first = await graph(engine, a, depth=5, limit=3)
     assert (len(first.nodes), first.truncated) == (3, True)

@@ -9,8 +9,9 @@ import pytest
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import EVERYTHING, Decision, Sensitivity, Viewer
+from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.writing.requests import LinkDecisions, UnlinkDecisions, WriteCaller, WriteConflict, WriteRefused
+from cstp.values.decision_reads import GetDecisionParams
 from tests.writing.written import new, review, update
 
 SCOPES = frozenset({"read", "write", "review"})
@@ -21,10 +22,8 @@ ADR = "# Use a queue\n\n* Status: proposed\n* Date: 2024-03-01\n\n## Context\n\n
 
 
 async def known(engine: Engine, id: str, at: datetime) -> tuple[str | None, str | None]:
-    found = await engine.get_decision(id, EVERYTHING, at)
-    assert found is not None
-    assert isinstance(found.stored.record, Decision)
-    return found.stored.record.status, found.stored.record.outcome
+    found = (await engine.get_decision(GetDecisionParams(id=id, known_at=at), EVERYTHING)).decision
+    return found.status, found.outcome
 
 
 @pytest.mark.parametrize(("before", "after"), [("valid_to", "valid_from"), ("valid_from", "valid_to")])

@@ -11,11 +11,12 @@ from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
+from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.store.records import open_records
 from cognition_engines.store.transfer.copy import copy_records
 from cognition_engines.writing.requests import RecordDecision, ReviewDecision, SetStatus, WriteCaller
 from cognition_engines.writing.stated_decisions import stated_decision
+from cstp.values.decision_reads import GetDecisionParams, GetStatsParams, ListDecisionsParams
 from cstp.values.decision_searches import QueryDecisionsParams, QueryFilters
 from tests.stored import Quiet
 
@@ -32,15 +33,14 @@ async def read(engine: Engine, folder: Path, name: str, *decisions: dict[str, An
 
 async def current(engine: Engine, viewer: Viewer = EVERYTHING, **filters: Any) -> set[str]:
     """The ids of the decisions in force, by a search, which a list and the counts agree with."""
-    asked = filters or {"current": datetime.now(UTC)}
     await engine.reached(engine.records.last_seq(), seconds=20.0)
     wanted = QueryFilters(**(filters or {"current": True}))
     found = await engine.query_decisions(QueryDecisionsParams(query="lanterns", filters=wanted, limit=50), viewer)
     ids = {one.id for one in found.decisions}
     if not filters:
-        listed = await engine.list_decisions(Filters(**asked), viewer, 0, 50)
-        assert {str(one.record.id) for one in listed.stored} == ids
-        counts = await engine.count_decisions(Filters(), viewer)
+        listed = await engine.list_decisions(ListDecisionsParams(current=True, limit=50), viewer)
+        assert {one.id for one in listed.decisions} == ids
+        counts = await engine.count_decisions(GetStatsParams(), viewer)
         assert (counts.current, counts.total - counts.current >= counts.superseded) == (len(ids), True)
         assert counts.superseded == counts.by_status.get("superseded", 0)
     return ids
@@ -48,8 +48,8 @@ async def current(engine: Engine, viewer: Viewer = EVERYTHING, **filters: Any) -
 
 async def status(engine: Engine, id: str) -> str | None:
     """The status, which a reading as of now agrees with."""
-    found = [await engine.get_decision(id, EVERYTHING, at) for at in (None, datetime.now(UTC))]
-    first, second = (one and one.stored.record.status for one in found)  # type: ignore[union-attr]
+    asked = [GetDecisionParams(id=id, known_at=at) for at in (None, datetime.now(UTC))]
+    first, second = [(await engine.get_decision(one, EVERYTHING)).decision.status for one in asked]
     assert first == second
     return first
 

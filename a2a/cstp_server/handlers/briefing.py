@@ -10,7 +10,7 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from cognition_engines.escapes import one_line
-from cognition_engines.queries.fitting import TOKEN_BYTES, size_of
+from cognition_engines.queries.answers.fitting import TOKEN_BYTES, size_of
 from cstp.values.session_context import (
     BriefedChange,
     BriefedRecord,

@@ -7,6 +7,7 @@ from typing import Final
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.models import SENSITIVITIES, Decision
+from cognition_engines.queries.answers.record_values import to_value
 from cognition_engines.queries.decision_values import edge_of
 from cognition_engines.writing import requests
 from cognition_engines.writing.stated_decisions import stated_decision
@@ -20,7 +21,7 @@ from cstp.methods.decisions import (
 )
 from cstp.values import decision_links as links, decision_writes as wire
 from cstp.values.decisions import AffectedPart, Alternative, CitedSource, Evidence, Reason
-from cstp_server.handlers.conversion import from_wire, to_wire, write
+from cstp_server.handlers.conversion import from_wire, write
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 # Members that are lists of objects, with the classes of these.
@@ -46,7 +47,7 @@ def decision_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
             related_to=tuple(from_wire(requests.RelatedDecision, one) for one in params.related_to or ()),
         )
         done = await write(engine, call, params, request)
-        return to_wire(
+        return to_value(
             wire.RecordDecisionResult,
             done,
             timestamp=done.at,
@@ -65,7 +66,7 @@ def decision_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
         )
         done = await write(engine, call, params, request)
         names = [wire.DecisionUpdates.model_fields[name].alias or name for name in done.updated]
-        return to_wire(wire.UpdateDecisionResult, done, updated_fields=names)
+        return to_value(wire.UpdateDecisionResult, done, updated_fields=names)
 
     async def review_decision(params: wire.ReviewDecisionParams, call: Call) -> wire.ReviewDecisionResult:
         evidence = tuple(from_wire(Evidence, one) for one in params.evidence or ())
@@ -73,20 +74,20 @@ def decision_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
         content = from_wire(ReviewContent, params, affected_kpis=kpis, evidence=evidence)
         request = requests.ReviewDecision(id=params.id, outcome=params.outcome, content=content)
         done = await write(engine, call, params, request)
-        return to_wire(wire.ReviewDecisionResult, done, reviewed_at=done.at, reindexed=done.indexed)
+        return to_value(wire.ReviewDecisionResult, done, reviewed_at=done.at, reindexed=done.indexed)
 
     async def set_status(params: wire.SetStatusParams, call: Call) -> wire.SetStatusResult:
-        return to_wire(wire.SetStatusResult, await write(engine, call, params, from_wire(requests.SetStatus, params)))
+        return to_value(wire.SetStatusResult, await write(engine, call, params, from_wire(requests.SetStatus, params)))
 
     async def link_decisions(params: links.LinkDecisionsParams, call: Call) -> links.LinkDecisionsResult:
         request = from_wire(requests.LinkDecisions, params, type=params.edge_type)
         done = await write(engine, call, params, request)
-        return to_wire(links.LinkDecisionsResult, done, edge=edge_of(done.link))
+        return to_value(links.LinkDecisionsResult, done, edge=edge_of(done.link))
 
     async def unlink_decisions(params: links.UnlinkDecisionsParams, call: Call) -> links.LinkDecisionsResult:
         request = from_wire(requests.UnlinkDecisions, params, type=params.edge_type)
         done = await write(engine, call, params, request)
-        return to_wire(links.LinkDecisionsResult, done, edge=edge_of(done.link))
+        return to_value(links.LinkDecisionsResult, done, edge=edge_of(done.link))
 
     return (
         BoundMethod(RECORD_DECISION, record_decision),

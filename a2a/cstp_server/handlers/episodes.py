@@ -3,23 +3,24 @@
 from functools import partial
 from typing import Any
 
+from cognition_engines.drafts.ids import content_hash
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.models import SENSITIVITIES
-from cognition_engines.queries.answer_items import make_items, make_page, make_plain_items
+from cognition_engines.queries.answers.record_values import LEVELS, provenance_of, to_value
+from cognition_engines.queries.answers.search_options import explain_result
+from cognition_engines.queries.answers.shown_items import make_items, make_page, make_plain_items
 from cognition_engines.queries.episodes import EpisodeMatch, EpisodeQuestion
 from cognition_engines.queries.lists import EpisodeFilters
-from cognition_engines.queries.search_answers import explain_result
 from cognition_engines.set_aside import Part
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.values import StoredRecord
-from cognition_engines.writing.entries import content_hash
 from cognition_engines.writing.requests import StoreEpisode
 from cstp.errors import NotFound
 from cstp.methods.episodes import FIND_EPISODES, GET_EPISODE, LIST_EPISODES, STORE_EPISODE
 from cstp.values import episodes as wire
-from cstp_server.handlers.conversion import LEVELS, from_wire, provenance_of, to_wire, write
+from cstp_server.handlers.conversion import from_wire, write
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -50,7 +51,7 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
         request = from_wire(StoreEpisode, params, sensitivity=SENSITIVITIES[params.sensitivity])
         done = await write(engine, call, params, request)
         refused = any(each.part == "vectors" for each in done.not_indexed)
-        return to_wire(
+        return to_value(
             wire.StoreEpisodeResult,
             done,
             params,
@@ -146,7 +147,7 @@ def _to_episode(match: EpisodeMatch) -> wire.EpisodeFound:
 def _whole(stored: StoredRecord) -> wire.GetEpisodeResult:
     episode = stored.record
     assert isinstance(episode, Episode)
-    return to_wire(
+    return to_value(
         wire.GetEpisodeResult,
         episode,
         sensitivity=LEVELS[stored.facets.sensitivity],

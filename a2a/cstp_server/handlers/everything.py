@@ -15,18 +15,18 @@ from cognition_engines.kinds.knowledge import Chunk, Episode
 from cognition_engines.kinds.registry import add_prefix, keyword_text, spec_of
 from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import Decision, Viewer
-from cognition_engines.queries.answer_items import make_items
-from cognition_engines.queries.everything import FoundRecord, SearchRequest
-from cognition_engines.queries.fitting import NO_TIME, Cutting, FittedItem, fit
-from cognition_engines.queries.knowledge import title
-from cognition_engines.queries.lists import citation
-from cognition_engines.queries.search_answers import (
+from cognition_engines.queries.answers.fitting import NO_TIME, Cutting, FittedItem, fit
+from cognition_engines.queries.answers.search_options import (
     SearchOptions,
     count_omitted,
     explain_result,
     shown_path,
     shown_place,
 )
+from cognition_engines.queries.answers.shown_items import make_items
+from cognition_engines.queries.everything import FoundRecord, SearchRequest
+from cognition_engines.queries.knowledge import title
+from cognition_engines.queries.lists import citation
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import InvalidParams, JsonValue, NotFound, Violation

@@ -6,7 +6,7 @@ from typing import Any
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.extractions import DecisionContent, ExtractionType, PatternContent, WarningContent
-from cognition_engines.queries.answer_items import make_items, make_page
+from cognition_engines.queries.answers.shown_items import make_items, make_page
 from cognition_engines.queries.lists import ExtractionPage, ListedExtraction, titles
 from cognition_engines.set_aside import Part
 from cstp.contract import Method

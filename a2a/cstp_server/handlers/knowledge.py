@@ -13,8 +13,16 @@ from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Content, Extra
 from cognition_engines.kinds.fields import Model
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.models import SENSITIVITIES
-from cognition_engines.queries.answer_items import make_items
-from cognition_engines.queries.fitting import NO_TIME, FittedItem, fit
+from cognition_engines.queries.answers.fitting import NO_TIME, FittedItem, fit
+from cognition_engines.queries.answers.record_values import to_value
+from cognition_engines.queries.answers.search_options import (
+    SearchOptions,
+    count_omitted,
+    explain_result,
+    no_match,
+    shown_place,
+)
+from cognition_engines.queries.answers.shown_items import make_items
 from cognition_engines.queries.knowledge import (
     KnowledgeMatch,
     KnowledgeQuestion,
@@ -26,7 +34,6 @@ from cognition_engines.queries.knowledge import (
     title,
 )
 from cognition_engines.queries.lists import Citation, citation, titles
-from cognition_engines.queries.search_answers import SearchOptions, count_omitted, explain_result, no_match, shown_place
 from cognition_engines.store.reads.knowledge import ChunkFound
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.writing.knowledge import read_given
@@ -36,7 +43,7 @@ from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, STORE_KNOWLEDGE
 from cstp.values import extractions, knowledge as wire
 from cstp.values.base import Wire
 from cstp.values.reads import SNIPPET_BYTES
-from cstp_server.handlers.conversion import found_secrets, refusals, to_wire, writer_of
+from cstp_server.handlers.conversion import found_secrets, refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _CONTENTS: Final[Mapping[str, type[extractions.AnyContent]]] = dict(
@@ -104,7 +111,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
             wire.StoredRecordState(kind=one.kind, id=one.id, status=one.status, num_chunks=one.chunks)  # type: ignore[arg-type]
             for one in done.records
         ]
-        return to_wire(wire.StoreKnowledgeResult, done, records=states, secrets=found_secrets(done.secrets))
+        return to_value(wire.StoreKnowledgeResult, done, records=states, secrets=found_secrets(done.secrets))
 
     return (
         BoundMethod(GET_CHUNK, get_chunk),
@@ -115,7 +122,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
 def _chunk(found: ChunkFound, related: list[wire.RelatedChunk], omitted: int | None) -> wire.GetChunkResult:
     chunk, group = found.chunk, cluster(found)
-    return to_wire(
+    return to_value(
         wire.GetChunkResult,
         chunk,
         chunk_id=chunk.id,
@@ -123,7 +130,7 @@ def _chunk(found: ChunkFound, related: list[wire.RelatedChunk], omitted: int | N
         author=author(chunk, found.source),
         chunk_info=place(chunk),
         place=shown_place(chunk),
-        cluster=group and to_wire(wire.ChunkCluster, group, cluster_id=group.ids, cluster_name=group.name),
+        cluster=group and to_value(wire.ChunkCluster, group, cluster_id=group.ids, cluster_name=group.name),
         related_chunks=related,
         omitted=omitted,
     )

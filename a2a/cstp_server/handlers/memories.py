@@ -8,10 +8,11 @@ from cognition_engines.engine import Engine
 from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
 from cognition_engines.kinds.graph import Actor, Event, Evidence, Subject
 from cognition_engines.models import SENSITIVITIES, MemoryFilters
-from cognition_engines.queries.answer_items import make_page, make_plain_items
+from cognition_engines.queries.answers.record_values import to_value
+from cognition_engines.queries.answers.search_options import shown_path
+from cognition_engines.queries.answers.shown_items import make_page, make_plain_items
 from cognition_engines.queries.knowledge import snippet
 from cognition_engines.queries.lists import MemoryPage
-from cognition_engines.queries.search_answers import shown_path
 from cognition_engines.set_aside import Part
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.requests import Remember
@@ -19,7 +20,7 @@ from cstp.methods.memories import LIST_MEMORIES, REMEMBER
 from cstp.values import memories as wire
 from cstp.values.everything import SearchParams
 from cstp.values.recall import RecallParams
-from cstp_server.handlers.conversion import from_wire, to_wire, write
+from cstp_server.handlers.conversion import from_wire, write
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -48,7 +49,7 @@ def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
         request = from_wire(Remember, params, sensitivity=level, events=events)
         done = await write(engine, call, params, request)
         chunks = {"is_chunked": done.chunks > 0, "num_chunks": done.chunks}
-        return to_wire(wire.RememberResult, done, token_count=done.tokens, possible_conflicts=done.conflicts, **chunks)
+        return to_value(wire.RememberResult, done, token_count=done.tokens, possible_conflicts=done.conflicts, **chunks)
 
     return (BoundMethod(LIST_MEMORIES, list_memories), BoundMethod(REMEMBER, remember))
 

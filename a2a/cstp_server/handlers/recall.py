@@ -11,11 +11,11 @@ from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.graph import Entity, Event
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Viewer
-from cognition_engines.queries.answer_items import make_item, make_items, make_plain_items
-from cognition_engines.queries.fitting import Cutting, FittedItem, fit
+from cognition_engines.queries.answers.fitting import Cutting, FittedItem, fit
+from cognition_engines.queries.answers.search_options import SearchOptions, count_omitted, explain_result, no_match
+from cognition_engines.queries.answers.shown_items import make_item, make_items, make_plain_items
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
 from cognition_engines.queries.recall.selection import content_of
-from cognition_engines.queries.search_answers import SearchOptions, count_omitted, explain_result, no_match
 from cognition_engines.set_aside import SetAside
 from cognition_engines.store.reads.memories import TurnPage
 from cognition_engines.store.values import StoredRecord

@@ -9,13 +9,13 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import add_prefix
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
+from cognition_engines.queries.answers.record_values import LEVELS
+from cognition_engines.queries.answers.search_options import shown_path, shown_place
 from cognition_engines.queries.decision_values import decision_members
 from cognition_engines.queries.knowledge import author, place, title
-from cognition_engines.queries.search_answers import shown_path, shown_place
 from cognition_engines.store.reads.knowledge import SourceName
 from cognition_engines.store.values import StoredRecord
 from cstp.values import recall as wire
-from cstp_server.handlers.conversion import LEVELS
 
 Successors: TypeAlias = Mapping[int, Sequence[str]]  # ids, by the key of a superseded memory
 

@@ -6,6 +6,7 @@ from cognition_engines.engine import Engine
 from cognition_engines.exchange.lines import UnreadableLine, origin_object, read_object
 from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.masking.policy import FieldSecret
+from cognition_engines.queries.answers.record_values import LEVELS, to_value
 from cognition_engines.queries.following import FollowedChanges, Following, UnknownCursor
 from cognition_engines.queries.operator_reads import LookUp
 from cognition_engines.store.codec import moment
@@ -18,7 +19,7 @@ from cstp.errors import MAX_VIOLATIONS, Conflict, InvalidParams, Overloaded, Vio
 from cstp.methods.records import CHANGES, FORGET, PUT_RECORDS
 from cstp.values import records as wire
 from cstp.values.writes import NotIndexed
-from cstp_server.handlers.conversion import LEVELS, found_secrets, refusals, to_wire, write, writer_of
+from cstp_server.handlers.conversion import found_secrets, refusals, write, writer_of
 from cstp_server.limits.places import FollowerPlaces
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -45,7 +46,7 @@ def record_methods(engine: Engine, followers: FollowerPlaces) -> tuple[AnyBound,
                 done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
                 seq, indexed, not_indexed = done.seq, done.indexed, done.not_indexed
                 outcomes, secrets = done.outcomes, done.secrets
-        return to_wire(
+        return to_value(
             wire.PutRecordsResult,
             outcomes=[one.value for one in outcomes],
             known=[_known_state(one) for one in before.known],
@@ -65,9 +66,9 @@ def record_methods(engine: Engine, followers: FollowerPlaces) -> tuple[AnyBound,
         receipt = (
             None
             if done.receipt is None
-            else to_wire(wire.ForgetReceipt, done.receipt, remaining=to_wire(wire.ForgetRemaining, done.receipt))
+            else to_value(wire.ForgetReceipt, done.receipt, remaining=to_value(wire.ForgetRemaining, done.receipt))
         )
-        return to_wire(wire.ForgetResult, done, deleted=not params.dry_run, receipt=receipt)
+        return to_value(wire.ForgetResult, done, deleted=not params.dry_run, receipt=receipt)
 
     async def changes(params: wire.ChangesParams, call: Call) -> wire.ChangesResult:
         if params.wait_ms and call.batched:

@@ -12,7 +12,7 @@ from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.kinds.registry import SPECS
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
-from cognition_engines.queries.search_answers import shown_path
+from cognition_engines.queries.answers.search_options import shown_path
 from cognition_engines.queries.session_context import BriefChange, BriefRecord, SessionContext, SessionRequest
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.codec import moment

@@ -61,6 +61,11 @@ class BoundMethod(Generic[P, R]):
 AnyBound = BoundMethod[Any, Any]
 
 
+def bind_read(method: Method[P, R], answer: Callable[[P, Viewer, str], Awaitable[R]]) -> BoundMethod[P, R]:
+    """Return a method with the function of the engine that answers it for a viewer and an agent."""
+    return BoundMethod(method, lambda params, call: answer(params, call.viewer, call.agent))
+
+
 def new_request_id() -> str:
     """Return an id for a request. It is not secret."""
     return f"{getrandbits(128):032x}"

@@ -143,3 +143,8 @@ def with_place(origin: Origin) -> Origin:
     guarded = None if origin.guarded_as is None else int(origin.guarded_as)
     where = [*origin.place, origin.ingested_as, origin.project_scope, guarded, origin.guard_scope]
     return replace(origin, digest=f"{origin.digest}.{sha256_hex(json.dumps(where))[:8]}")
+
+
+def content_hash(record: Record) -> str:
+    """Return a hash of a record's content, 64 hexadecimal digits."""
+    return sha256(digest(record).encode()).hexdigest()

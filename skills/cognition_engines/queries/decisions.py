@@ -2,34 +2,32 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
 from cognition_engines.errors import NoGoodMatch
-from cognition_engines.kinds.decisions import ENDED, DecisionLink
-from cognition_engines.models import SUPERSEDED, Decision, Filters, Viewer
-from cognition_engines.queries.answer_items import make_item
-from cognition_engines.queries.decision_values import decision_members, links_of_match, provenance_of_match
-from cognition_engines.queries.fitting import NO_TIME, FittedItem, fit
-from cognition_engines.queries.passages import PassageRequest, Passages
-from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
-from cognition_engines.queries.search_answers import (
+from cognition_engines.kinds.decisions import ENDED
+from cognition_engines.models import Decision, Filters, Viewer
+from cognition_engines.queries.answers.fitting import NO_TIME, FittedItem, fit
+from cognition_engines.queries.answers.search_options import (
     SearchOptions,
     count_omitted,
     explain_result,
     no_match,
     read_options,
 )
+from cognition_engines.queries.answers.shown_items import make_item
+from cognition_engines.queries.decision_values import decision_members, links_of_match, provenance_of_match
+from cognition_engines.queries.passages import PassageRequest, Passages
+from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.successors import FoundLinks, read_links
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.scores import CurrentHit
 from cognition_engines.retrieval.snippets import Room
 from cognition_engines.spaces import DECISIONS
-from cognition_engines.store.decision_state import REVIEWED, SUPERSEDES
-from cognition_engines.store.reads.decisions import DecisionGraph, DecisionHistory, GraphRequest
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
@@ -150,28 +148,6 @@ class Decisions:
         kept = zip(matches, fitted, strict=True)
         return [_mark_cut(item, match.text) for match, item in kept if isinstance(item, DecisionSummary)]
 
-    async def get(
-        self, id: str, viewer: Viewer = Viewer(), known_at: datetime | None = None, agent: Agent = None
-    ) -> DecisionHistory | None:
-        """Return a decision as known at `known_at`, by default now; None if unseen by the viewer or recorded later.
-
-        Raise ComponentFailed when the records do not answer.
-        """
-        caller = self._pools.caller(agent)
-        rows = RowReader(self._searching.indexes.set_aside)
-        found = await self._pools.records.run(caller, self._records.decisions.history, id, viewer, rows)
-        return found if found is None or known_at is None else known_until(found, known_at)
-
-    async def graph(
-        self, request: GraphRequest, viewer: Viewer = Viewer(), agent: Agent = None
-    ) -> DecisionGraph | None:
-        """Return the decisions linked with one; None if the viewer sees no such decision.
-
-        Raise ComponentFailed when the records do not answer.
-        """
-        rows, run = RowReader(self._searching.indexes.set_aside), self._pools.records.run
-        return await run(self._pools.caller(agent), self._records.decisions.graph, request, viewer, rows)
-
 
 def parts_of(params: QueryDecisionsParams) -> frozenset[str]:
     """Return the parts that each decision of an answer has in addition to its fields."""
@@ -232,39 +208,3 @@ def _mark_cut(item: DecisionSummary, text: str) -> DecisionSummary:
 def _decision(hit: CurrentHit) -> Decision:
     assert isinstance(hit.stored.record, Decision)
     return hit.stored.record
-
-
-def known_until(found: DecisionHistory, moment: datetime) -> DecisionHistory | None:
-    """Return a decision as it was known at a time; None before it was recorded.
-
-    Of a decision that is read from a file, only the present content is known, and only since it was read; before that,
-    only the revisions that an agent recorded.
-    """
-    if not found.stored.origin.is_written and found.stored.updated_at <= moment:  # by then it is in a file
-        found = replace(found, revisions=())
-    revisions = tuple(one for one in found.revisions if one.at <= moment)
-    since = found.stored.recorded_at if found.revisions else found.stored.updated_at
-    if since > moment or (found.revisions and not revisions):
-        return None
-    reviews = tuple(one for one in found.reviews if one.at <= moment)
-    record = revisions[-1].record if revisions else found.own
-    assert isinstance(record, Decision)
-    status, outcome = record.status, record.outcome
-    if reviews:
-        status, outcome = status if status in _KEPT else REVIEWED, reviews[-1].outcome
-    lasting = [one for one in (*found.links, *found.ended) if one.ended_at is None or one.ended_at > moment]
-    stated = found.superseded_at is not None and found.superseded_at <= moment
-    if status not in ENDED and (stated or any(_ended_by(one, record, moment) for one in lasting)):
-        status = SUPERSEDED
-    record = replace(record, status=status, outcome=outcome)
-    stored = replace(found.stored, record=record, revision=revisions[-1].number if revisions else found.stored.revision)
-    links = tuple(replace(one, ended_at=None, ended_by=None) for one in lasting if one.at <= moment)
-    ended = tuple(one for one in found.ended if one.ended_at is not None and one.ended_at <= moment)
-    named = found.stated if stated else replace(found.stated, superseded_by=())
-    return replace(found, stored=stored, revisions=revisions, reviews=reviews, links=links, ended=ended, stated=named)
-
-
-def _ended_by(link: DecisionLink, decision: Decision, moment: datetime) -> bool:
-    """Return whether a link supersedes the decision and was in effect then; all who see the decision see the link."""
-    in_effect = link.effective_at is not None and link.effective_at <= moment
-    return in_effect and link.type == SUPERSEDES and link.target == decision.id

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Final
 
 import numpy as np
 
 from cognition_engines.background import Background, BackgroundThread
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.columns.listing import Listing, ListPage, Order
+from cognition_engines.indexes.columns.listing import Listing, ListPage
 from cognition_engines.indexes.columns.snapshot import count_labels, count_members
 from cognition_engines.kinds.extractions import Extraction, ExtractionType
 from cognition_engines.kinds.knowledge import Chunk
@@ -30,7 +30,7 @@ from cognition_engines.models import (
     microseconds,
     one_of,
 )
-from cognition_engines.queries.pools import Pools, Work, run_through
+from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
 from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, NO_NUMBER, TIMELINE
@@ -39,6 +39,7 @@ from cognition_engines.store.reads.memories import ended_memories
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
+from cstp.values.decision_reads import DayCount, GetStatsResult, RecentActivity, TagCount
 
 _MEMORIES: Final = OneOf(("kind",), (Kind.ARTIFACT.label, Kind.TURN.label))
 MOST_TOPICS: Final = 50  # that an answer names
@@ -180,33 +181,7 @@ def titles(citations: Iterable[Citation]) -> list[str]:
     return sorted({each.title for each in citations if each.title is not None})
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionStatistics:
-    """Counts of decisions. Names are in lower case, except those of agents; the most frequent come first, ties by name.
-
-    A decision without a label (such as a category) is not in its counts. Days are in UTC, the earliest first;
-    `last_day`, `last_week` and `last_month` (30 days) count by the decision's date, up to the moment of the call.
-    `current` and `overdue` are those that these filters accept at that moment, `superseded` those of that status. No
-    count has the `left_out`: decisions that the columns leave out, whatever the filters.
-    """
-
-    total: int
-    current: int
-    superseded: int
-    overdue: int
-    by_category: Mapping[str, int]
-    by_stakes: Mapping[str, int]
-    by_status: Mapping[str, int]
-    by_agent: Mapping[str, int]
-    by_day: Sequence[tuple[date, int]]
-    tags: Sequence[tuple[str, int]]
-    last_day: int
-    last_week: int
-    last_month: int
-    left_out: int
-
-
-def count_decisions(listing: Listing, filters: Filters, viewer: Viewer, now: datetime) -> DecisionStatistics:
+def count_decisions(listing: Listing, filters: Filters, viewer: Viewer, now: datetime) -> GetStatsResult:
     """Count the decisions that the viewer sees and the filters accept. Raise ComponentFailed as the listing does."""
     snapshot = listing.follow().snapshot
     conditions = filters.conditions()
@@ -215,7 +190,7 @@ def count_decisions(listing: Listing, filters: Filters, viewer: Viewer, now: dat
     dated = at[at != NO_NUMBER]
     until = microseconds(now)
     day, week, month = (int(np.count_nonzero((dated > until - days * _DAY) & (dated <= until))) for days in (1, 7, 30))
-    return DecisionStatistics(
+    return GetStatsResult(
         total=int(np.count_nonzero(mask)),
         current=snapshot.count((*conditions, *in_force("until", now)), viewer),
         superseded=snapshot.count((*conditions, *one_of("status", SUPERSEDED)), viewer),
@@ -225,18 +200,16 @@ def count_decisions(listing: Listing, filters: Filters, viewer: Viewer, now: dat
         by_status=dict(count_labels(snapshot, mask, "status", MOST_NAMES)),
         by_agent=dict(count_labels(snapshot, mask, "recorded_by", MOST_NAMES)),
         by_day=_of_days(dated),
-        tags=count_members(snapshot, mask, "tags", MOST_TAGS),
-        last_day=day,
-        last_week=week,
-        last_month=month,
-        left_out=listing.count_left_out(viewer),
+        top_tags=[TagCount(*each) for each in count_members(snapshot, mask, "tags", MOST_TAGS)],
+        recent_activity=RecentActivity(last_24h=day, last_7d=week, last_30d=month),
+        not_counted=listing.count_left_out(viewer) or None,
     )
 
 
-def _of_days(at: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> list[tuple[date, int]]:
+def _of_days(at: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> list[DayCount]:
     days, counts = np.unique(at // _DAY, return_counts=True)
     latest = zip(days[-MOST_DAYS:].tolist(), counts[-MOST_DAYS:].tolist(), strict=True)
-    return [(_EPOCH + timedelta(days=day), count) for day, count in latest]
+    return [DayCount(_EPOCH + timedelta(days=day), count) for day, count in latest]
 
 
 class Lists:
@@ -276,25 +249,6 @@ class Lists:
         run = self._pools.lists.run
         return await run(caller, memory_page, listing, self._records, conditions, viewer, offset, limit)
 
-    async def decisions(
-        self,
-        filters: Filters = Filters(),
-        viewer: Viewer = Viewer(),
-        offset: int = 0,
-        limit: int = 20,
-        agent: Agent = None,
-        order: Order | None = None,
-    ) -> ListPage:
-        """Return the decisions from `offset` on, for `agent`: newest first, or in the given order."""
-        caller = self._pools.caller(agent)
-        return await run_through(caller, self._decision_page, filters.conditions(), viewer, offset, limit, order)
-
-    def _decision_page(
-        self, conditions: Conditions, viewer: Viewer, offset: int, limit: int, order: Order | None
-    ) -> Work[ListPage]:
-        wanted = yield self._pools.lists
-        return self._listings.decisions.page(conditions, viewer, offset, limit, order, wanted)
-
     async def extractions(
         self,
         type: ExtractionType,
@@ -309,13 +263,4 @@ class Lists:
         listing = self._listings.extractions
         return await self._pools.lists.run(
             caller, extraction_page, listing, self._records, type, topic, viewer, offset, limit, self._set_aside
-        )
-
-    async def statistics(
-        self, filters: Filters = Filters(), viewer: Viewer = Viewer(), agent: Agent = None
-    ) -> DecisionStatistics:
-        """Count the decisions for `agent`."""
-        caller = self._pools.caller(agent)
-        return await self._pools.lists.run(
-            caller, count_decisions, self._listings.decisions, filters, viewer, datetime.now(UTC)
         )

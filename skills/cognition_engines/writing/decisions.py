@@ -1,15 +1,17 @@
 """Writes of decisions, each inside one transaction: recorded, updated, reviewed, given a status, linked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from secrets import token_hex
 from typing import Any, Final
 
+from cognition_engines.drafts.ids import content_hash
 from cognition_engines.kinds.decisions import ACYCLIC, UNDECIDED, DecisionLink, LinkType, Review
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
 from cognition_engines.store.audit.audit_rows import AuditedRecord, record_of
-from cognition_engines.store.values import Revision, StoredRecord
+from cognition_engines.store.reads.decisions import ratified_by
+from cognition_engines.store.values import StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.entries import (
     RATIFY,
@@ -20,7 +22,6 @@ from cognition_engines.writing.entries import (
     check_links,
     check_owner,
     check_validity,
-    content_hash,
     decision_of,
     entry_of,
     identity_of,
@@ -283,14 +284,6 @@ HANDLERS: Final[Mapping[type[Request[Any]], Handler[Any, Any]]] = {
     LinkDecisions: Handler(link, LinkedDecisions, _named_ends, shown_again=_link_again),
     UnlinkDecisions: Handler(unlink, LinkedDecisions, _named_ends, shown_again=_link_again),
 }
-
-
-def ratified_by(revisions: Sequence[Revision]) -> str | None:
-    """Return who gave a decision of these contents its status, if only some may give that."""
-    found = [one for one in revisions if "status" in one.changed]
-    if not found or not isinstance(found[-1].record, Decision) or found[-1].record.status in UNDECIDED:
-        return None
-    return found[-1].agent
 
 
 def _awaits(transaction: WriteTransaction, stored: StoredRecord) -> bool:

@@ -162,11 +162,6 @@ def texts_of(records: Iterable[Record]) -> list[str]:
     return list(dict.fromkeys(text for one in records if (text := embedding_text(one)) is not None))
 
 
-def content_hash(record: Record) -> str:
-    """Return a hash of a record's content, 64 hexadecimal digits."""
-    return sha256(digest(record).encode()).hexdigest()
-
-
 def entry_of(
     record: Record,
     writer: WriteCaller,

@@ -11,7 +11,7 @@ import orjson
 import sqlalchemy as sa
 from pydantic import TypeAdapter
 
-from cognition_engines.kinds.decisions import DecisionLink, LinkType, Review, ReviewContent
+from cognition_engines.kinds.decisions import UNDECIDED, DecisionLink, LinkType, Review, ReviewContent
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.codec import COLUMNS, Row, moment, record_of
@@ -239,6 +239,14 @@ def _revision(stored: StoredRecord, row: Row) -> Revision:
     values = [cells.get(column.name) for column in COLUMNS[stored.kind]]
     record = record_of(stored.kind, str(stored.record.id), cells["project"], cells["sensitivity"], values)
     return Revision(number, moment(at), agent, via, tuple(json.loads(changed)), reason, record)
+
+
+def ratified_by(revisions: Sequence[Revision]) -> str | None:
+    """Return who gave a decision of these contents its status, if only some may give that."""
+    found = [one for one in revisions if "status" in one.changed]
+    if not found or not isinstance(found[-1].record, Decision) or found[-1].record.status in UNDECIDED:
+        return None
+    return found[-1].agent
 
 
 def reviews_of(connection: sa.Connection, stored: StoredRecord, rows: RowReader = STRICT) -> list[Review]:

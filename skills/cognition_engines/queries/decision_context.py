@@ -1,42 +1,49 @@
-"""Answers `cstp.getDecisionContext`."""
+"""The answer of `cstp.getDecisionContext`: the decisions that govern files, within a number of tokens."""
 
 from collections.abc import Mapping
 from functools import partial
 from math import ceil
 
-from cognition_engines.engine import Engine
-from cognition_engines.queries.answer_items import make_items
-from cognition_engines.queries.fitting import TOKEN_BYTES, Cutting, size_of
-from cognition_engines.queries.governing import ContextRequest, DecisionContext, GoverningDecision
-from cognition_engines.queries.passages import PassageRequest
+from cognition_engines.models import Viewer
+from cognition_engines.queries.answers.fitting import TOKEN_BYTES, Cutting, size_of
+from cognition_engines.queries.answers.shown_items import make_items
+from cognition_engines.queries.governing import ContextRequest, DecisionContext, Governing, GoverningDecision
+from cognition_engines.queries.passages import PassageRequest, Passages
+from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.snippets import Room
 from cognition_engines.set_aside import SetAside
-from cstp.methods.decisions import GET_DECISION_CONTEXT
-from cstp.values import decision_context as wire
-from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
+from cstp.values.decision_context import GetDecisionContextParams, GetDecisionContextResult, GoverningRecord
 
 _SNIPPET = Room(600)  # characters
 _MOST_CUT = 200  # snippets, of which more never fit
 _COUNT = 10  # digits of a count in the end
 
 
-def decision_context_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """Return the family's method, bound to the engine."""
+class DecisionContexts:
+    """Reads the decisions that govern files, and fits them into an answer."""
 
-    async def get_decision_context(params: wire.GetDecisionContextParams, call: Call) -> wire.GetDecisionContextResult:
+    def __init__(self, governing: Governing, passages: Passages, set_aside: SetAside) -> None:
+        self._governing = governing
+        self._passages = passages
+        self._set_aside = set_aside
+
+    async def read(
+        self, params: GetDecisionContextParams, viewer: Viewer = Viewer(), agent: Agent = None
+    ) -> GetDecisionContextResult:
+        """Return the decisions that govern the files or have one of the names, those in force first.
+
+        Raise ComponentFailed if the records do not answer.
+        """
         request = ContextRequest(
-            tuple(params.files), call.viewer, params.repository, params.project, tuple(params.packages or ())
+            tuple(params.files), viewer, params.repository, params.project, tuple(params.packages or ())
         )
-        found = await engine.decision_context(request, call.agent)
-        include = frozenset(params.include or ())
-        cut = partial(engine.cut, agent=call.agent)
-        snippets = await _snippets(cut, params, found) if "snippet" in include else {}
-        return _fitting(params, found, snippets, engine.indexes.set_aside)
-
-    return (BoundMethod(GET_DECISION_CONTEXT, get_decision_context),)
+        found = await self._governing.context(request, agent)
+        cut = partial(self._passages.cut_for, agent=agent)
+        snippets = await _snippets(cut, params, found) if "snippet" in (params.include or ()) else {}
+        return _fitting(params, found, snippets, self._set_aside)
 
 
-async def _snippets(cut: Cutting, params: wire.GetDecisionContextParams, found: DecisionContext) -> Mapping[int, str]:
+async def _snippets(cut: Cutting, params: GetDecisionContextParams, found: DecisionContext) -> Mapping[int, str]:
     """Return the snippets of the first decisions, by key."""
     words = " ".join(dict.fromkeys(name for path in params.files for name in path.split("/")))
     first = [*found.governing, *found.proposals, *found.history, *found.mentions][:_MOST_CUT]
@@ -45,19 +52,19 @@ async def _snippets(cut: Cutting, params: wire.GetDecisionContextParams, found: 
 
 
 def _fitting(
-    params: wire.GetDecisionContextParams,
+    params: GetDecisionContextParams,
     found: DecisionContext,
     snippets: Mapping[int, str],
     set_aside: SetAside,
-) -> wire.GetDecisionContextResult:
+) -> GetDecisionContextResult:
     """Return the answer with the decisions that fit, those in force first."""
-    empty = wire.GetDecisionContextResult(governing=[], proposals=[], history=[], mentions=[], tokens=0, omitted=0)
+    empty = GetDecisionContextResult(governing=[], proposals=[], history=[], mentions=[], tokens=0, omitted=0)
     left = params.max_tokens * TOKEN_BYTES - size_of(empty) - 2 * _COUNT
-    groups: list[list[wire.GoverningRecord]] = []
+    groups: list[list[GoverningRecord]] = []
     omitted = found.unread
     make = partial(_record, snippets=snippets, files="files" in (params.include or ()))
     for group in (found.governing, found.proposals, found.history, found.mentions):
-        kept: list[wire.GoverningRecord] = []
+        kept: list[GoverningRecord] = []
         shown = make_items(set_aside, group, make)
         omitted += len(group) - len(shown)
         for _, record in shown:
@@ -69,14 +76,14 @@ def _fitting(
             else:
                 omitted += 1
         groups.append(kept)
-    answer = wire.GetDecisionContextResult(
+    answer = GetDecisionContextResult(
         governing=groups[0], proposals=groups[1], history=groups[2], mentions=groups[3], tokens=0, omitted=omitted
     )
     return answer.model_copy(update={"tokens": ceil((size_of(answer) + _COUNT) / TOKEN_BYTES)})
 
 
-def _record(one: GoverningDecision, snippets: Mapping[int, str], *, files: bool) -> wire.GoverningRecord:
-    return wire.GoverningRecord(
+def _record(one: GoverningDecision, snippets: Mapping[int, str], *, files: bool) -> GoverningRecord:
+    return GoverningRecord(
         id=str(one.decision.id),
         title=one.decision.title,
         status=one.decision.status,
