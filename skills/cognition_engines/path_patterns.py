@@ -50,7 +50,7 @@ class CharacterSet:
 
     @property
     def has_reversed_range(self) -> bool:
-        """Whether a range ends before it begins."""
+        """True if a range ends before it begins."""
         return any(low > high for low, high in self.ranges)
 
     @property

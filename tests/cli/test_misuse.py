@@ -112,7 +112,7 @@ MISUSES = {
     "record 'Bake rye' --reason 'it lasts'": "--reason: 'it lasts' must be TYPE:TEXT",
     "record 'Bake rye' --confidence 1 --set confidence:=1": "confidence: given twice",
     "changes --since yesterday": "--since: must be a number, or now",
-    # what is not UTF-8, as Python reads it
+    # bytes that are not UTF-8, as Python reads them
     "record 'bad \udcff byte' --confidence 0.5": "DECISION: must be UTF-8; byte 0xff after 4 characters is not",
     "remember \udced\udca0\udc80": "TEXT: must be UTF-8; byte 0xed after 0 characters is not",
     "remember It --title a\udc80": "--title: must be UTF-8",

@@ -93,7 +93,7 @@ class DecisionReader:
         )
 
     def _read_page(self, params: ListDecisionsParams, viewer: Viewer, order: Order | None) -> Work[ListPage]:
-        conditions = list_filters(params).conditions()
+        conditions = _list_filters(params).conditions()
         wanted = yield self._pools.lists
         return self._listings.decisions.page(conditions, viewer, params.offset, params.limit, order, wanted)
 
@@ -117,7 +117,7 @@ class DecisionReader:
         return _graph(found, params.depth, self._set_aside)
 
 
-def list_filters(params: ListDecisionsParams) -> Filters:
+def _list_filters(params: ListDecisionsParams) -> Filters:
     now = datetime.now(UTC)
     return Filters(
         category=params.category,

@@ -1,4 +1,4 @@
-"""The decision skills for an event loop: search, one decision whole, and decisions with similar texts."""
+"""The search of decisions, with the requested parts of each, within a number of tokens."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,6 @@ from functools import partial
 from typing import Final
 
 from cognition_engines.errors import NoGoodMatch
-from cognition_engines.kinds.decisions import ENDED
 from cognition_engines.models import Decision, Filters, Viewer
 from cognition_engines.queries.answers.fitting import NO_TIME, FittedItem, fit
 from cognition_engines.queries.answers.search_options import (
@@ -34,7 +33,6 @@ from cognition_engines.store.values import StoredRecord
 from cstp.values.decision_searches import DecisionSummary, QueryDecisionsParams, QueryDecisionsResult, QueryFilters
 
 SNIPPET: Final = Room(600)  # characters
-_KEPT = ("accepted", *ENDED)  # the statuses that a review does not change
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class _Match:
 
 
 class Decisions:
-    """The search of decisions, and reads of decisions by id. `name` is that of the engine in its answers."""
+    """The search of decisions. `name` is that of the engine in its answers."""
 
     def __init__(self, records: Records, searching: Search, passages: Passages, pools: Pools, name: str) -> None:
         self._records = records
