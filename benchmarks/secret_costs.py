@@ -22,10 +22,9 @@ from cognition_engines.masking.masked_values import load_rules
 from cognition_engines.masking.policy import SecretPolicies, SecretPolicy
 from cognition_engines.masking.scanner import find_secrets
 from cognition_engines.models import EVERYTHING
-from cognition_engines.writing.requests import RecordDecision, WriteCaller
+from cognition_engines.writing.requests import WriteCaller
 from cognition_engines.writing.secret_checks import check_request
-from cognition_engines.writing.stated_decisions import stated_decision
-from cstp.values.decisions import Alternative, Reason
+from cstp.values.decision_writes import GivenAlternative, GivenReason, RecordDecisionParams
 
 ROUNDS: Final = 60
 SIZES: Final = (4096, 32_768, 262_144, 1_048_576)
@@ -63,18 +62,20 @@ class WriteCost:
         return f"| {self.model} | {self.allow:.2f} | {self.mask:.2f} | {self.look:.3f} | {share} |"
 
 
-def a_decision(number: int) -> RecordDecision:
+def a_decision(number: int) -> RecordDecisionParams:
     """Return a decision of usual size: 1,000 characters in ten texts."""
-    stated = stated_decision(
+    return RecordDecisionParams(
         decision=f"Keep the records of part {number} in SQLite",
         confidence=0.8,
         context=PLAIN * 4,
-        reasons=(Reason("analysis", PLAIN * 2), Reason("constraint", PLAIN)),
-        alternatives=(Alternative("PostgreSQL", PLAIN), Alternative("files", PLAIN)),
-        tags=("storage", f"part-{number}"),
+        reasons=[GivenReason(type="analysis", text=PLAIN * 2), GivenReason(type="constraint", text=PLAIN)],
+        alternatives=[
+            GivenAlternative(option="PostgreSQL", why=PLAIN),
+            GivenAlternative(option="files", why=PLAIN),
+        ],
+        tags=["storage", f"part-{number}"],
         trace={"steps": [{"thought": PLAIN}]},
     )
-    return RecordDecision(stated=stated)
 
 
 def cpu(action: Callable[[], object]) -> float:
@@ -102,8 +103,8 @@ def measure_writes(folder: Path, model: EmbeddingChoice | None) -> WriteCost:
         for number in range(ROUNDS):
             for policy, engine in engines.items():
                 request = a_decision(number)
-                found[policy].append(cpu(lambda: runner.run(engine.write(WRITER, request))))  # noqa: B023
-            look.append(cpu(lambda: check_request(a_decision(number), None, policies)))  # noqa: B023
+                found[policy].append(cpu(lambda: runner.run(engine.record_decision(request, WRITER))))  # noqa: B023
+            look.append(cpu(lambda: check_request(a_decision(number), policies)))  # noqa: B023
     for engine in engines.values():
         engine.close()
     name = "none" if model is None else "minilm"

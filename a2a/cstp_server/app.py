@@ -22,7 +22,6 @@ from cognition_engines.queries.turns import Caller
 from cstp.methods.registry import METHODS
 from cstp.values.system import DiscoverResult
 from cstp_server.describe.openrpc import discover
-from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
 from cstp_server.handlers.episodes import episode_methods
 from cstp_server.handlers.everything import everything_methods
@@ -236,7 +235,6 @@ def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMe
         *system_methods(engine, limiter, settings.agent.id, prepared.document),
         *everything_methods(engine),
         *decision_methods(engine),
-        *decision_record_methods(engine),
         *extraction_methods(engine),
         *episode_methods(engine),
         *knowledge_methods(engine),

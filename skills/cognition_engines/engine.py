@@ -51,7 +51,10 @@ from cognition_engines.retrieval.scores import calibration_of
 from cognition_engines.store.audit.trail import AuditOptions, AuditTrail
 from cognition_engines.store.opening import SETTING
 from cognition_engines.store.records import Records, open_records
+from cognition_engines.writing.decisions import LINK, RECORD, REVIEW, SET_STATUS, UNLINK, UPDATE
 from cognition_engines.writing.erasing import LedgerFile, Retention
+from cognition_engines.writing.imports import bind_put_records
+from cognition_engines.writing.memories import REMEMBER, STORE_EPISODE
 from cognition_engines.writing.writer import Writer
 
 if TYPE_CHECKING:
@@ -184,7 +187,15 @@ class Engine:
         ledger = LedgerFile(options.ledger)
         self.retention: Final = Retention(records, indexes, ledger, options.worker)
         written = records, indexes, embedder, self.pools, published, ledger, self.audit, options.secrets
-        self.write: Final = Writer(*written).write
+        self._bind_writes(Writer(*written), of_operator)
+
+    def _bind_writes(self, writes: Writer, of_operator: OperatorReads) -> None:
+        self.record_decision, self.update_decision = writes.bind(RECORD), writes.bind(UPDATE)
+        self.review_decision, self.set_status = writes.bind(REVIEW), writes.bind(SET_STATUS)
+        self.link_decisions, self.unlink_decisions = writes.bind(LINK), writes.bind(UNLINK)
+        self.remember, self.store_episode = writes.bind(REMEMBER), writes.bind(STORE_EPISODE)
+        self.store_knowledge, self.forget = writes.store_knowledge, writes.forget
+        self.put_records = bind_put_records(writes, of_operator, self.pools)
 
     @classmethod
     def open(

@@ -14,19 +14,19 @@ import pytest
 
 from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING
 from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
 from cognition_engines.store.audit.chain import AuditFilters
 from cognition_engines.store.audit.trail import CAPACITY, AuditOptions, AuditTrail
 from cognition_engines.store.records import open_records
-from cognition_engines.writing.requests import LinkDecisions, ReviewDecision, SetStatus, UpdateDecision, WriteCaller
-from cognition_engines.writing.stated_decisions import stated_decision
+from cognition_engines.writing.requests import WriteCaller
+from cstp.values.decision_links import LinkDecisionsParams
+from cstp.values.decision_writes import SetStatusParams
 from tests.audit.conftest import refusing
 from tests.stores import Stores, wait_for
 from tests.writing.conftest import engine
-from tests.writing.written import new
+from tests.writing.written import new, review, update, write
 
 __all__ = ["engine"]
 ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write", "review"}), "mcp", "cstp.some", "r-1")
@@ -47,13 +47,13 @@ def written(*ids: str) -> tuple[AuditedRecord, ...]:
 
 
 async def test_every_write_leaves_who_wrote_which_records_by_which_call(engine: Engine) -> None:
-    old = (await engine.write(ANN, new("Bake bread"))).id
-    successor = (await engine.write(ANN, new("Bake cake", supersedes=(old,)))).id
-    await engine.write(ANN, UpdateDecision(id=old, names=("pr",), stated=stated_decision(pr="1")))
-    await engine.write(ANN, ReviewDecision(id=old, outcome="success", content=ReviewContent()))
-    await engine.write(ANN, SetStatus(id=old, status="draft", reason="x"))
-    await engine.write(ANN, LinkDecisions(source_id=old, target_id=successor, type="blocks"))
-    await engine.write(ANN, ReviewDecision(id=successor, outcome="success", content=ReviewContent()))
+    old = (await write(engine, ANN, new("Bake bread"))).id
+    successor = (await write(engine, ANN, new("Bake cake", supersedes=(old,)))).id
+    await write(engine, ANN, update(old, pr="1"))
+    await write(engine, ANN, review(old, "success"))
+    await write(engine, ANN, SetStatusParams(id=old, status="draft", reason="x"))
+    await write(engine, ANN, LinkDecisionsParams(source_id=old, target_id=successor, edge_type="blocks"))
+    await write(engine, ANN, review(successor, "success"))
     found = await rows(engine)
     both = set(written(old, successor))  # the last review lets the successor supersede the old one
     assert [set(one.records) for one in found] == [
@@ -70,19 +70,19 @@ async def test_every_write_leaves_who_wrote_which_records_by_which_call(engine: 
 
 
 async def test_a_write_without_a_row_is_no_write(engine: Engine, tmp_path: Path, stores: Stores) -> None:
-    kept = (await engine.write(ANN, new("Bake bread"))).id
+    kept = (await write(engine, ANN, new("Bake bread"))).id
     with refusing(stores.records(tmp_path)):
         with pytest.raises(ComponentFailed) as failed:
-            await engine.write(ANN, new("Bake cake"))
+            await write(engine, ANN, new("Bake cake"))
         assert failed.value.component == "records"
     assert engine.records.ids(Kind.DECISION) == [kept]
     assert [one.records for one in await rows(engine)] == [written(kept)]
 
 
 async def test_a_write_that_was_written_before_or_only_tried_has_a_row_that_says_so(engine: Engine) -> None:
-    first = await engine.write(ANN, new("Bake bread"), "key")
-    await engine.write(ANN, new("Bake bread"), "key")
-    await engine.write(ANN, new("Bake cake"), dry_run=True)
+    first = await write(engine, ANN, new("Bake bread"), "key")
+    await write(engine, ANN, new("Bake bread"), "key")
+    await write(engine, ANN, new("Bake cake"), dry_run=True)
     assert [one.records for one in await rows(engine)] == [
         written(first.id),
         (AuditedRecord("decision", first.id),),
@@ -91,7 +91,7 @@ async def test_a_write_that_was_written_before_or_only_tried_has_a_row_that_says
 
 
 async def test_two_calls_of_one_key_at_once_write_one_record_and_two_rows(engine: Engine) -> None:
-    await asyncio.gather(*(engine.write(ANN, new("Bake bread"), "key") for _ in range(2)))
+    await asyncio.gather(*(write(engine, ANN, new("Bake bread"), "key") for _ in range(2)))
     (id,) = engine.records.ids(Kind.DECISION)
     found = await rows(engine)
     assert {one.records for one in found} == {written(id), (AuditedRecord("decision", id),)}
@@ -190,14 +190,13 @@ WRITES = """
 import asyncio, json, sys
 from cognition_engines.engine import Engine
 from cognition_engines.models import EVERYTHING
-from cognition_engines.writing.requests import RecordDecision, WriteCaller
-from cognition_engines.writing.stated_decisions import stated_decision
+from cognition_engines.writing.requests import WriteCaller
+from cstp.values.decision_writes import RecordDecisionParams
 
 async def run(engine, name):
     writer = WriteCaller(name, EVERYTHING, frozenset({"write"}))
     for number in range(10_000):
-        request = RecordDecision(stated=stated_decision(decision=f"{name} {number}", confidence=0.5))
-        done = await engine.write(writer, request)
+        done = await engine.record_decision(RecordDecisionParams(decision=f"{name} {number}", confidence=0.5), writer)
         print(json.dumps(done.id), flush=True)
 
 async def main():

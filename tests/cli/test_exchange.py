@@ -24,11 +24,12 @@ from cognition_engines.kinds.spec import KINDS, WRITTEN, Origin
 from cognition_engines.models import EVERYTHING
 from cognition_engines.store.records import open_records
 from cognition_engines.store.values import Entry
-from cognition_engines.writing.requests import RecordDecision, WriteCaller
+from cognition_engines.writing.requests import WriteCaller
 from cognition_engines.writing.stated_decisions import stated_decision
 from cstp_server.generate.reference import ROOT
 from tests.cli.conftest import limit_files, write_repository
 from tests.stores import Stores
+from tests.writing.written import new
 
 Cstp = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("wordless")
@@ -386,10 +387,10 @@ def test_only_a_line_feed_ends_a_line(cstp: Cstp) -> None:
 def test_exported_decisions_with_any_character_are_read_again(cstp: Cstp, stores: Stores, tmp_path: Path) -> None:
     odd = "".join(map(chr, (*range(0xA0, 0xD8), 0x200B, 0x202E, 0xFEFF, 0xFFFD, 0xFFFE, 0xFFFF, 0x1FFFE, 0x10FFFF)))
     with closing(Engine.open(stores.records(tmp_path / "data"), tmp_path / "data" / "indexes", None)) as engine:
-        pr = "\x7f\x85\u2028\u2029b"
-        stated = stated_decision(decision="Bake", confidence=0.5, category=f"a{odd}", pr=pr, tags=(odd,))
+        pr = f"b{odd}"
+        params = new("Bake", category=f"a{odd}", pr=pr, tags=(odd,))
         writer = WriteCaller("ann", EVERYTHING, frozenset({"write"}))
-        asyncio.run(engine.write(writer, RecordDecision(stated=stated)))
+        asyncio.run(engine.record_decision(params, writer))
     assert cstp("export", "--decisions", "adr").code == 0
     assert "1 read: 0 new, 1 changed" in cstp("ingest", "adr").out
     found = json.loads(cstp("show", "dec_" + next(Path("adr").iterdir()).stem.rpartition("-")[2], "--json").out)
@@ -400,8 +401,7 @@ async def record_two(engine: Engine) -> None:
     """A decision of the project shop, and one of none."""
     writer = WriteCaller("ann", EVERYTHING, frozenset({"write"}))
     for project in ("shop", None):
-        stated = stated_decision(decision="Bake bread: daily", confidence=0.5)
-        await engine.write(writer, RecordDecision(stated=stated, project=project))
+        await engine.record_decision(new("Bake bread: daily", project=project), writer)
 
 
 @pytest.mark.long("fills a disk, or moves records of every kind")

@@ -17,7 +17,7 @@ from tests.cli.conftest import Done, cstp, elsewhere, wordless
 from tests.contained.conftest import ERRORS, MARK
 from tests.stores import Stores
 from tests.ui.sites import about, records, write_lines
-from tests.writing.written import new
+from tests.writing.written import new, write
 
 __all__ = ["cstp", "elsewhere", "wordless"]
 pytestmark = pytest.mark.usefixtures("wordless")
@@ -99,7 +99,7 @@ def test_an_export_of_decision_files_leaves_out_those_that_it_cannot_write(
 ) -> None:
     async def record(engine: Engine) -> list[str]:
         writer = WriteCaller("ann", EVERYTHING, frozenset({"write"}))
-        return [(await engine.write(writer, new(f"Keep {word}"))).id for word in ("Alga", MARK, "Coral")]
+        return [(await write(engine, writer, new(f"Keep {word}"))).id for word in ("Alga", MARK, "Coral")]
 
     with closing(Engine.open(stores.records(tmp_path / "data"), tmp_path / "data" / "indexes", None)) as engine:
         ids = asyncio.run(record(engine))

@@ -11,11 +11,11 @@ from cognition_engines.models import EVERYTHING, Mode
 from cognition_engines.queries.phrase_lift import BEST, pairs_of, share_of
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.relevance import RELEVANCE, Relevance
-from cognition_engines.writing.requests import RecordDecision, UpdateDecision, WriteCaller
-from cognition_engines.writing.stated_decisions import stated_decision
+from cognition_engines.writing.requests import WriteCaller
 from cstp.values.decision_searches import DecisionSummary, QueryDecisionsParams, QueryFilters
 from tests.recall.conftest import WordEmbedder
 from tests.stores import Stores
+from tests.writing.written import new, update, write
 
 ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write"}))
 QUERY = "Keep the old crane near the harbour"
@@ -44,8 +44,7 @@ def engine(open_engine: Any) -> Engine:
 
 
 async def record(engine: Engine, title: str, context: str, **rights: Any) -> str:
-    stated = stated_decision(decision=title, context=context, confidence=0.5)
-    done = await engine.write(ANN, RecordDecision(stated=stated, **rights))
+    done = await write(engine, ANN, new(title, context=context, **rights))
     await engine.reached(done.seq, seconds=60)
     return done.id
 
@@ -113,8 +112,7 @@ async def test_a_changed_text_counts_as_it_is_now(engine: Engine) -> None:
     await store_shuffled(engine, 5)
     id = await store_exact(engine)
     assert (await ask(engine))[0].id == id
-    changed = stated_decision(decision="Lifting", context="Sold: crane, harbour, old.", confidence=0.5)
-    done = await engine.write(ANN, UpdateDecision(id=id, names=("context",), stated=changed))
+    done = await write(engine, ANN, update(id, context="Sold: crane, harbour, old."))
     await engine.reached(done.seq, seconds=60)
     found = {match.id: match.explain for match in await ask(engine)}
     assert found[id] is not None

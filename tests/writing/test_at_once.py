@@ -112,10 +112,12 @@ DIGEST = """
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.values import Replaces
 from cognition_engines.writing.requests import PutRecords
-from cognition_engines.writing.writer import request_digest
+from cognition_engines.writing.kept_answers import digest_of
+from cognition_engines.writing.knowledge import PUT_RECORDS
 
 kept = frozenset((Kind.CHUNK, f"chunk-{number}") for number in range(20))
-print(request_digest(PutRecords(records=(), replaces=(Replaces(Kind.SOURCE, "source", kept),))))
+request = PutRecords(records=(), replaces=(Replaces(Kind.SOURCE, "source", kept),))
+print(digest_of(PUT_RECORDS.name, PUT_RECORDS.digested(request)))
 """
 
 

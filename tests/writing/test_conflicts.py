@@ -11,18 +11,12 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.engine import Engine
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
-from cognition_engines.writing.erasing import Forget
-from cognition_engines.writing.requests import (
-    RecordDecision,
-    RecordedDecision,
-    Remember,
-    Remembered,
-    SetStatus,
-    WriteCaller,
-)
+from cognition_engines.writing.requests import WriteCaller
+from cstp.values.decision_writes import RecordDecisionParams, RecordDecisionResult, SetStatusParams
 from cstp.values.decisions import Alternative
+from cstp.values.memories import RememberParams, RememberResult
 from tests.stores import Stores
-from tests.writing.written import new
+from tests.writing.written import forget, memory, new, write
 
 ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
 PAT = WriteCaller("pat", Viewer(), frozenset({"read", "write"}))
@@ -45,12 +39,12 @@ def engine(tmp_path: Path, stores: Stores, model: Embedder) -> Iterator[Engine]:
 
 
 async def conflicts_of(
-    engine: Engine, asked: RecordDecision | Remember, writer: WriteCaller = ANN
+    engine: Engine, asked: RecordDecisionParams | RememberParams, writer: WriteCaller = ANN
 ) -> list[tuple[str, str]]:
     """Write it; return the title and the reason of each conflict."""
-    done = await engine.write(writer, asked)
-    assert isinstance(done, RecordedDecision | Remembered)
-    return [(one.title, one.why) for one in done.conflicts]
+    done = await write(engine, writer, asked)
+    assert isinstance(done, RecordDecisionResult | RememberResult)
+    return [(one.title, one.why) for one in done.possible_conflicts]
 
 
 @pytest.mark.parametrize(
@@ -65,9 +59,9 @@ async def conflicts_of(
         ("Keep sessions in Redis", "Sessions are kept in Redis", None),
     ],
 )
-@pytest.mark.parametrize("write", [new, lambda text: Remember(content=text)], ids=["decision", "memory"])
+@pytest.mark.parametrize("write", [new, lambda text: memory(content=text)], ids=["decision", "memory"])
 async def test_what_may_contradict_is_told_with_the_reason(
-    engine: Engine, old: str, later: str, why: str | None, write: Callable[[str], RecordDecision | Remember]
+    engine: Engine, old: str, later: str, why: str | None, write: Callable[[str], RecordDecisionParams | RememberParams]
 ) -> None:
     assert await conflicts_of(engine, write(old)) == []
     assert await conflicts_of(engine, write(later)) == ([] if why is None else [(old, why)])
@@ -97,59 +91,59 @@ async def test_only_records_of_the_same_project_or_file_count(
 
 
 async def test_a_decision_out_of_force_or_superseded_by_the_new_one_is_no_conflict(engine: Engine) -> None:
-    first = await engine.write(ANN, new("Failed downloads are retried 3 times"))
+    first = await write(engine, ANN, new("Failed downloads are retried 3 times"))
     assert await conflicts_of(engine, new("Failed downloads are retried 5 times", supersedes=(first.id,))) == []
-    await engine.write(ANN, SetStatus(id=first.id, status="rejected", reason="too few"))
+    await write(engine, ANN, SetStatusParams(id=first.id, status="rejected", reason="too few"))
     found = await conflicts_of(engine, new("Failed downloads are retried 7 times"))
     assert found == [("Failed downloads are retried 5 times", "number")]
 
 
 async def test_a_hidden_record_is_told_to_no_one_and_a_repeated_call_forgets_what_is_forgotten(engine: Engine) -> None:
-    hidden = Remember(content="The gate opens at 7:00", sensitivity=Sensitivity.SENSITIVE)
-    old = await engine.write(ANN, hidden)
-    later = Remember(content="The gate opens at 9:00")
+    hidden = memory(content="The gate opens at 7:00", sensitivity=Sensitivity.SENSITIVE)
+    old = await write(engine, ANN, hidden)
+    later = memory(content="The gate opens at 9:00")
     assert await conflicts_of(engine, later, PAT) == []
-    first = await engine.write(ANN, Remember(content="The gate opens at 8:00"), "key")
-    assert isinstance(first, Remembered)
-    assert [one.id for one in first.conflicts if one.title == hidden.content] == [old.id]
-    await engine.write(ANN, Forget(id=old.id, reason="wrong"))
-    again = await engine.write(ANN, Remember(content="The gate opens at 8:00"), "key")
-    assert isinstance(again, Remembered)
+    first = await write(engine, ANN, memory(content="The gate opens at 8:00"), "key")
+    assert isinstance(first, RememberResult)
+    assert [one.id for one in first.possible_conflicts if one.title == hidden.content] == [old.id]
+    await write(engine, ANN, forget(old.id, reason="wrong"))
+    again = await write(engine, ANN, memory(content="The gate opens at 8:00"), "key")
+    assert isinstance(again, RememberResult)
     assert again.id == first.id
-    assert old.id not in [one.id for one in again.conflicts]
+    assert old.id not in [one.id for one in again.possible_conflicts]
 
 
 async def test_a_changed_memory_does_not_contradict_what_it_was(engine: Engine) -> None:
     page = {"source": "wiki", "source_id": "gate"}
-    await conflicts_of(engine, Remember(content="The gate opens at 7:00", **page))
-    assert await conflicts_of(engine, Remember(content="The gate opens at 9:00", **page)) == []
+    await conflicts_of(engine, memory(content="The gate opens at 7:00", **page))
+    assert await conflicts_of(engine, memory(content="The gate opens at 9:00", **page)) == []
 
 
 @pytest.mark.long("embeds two hundred texts")
 async def test_most_of_what_is_told_on_a_hundred_pairs_is_a_conflict(engine: Engine) -> None:
-    def request(pair: dict[str, Any], side: str) -> RecordDecision | Remember:
+    def request(pair: dict[str, Any], side: str) -> RecordDecisionParams | RememberParams:
         given = dict(pair[side])
         if pair["kind"] == "memory":
-            return Remember(**given)
+            return memory(**given)
         rejected = tuple(Alternative(one["option"], one.get("why")) for one in given.pop("alternatives", ()))
         return new(given.pop("decision"), alternatives=rejected, **given)
 
-    ids = [(await engine.write(ANN, request(pair, "old"))).id for pair in PAIRS]
+    ids = [(await write(engine, ANN, request(pair, "old"))).id for pair in PAIRS]
     right, all_told = 0, 0
     for id, pair in zip(ids, PAIRS, strict=True):
-        done = await engine.write(ANN, request(pair, "new"), dry_run=True)
-        assert isinstance(done, RecordedDecision | Remembered)
-        all_told += len(done.conflicts)
-        right += pair["conflict"] and id in [one.id for one in done.conflicts]
+        done = await write(engine, ANN, request(pair, "new"), dry_run=True)
+        assert isinstance(done, RecordDecisionResult | RememberResult)
+        all_told += len(done.possible_conflicts)
+        right += pair["conflict"] and id in [one.id for one in done.possible_conflicts]
     assert right >= 0.6 * all_told, f"{right} of {all_told}"
     assert right >= 25  # of 50
 
 
 async def test_a_writer_without_the_scope_read_is_shown_no_other_record(engine: Engine) -> None:
     await conflicts_of(engine, new("Failed downloads are retried 3 times"))
-    done = await engine.write(BLIND, new("Failed downloads are retried 5 times"))
-    assert isinstance(done, RecordedDecision)
-    assert (done.conflicts, done.duplicates) == ((), ())
+    done = await write(engine, BLIND, new("Failed downloads are retried 5 times"))
+    assert isinstance(done, RecordDecisionResult)
+    assert (done.possible_conflicts, done.possible_duplicates) == ([], [])
     assert await conflicts_of(engine, new("Failed downloads are retried 7 times")) != []
 
 

@@ -16,13 +16,15 @@ from cognition_engines.clock_guard import ClockGuard
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.exchange.lines import object_of
 from cognition_engines.exchange.runs import export_lines, import_file
+from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.ingest.options import Options
-from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.set_aside import SetAside
+from cognition_engines.store.erasure.cascade import Doomed
 from cognition_engines.store.erasure.ledger import Erasure, append_ledger, read_ledger
 from cognition_engines.store.reads.decisions import GraphRequest
 from cognition_engines.store.records import Records, open_records
@@ -30,23 +32,17 @@ from cognition_engines.store.schema import records
 from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import Watcher
 from cognition_engines.store.values import PART, Entry
-from cognition_engines.writing.erasing import Forget, Forgotten, LedgerFile, Retention
-from cognition_engines.writing.requests import (
-    LinkDecisions,
-    PutRecords,
-    RecordedDecision,
-    RecordNotFound,
-    ReviewDecision,
-    ScopeNeeded,
-    WriteCaller,
-    WriteConflict,
-    WriteRefused,
-)
+from cognition_engines.writing.erasing import ErasureCheck, Forgotten, LedgerFile, Retention
+from cognition_engines.writing.requests import WriteCaller
+from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound
+from cstp.values.decision_links import LinkDecisionsParams
 from cstp.values.decision_searches import QueryDecisionsParams
+from cstp.values.decision_writes import RecordDecisionResult
+from cstp.values.records import ForgetRemaining, ForgetResult, PutRecordsParams
 from tests.serving import SeededEmbedder
 from tests.stored import Quiet
 from tests.stores import Stores
-from tests.writing.written import new, written
+from tests.writing.written import forget, new, review, write, written
 
 SCOPES = frozenset({"read", "write", "review"})
 ANN = WriteCaller("ann", EVERYTHING, SCOPES)
@@ -93,30 +89,32 @@ def engine(open_engine: Open) -> Engine:
 async def recorded(
     engine: Engine, decision: str, writer: WriteCaller = ANN, key: str | None = None, **others: Any
 ) -> str:
-    answer = await engine.write(writer, new(decision, **others), key)
+    answer = await write(engine, writer, new(decision, **others), key)
     await engine.reached(answer.seq, seconds=60)  # a busy machine answers a write before its indexes show it
     return answer.id
 
 
-async def forgotten(engine: Engine, id: str, writer: WriteCaller = ANN, **others: Any) -> Forgotten:
-    done = await engine.write(writer, Forget(id=id, **others))
-    assert isinstance(done, Forgotten)
+async def forgotten(engine: Engine, id: str, writer: WriteCaller = ANN, **others: Any) -> ForgetResult:
+    done = await write(engine, writer, forget(id, **others))
+    assert isinstance(done, ForgetResult)
     return done
 
 
 async def test_what_is_forgotten_is_in_no_table_and_no_index_and_the_receipt_says_so(engine: Engine) -> None:
     id = await recorded(engine, "Sell the oven", context="It burns bread.")
     other = await recorded(engine, "Buy an oven")
-    await engine.write(BEN, ReviewDecision(id=id, outcome="success", content=ReviewContent(lessons="Ask twice")))
-    await engine.write(BEN, LinkDecisions(source_id=other, target_id=id, type="relates_to", context="the same oven"))
+    await write(engine, BEN, review(id, "success", lessons="Ask twice"))
+    await write(
+        engine, BEN, LinkDecisionsParams(source_id=other, target_id=id, edge_type="relates_to", context="the same oven")
+    )
     done = await forgotten(engine, id)
     assert (done.cascade.reviews, done.cascade.links, done.cascade.revisions) == (1, 1, 1)
     assert done.receipt is not None
-    assert (done.receipt.records, done.receipt.keywords, done.receipt.vectors) == (0, 0, 0)
+    assert done.receipt.remaining == ForgetRemaining(records=0, keywords=0, vectors=0)
     assert done.receipt.seq == done.seq <= engine.records.last_seq()
     assert (await engine.query_decisions(QueryDecisionsParams(query="burns"), EVERYTHING)).decisions == []
     assert engine.records.reads.find([(Kind.DECISION, id)], None) == []
-    with pytest.raises(RecordNotFound):
+    with pytest.raises(NotFound):
         await forgotten(engine, id)
 
 
@@ -126,27 +124,29 @@ async def test_a_receipt_counts_what_is_still_there(engine: Engine) -> None:
     again = await recorded(engine, "Sell the oven once more")
     await engine.reached(engine.records.last_seq(), seconds=60.0)
     (stored,) = engine.records.reads.find([(Kind.DECISION, again)], None)
-    wrong = replace(done, gone=(replace(done.gone[0], key=stored.key, id=again),))
-    writer: Any = engine.write
-    found = await writer.__self__._erasures.verify(engine.pools.caller("ann"), wrong)
-    assert found.receipt is not None
-    assert (found.receipt.records, found.receipt.keywords) == (4, 1)  # a row of records, decisions, links, revisions
+    wrong = Forgotten(result=done, gone=(Doomed(stored.key, Kind.DECISION, again, True, "ann", "", 0),))
+    published = PublishedSeq(engine.indexes, None)
+    check = ErasureCheck(engine.records, engine.indexes, engine.pools, published, LedgerFile(None))
+    found = (await check.verify(engine.pools.caller("ann"), wrong)).result.receipt
+    assert found is not None
+    # a row of records, decisions, links, revisions
+    assert (found.remaining.records, found.remaining.keywords) == (4, 1)
 
 
 async def test_who_may_forget_what(engine: Engine, tmp_path: Path) -> None:
     id = await recorded(engine, "Sell the oven")
-    with pytest.raises(ScopeNeeded, match="admin"):
+    with pytest.raises(Forbidden, match="admin"):
         await forgotten(engine, id, BEN)
     secret = await recorded(engine, "A secret", sensitivity=Sensitivity.SENSITIVE)
     for viewer in (Viewer(), Viewer(max(Sensitivity), frozenset({"alpha"}))):
-        with pytest.raises(RecordNotFound):
+        with pytest.raises(NotFound):
             await forgotten(engine, secret, WriteCaller("ann", viewer, SCOPES | {"admin"}))
     file = tmp_path / "docs/adr/0001-use-a-queue.md"
     file.parent.mkdir(parents=True)
     file.write_text(ADR)
     await engine.ingest([file], Options())
     (of_file,) = set(engine.records.ids(Kind.DECISION)) - {id, secret}
-    with pytest.raises(WriteConflict) as conflict:
+    with pytest.raises(Conflict) as conflict:
         await forgotten(engine, of_file, ROOT)
     assert conflict.value.reason == "fileOwned"
     assert (await forgotten(engine, id, ROOT)).id == id
@@ -154,13 +154,13 @@ async def test_who_may_forget_what(engine: Engine, tmp_path: Path) -> None:
 
 async def test_a_key_of_what_is_forgotten_stays_spent_and_the_key_of_the_erasure_answers_again(engine: Engine) -> None:
     id = await recorded(engine, "Sell the oven", key="one")
-    first = await engine.write(ANN, Forget(id=id), "two")
-    again = await engine.write(ANN, Forget(id=id), "two")
-    assert isinstance(first, Forgotten)
-    assert isinstance(again, Forgotten)
+    first = await write(engine, ANN, forget(id), "two")
+    again = await write(engine, ANN, forget(id), "two")
+    assert isinstance(first, ForgetResult)
+    assert isinstance(again, ForgetResult)
     assert (again.id, again.seq, again.cascade) == (first.id, first.seq, first.cascade)
-    with pytest.raises(WriteConflict) as conflict:
-        await engine.write(ANN, new("Sell the oven"), "one")
+    with pytest.raises(Conflict) as conflict:
+        await write(engine, ANN, new("Sell the oven"), "one")
     assert (conflict.value.reason, conflict.value.id) == ("idempotency", None)
     assert await recorded(engine, "Sell the oven", key="three") != id  # the same words are another record
 
@@ -168,45 +168,47 @@ async def test_a_key_of_what_is_forgotten_stays_spent_and_the_key_of_the_erasure
 async def test_an_answer_about_an_erasure_is_given_again_to_a_token_that_would_see_the_record(engine: Engine) -> None:
     secret = await recorded(engine, "A secret", sensitivity=Sensitivity.SENSITIVE, project="alpha")
     owner = WriteCaller("ann", Viewer(Sensitivity.SENSITIVE, frozenset({"alpha", "beta"})), SCOPES)
-    first = await engine.write(owner, Forget(id=secret), "one")
-    assert (await engine.write(owner, Forget(id=secret), "one")).seq == first.seq
-    assert (await engine.write(ANN, Forget(id=secret), "one")).seq == first.seq  # sees more
+    first = await write(engine, owner, forget(secret), "one")
+    assert (await write(engine, owner, forget(secret), "one")).seq == first.seq
+    assert (await write(engine, ANN, forget(secret), "one")).seq == first.seq  # sees more
     for viewer in (Viewer(), Viewer(Sensitivity.SENSITIVE, frozenset({"alpha"})), Viewer(projects=frozenset())):
-        with pytest.raises(RecordNotFound):
-            await engine.write(WriteCaller("ann", viewer, SCOPES), Forget(id=secret), "one")
-        with pytest.raises(WriteConflict) as conflict:
-            await engine.write(WriteCaller("ann", viewer, SCOPES), Forget(id="another"), "one")
+        with pytest.raises(NotFound):
+            await write(engine, WriteCaller("ann", viewer, SCOPES), forget(secret), "one")
+        with pytest.raises(Conflict) as conflict:
+            await write(engine, WriteCaller("ann", viewer, SCOPES), forget("another"), "one")
         assert conflict.value.id is None
     others = await recorded(engine, "Sell the oven", BEN)
-    await engine.write(WriteCaller("ann", EVERYTHING, SCOPES | {"admin"}), Forget(id=others), "two")
-    with pytest.raises(ScopeNeeded, match="admin"):
-        await engine.write(ANN, Forget(id=others), "two")
+    await write(engine, WriteCaller("ann", EVERYTHING, SCOPES | {"admin"}), forget(others), "two")
+    with pytest.raises(Forbidden, match="admin"):
+        await write(engine, ANN, forget(others), "two")
 
 
 async def test_answers_about_links_and_imports_are_checked_against_the_present_token(engine: Engine) -> None:
     one, hidden = await recorded(engine, "One"), await recorded(engine, "Two", sensitivity=Sensitivity.SENSITIVE)
-    link = LinkDecisions(source_id=one, target_id=hidden, type="relates_to")
-    await engine.write(ANN, link, "link")
-    with pytest.raises(WriteConflict):
-        await engine.write(WriteCaller("ann", Viewer(), SCOPES), link, "link")
-    entry = replace(written(Kind.ENTITY, id="ent_1", name="One"), origin=Origin("/one.jsonl", 0, None, "digest"))
-    sent = PutRecords(records=(entry,))
-    first = await engine.write(ROOT, sent, "put")
-    assert (await engine.write(ROOT, sent, "put")).seq == first.seq
-    with pytest.raises(WriteRefused, match="highest clearance"):
-        await engine.write(WriteCaller("root", Viewer(), ROOT.scopes), sent, "put")
+    link = LinkDecisionsParams(source_id=one, target_id=hidden, edge_type="relates_to")
+    await write(engine, ANN, link, "link")
+    with pytest.raises(Conflict):
+        await write(engine, WriteCaller("ann", Viewer(), SCOPES), link, "link")
+    entry = replace(
+        written(Kind.ENTITY, id="ent_1", name="One"), origin=Origin("/one.jsonl", 0, None, f"{'0' * 32}.{'0' * 8}")
+    )
+    sent = PutRecordsParams(records=[object_of(entry, datetime.now(UTC))])
+    first = await write(engine, ROOT, sent, "put")
+    assert (await write(engine, ROOT, sent, "put")).seq == first.seq
+    with pytest.raises(InvalidParams, match="highest clearance"):
+        await write(engine, WriteCaller("root", Viewer(), ROOT.scopes), sent, "put")
 
 
 async def test_an_answer_about_another_record_keeps_nothing_of_it(open_engine: Open, embedder: Embedder) -> None:
     engine = open_engine(embedder=embedder)
     id = await recorded(engine, "Sell the old oven now")
-    other = await engine.write(BEN, new("Sell the old oven now"), "key")
-    assert isinstance(other, RecordedDecision)
-    assert [one.id for one in other.duplicates] == [id]
+    other = await write(engine, BEN, new("Sell the old oven now"), "key")
+    assert isinstance(other, RecordDecisionResult)
+    assert [one.id for one in other.possible_duplicates] == [id]
     await forgotten(engine, id)
-    again = await engine.write(BEN, new("Sell the old oven now"), "key")
-    assert isinstance(again, RecordedDecision)
-    assert (again.id, again.created, again.duplicates) == (other.id, False, ())
+    again = await write(engine, BEN, new("Sell the old oven now"), "key")
+    assert isinstance(again, RecordDecisionResult)
+    assert (again.id, again.created, again.possible_duplicates) == (other.id, False, [])
 
 
 @pytest.mark.long("waits until records expire, or asks with every wrong value")
@@ -263,7 +265,7 @@ async def test_an_artifact_takes_its_chunks_events_edges_and_entities_along(engi
     left = {id for kind in Kind for id in engine.records.ids(kind)}
     assert left == {"art_2", "evt_2", "ent_bert", "ent_carl"}
     assert done.receipt is not None
-    assert (done.receipt.records, done.receipt.keywords) == (0, 0)
+    assert (done.receipt.remaining.records, done.receipt.remaining.keywords) == (0, 0)
 
 
 async def test_what_a_file_says_of_an_artifact_stays_and_is_pending(engine: Engine) -> None:
@@ -271,7 +273,7 @@ async def test_what_a_file_says_of_an_artifact_stays_and_is_pending(engine: Engi
     of_file = replace(event, origin=Origin("/notes.jsonl", 0, None, "digest"))
     engine.records.put([written(Kind.ARTIFACT, id="art_1", content="Anna met Bert."), of_file], None)
     done = await forgotten(engine, "1")  # the prefix may be left out
-    assert (done.id, done.of_files, engine.records.ids(Kind.EVENT)) == ("art_1", 1, ["evt_9"])
+    assert (done.id, engine.records.ids(Kind.EVENT)) == ("art_1", ["evt_9"])
     assert done.receipt is not None
     assert "files" in {one.part for one in done.receipt.pending}
 
@@ -285,7 +287,7 @@ async def test_what_files_have_is_counted_only_where_its_forgetter_sees_it(engin
     ]
     engine.records.put([written(Kind.ARTIFACT, id="art_1", content="Anna met Bert."), *of_files], None)
     done = await forgotten(engine, "art_1", WriteCaller("ann", Viewer(), SCOPES))
-    assert (done.of_files, engine.records.ids(Kind.EVENT)) == (1, ["evt_8", "evt_9"])
+    assert engine.records.ids(Kind.EVENT) == ["evt_8", "evt_9"]
     assert done.receipt is not None
     assert [one.reason for one in done.receipt.pending if one.part == "files"] == [
         "1 records that name it stay: files have them"
@@ -346,14 +348,16 @@ async def test_records_of_other_agents_stay_without_what_was_forgotten(engine: E
     )
     by_normal = WriteCaller("ann", Viewer(), SCOPES)
     done = await forgotten(engine, "s1", by_normal)
-    assert (done.cascade.chunks, done.cascade.extractions, done.of_others) == (2, 1, 2)
+    assert (done.cascade.chunks, done.cascade.extractions) == (2, 1)
     assert done.receipt is not None
     assert [one.reason for one in done.receipt.pending if one.part == "agents"] == [
         "2 records that name it stay: other agents wrote them"
     ]
     assert {one.id for one in engine.records.forgetting.erasures()} == {"s1", "k-cut", "k-own", "x-own"}
     done = await forgotten(engine, "art_1", WriteCaller("root", EVERYTHING, frozenset({"admin"})))
-    assert (done.cascade.events, done.cascade.edges, done.cascade.entities, done.of_others) == (0, 0, 0, 2)
+    assert (done.cascade.events, done.cascade.edges, done.cascade.entities) == (0, 0, 0)
+    assert done.receipt is not None
+    assert "2 records that name it stay: other agents wrote them" in {one.reason for one in done.receipt.pending}
     await forgotten(engine, "ent_carl")
     left = {id for kind in Kind for id in engine.records.ids(kind)}
     assert left == {"k-seen", "k-hidden", "x-seen", "evt_seen", "edg_seen", "ent_anna", "edg_carl"}
@@ -378,9 +382,9 @@ async def test_an_id_of_two_kinds_needs_the_kind(engine: Engine) -> None:
     engine.records.put(
         [written(Kind.SOURCE, id="same", title="One"), written(Kind.ENTITY, id="same", name="Two")], None
     )
-    with pytest.raises(WriteRefused, match=r"kind: .*entity, source"):
+    with pytest.raises(InvalidParams, match=r"kind.*entity, source"):
         await forgotten(engine, "same")
-    assert (await forgotten(engine, "same", kind=Kind.ENTITY)).kind == "entity"
+    assert (await forgotten(engine, "same", kind="entity")).kind == "entity"
     assert engine.records.ids(Kind.SOURCE) == ["same"]
 
 
@@ -418,8 +422,8 @@ async def test_restored_backups_stay_forgotten(engine: Engine, tmp_path: Path, s
         done = restore_backup(backup, lost.store, replace=False, watcher=quiet, erasures=ledger)
         assert (done.forgotten, lost.ids(Kind.DECISION), lost.forgetting.erasures()) == (1, [other], ledger)
         lost.close()
-    with pytest.raises(WriteConflict):
-        await engine.write(ANN, new("Sell the oven"), "one")
+    with pytest.raises(Conflict):
+        await write(engine, ANN, new("Sell the oven"), "one")
 
 
 def part(kind: Kind, id: str, agent: str = "ann", *, cut: bool = False, **members: Any) -> Entry:
@@ -538,7 +542,7 @@ async def test_what_has_expired_is_not_shown_and_then_forgotten_once_by_all_serv
     caplog.set_level(logging.INFO)
     first.records.put([written(Kind.ARTIFACT, id="art_1", content="Anna met Bert.", expires_at=gone)], None)
     assert first.records.reads.find([(Kind.ARTIFACT, "art_1")], EVERYTHING) == []  # before any sweep
-    with pytest.raises(RecordNotFound):
+    with pytest.raises(NotFound):
         await forgotten(first, "art_1")
 
     def logged() -> list[str]:
@@ -575,7 +579,7 @@ async def test_what_has_expired_is_in_no_graph_and_no_feed_before_it_is_forgotte
     near, far = await recorded(engine, "Near"), await recorded(engine, "Far")
     over, gone = await recorded(engine, "Over"), datetime.now(UTC) - timedelta(seconds=1)
     for source, target in ((near, over), (over, far)):
-        await engine.write(ANN, LinkDecisions(source_id=source, target_id=target, type="relates_to"))
+        await write(engine, ANN, LinkDecisionsParams(source_id=source, target_id=target, edge_type="relates_to"))
     with engine.records.store.writer.begin() as connection:
         chosen = sa.update(records).where(records.c.id == over)
         connection.execute(chosen.values(expires_at=int(gone.timestamp() * 1_000_000)))

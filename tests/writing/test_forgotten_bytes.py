@@ -14,25 +14,17 @@ from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.exchange.runs import export_lines
 from cognition_engines.indexes.keywords.language import make_analyzer
 from cognition_engines.indexes.keywords.text_documents import make_schema
-from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING
 from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import SEARCHED
-from cognition_engines.writing.erasing import Forget
-from cognition_engines.writing.requests import (
-    LinkDecisions,
-    RecordDecision,
-    ReviewDecision,
-    SetStatus,
-    UpdateDecision,
-    WriteCaller,
-)
-from cognition_engines.writing.stated_decisions import stated_decision
+from cognition_engines.writing.requests import WriteCaller
+from cstp.values.decision_links import LinkDecisionsParams
+from cstp.values.decision_writes import SetStatusParams
 from cstp.values.decisions import AffectedPart, Alternative, CitedSource, Evidence, Reason
 from tests.serving import SeededEmbedder
 from tests.stored import Quiet
-from tests.writing.written import written
+from tests.writing.written import forget, new, review, update, write, written
 
 ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
 ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")
@@ -83,9 +75,8 @@ def opened(folder: Path) -> Iterator[Engine]:
 
 async def everything_about_a_decision(engine: Engine, words: Words, other: str, key: str) -> str:
     """A decision with a word of its own in every text that a write of it may have."""
-    stated = stated_decision(
-        decision=words.text(),
-        confidence=0.5,
+    stated = new(
+        words.text(),
         category=words.new(),
         stakes="high",
         context=words.text(),
@@ -108,28 +99,26 @@ async def everything_about_a_decision(engine: Engine, words: Words, other: str, 
         pre_decision={"before": words.text()},
         valid_from=datetime(2026, 1, 1, tzinfo=UTC),
     )
-    id = (await engine.write(ANN, RecordDecision(stated=stated), key)).id
-    content = ReviewContent(
+    id = (await write(engine, ANN, stated, key)).id
+    reviewed = review(
+        id,
         actual_result=words.text(),
         lessons=words.text(),
         notes=words.text(),
         affected_kpis={words.new(): 0.5},
         evidence=(Evidence(uri=words.new(), kind=words.new(), hash=words.new()),),
     )
-    await engine.write(ANN, ReviewDecision(id=id, outcome="success", content=content))
-    changed = UpdateDecision(
-        id=id, names=("context",), stated=stated_decision(context=words.text()), reason=words.text()
-    )
-    await engine.write(ANN, changed)
-    await engine.write(ANN, SetStatus(id=id, status="accepted", reason=words.text()))
-    linked = LinkDecisions(source_id=other, target_id=id, type="relates_to", context=words.text())
-    await engine.write(ANN, linked, f"link {key}")
+    await write(engine, ANN, reviewed)
+    await write(engine, ANN, update(id, context=words.text(), reason=words.text()))
+    await write(engine, ANN, SetStatusParams(id=id, status="accepted", reason=words.text()))
+    linked = LinkDecisionsParams(source_id=other, target_id=id, edge_type="relates_to", context=words.text())
+    await write(engine, ANN, linked, f"link {key}")
     return id
 
 
 async def write_and_forget(engine: Engine, words: Words, wait_until: Callable[..., None]) -> None:
     """Leaves no word in a file of the running engine once it has compacted them."""
-    kept = (await engine.write(ANN, RecordDecision(stated=stated_decision(decision="Stay", confidence=0.5)))).id
+    kept = (await write(engine, ANN, new("Stay", 0.5))).id
     ids = [await everything_about_a_decision(engine, words, kept, str(number)) for number in range(4)]
     vectors = SeededEmbedder().embed_text("x")
     for number in range(4):
@@ -154,7 +143,7 @@ async def write_and_forget(engine: Engine, words: Words, wait_until: Callable[..
 
     seq = 0
     for id in ids:
-        seq = max(seq, (await engine.write(ANN, Forget(id=id))).seq)
+        seq = max(seq, (await write(engine, ANN, forget(id))).seq)
     wait_until(lambda: engine.records.forgetting.compacted_to() >= seq and engine.indexes.words_compacted >= seq)
     assert words.files() == {}
     exports = b"".join(export_lines(engine.records, list(Kind), Quiet(), SetAside()))

@@ -13,11 +13,13 @@ from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.models import EVERYTHING, Decision, Sensitivity
 from cognition_engines.set_aside import SetAside
 from cognition_engines.store.reads.decisions import DecisionHistory
-from cognition_engines.writing.requests import LinkDecisions, SetStatus, WriteConflict
+from cstp.errors import Conflict
+from cstp.values.decision_links import LinkDecisionsParams
 from cstp.values.decision_reads import GetDecisionParams
+from cstp.values.decision_writes import SetStatusParams
 from cstp.values.decisions import AffectedPart, Alternative, Reason
 from tests.writing.test_decisions import ANN, BEN, JUDGE, titles
-from tests.writing.written import new, review, update
+from tests.writing.written import new, review, update, write
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ WHOLE = new(
     category="storage",
     stakes="high",
     context="Orders must survive: a power cut.",
-    reasons=(Reason("analysis", 'it is "durable"', 0.7), Reason("empirical", None)),
+    reasons=(Reason("analysis", 'it is "durable"', 0.7), Reason("empirical", "tried")),
     alternatives=(Alternative("SQLite", "one writer"),),
     tags=("db", "shop: orders"),
     feature="cart",
@@ -75,10 +77,12 @@ WHOLE = new(
 
 async def test_an_exported_merged_and_ingested_decision_is_the_same(repository: Repository) -> None:
     engine = repository.engine
-    id = (await engine.write(ANN, WHOLE)).id
-    other = (await engine.write(ANN, new("Use a queue", project="shop", sensitivity=Sensitivity.SENSITIVE))).id
-    await engine.write(BEN, review(id, "success"))
-    await engine.write(BEN, LinkDecisions(source_id=id, target_id=other, type="depends_on", context="until\nspring"))
+    id = (await write(engine, ANN, WHOLE)).id
+    other = (await write(engine, ANN, new("Use a queue", project="shop", sensitivity=Sensitivity.SENSITIVE))).id
+    await write(engine, BEN, review(id, "success"))
+    await write(
+        engine, BEN, LinkDecisionsParams(source_id=id, target_id=other, edge_type="depends_on", context="until\nspring")
+    )
     before = await repository.decision(id)
     files = repository.export()
     assert len(files) == 2
@@ -100,10 +104,10 @@ async def test_an_exported_merged_and_ingested_decision_is_the_same(repository: 
     assert (after.stored.origin.is_written, after.stored.origin.path[:9]) == (False, "docs/adr/")
     assert await titles(engine, "postgresql") == ["Keep orders in PostgreSQL"]
 
-    with pytest.raises(WriteConflict) as refused:
-        await engine.write(ANN, update(id, pr="7"))
+    with pytest.raises(Conflict) as refused:
+        await write(engine, ANN, update(id, pr="7"))
     assert refused.value.reason == "fileOwned"
-    assert (await engine.write(BEN, review(id, "failure"))).id == id, "files' decisions are reviewed like others"
+    assert (await write(engine, BEN, review(id, "failure"))).id == id, "files' decisions are reviewed like others"
     assert (await repository.ingest()).unchanged == 2
     assert (await repository.decision(id)).outcome == "failure"
     assert repository.export() == [], "what a file has is not exported"
@@ -111,7 +115,7 @@ async def test_an_exported_merged_and_ingested_decision_is_the_same(repository: 
 
 async def test_what_the_merged_file_says_is_the_decision_from_then_on(repository: Repository) -> None:
     engine = repository.engine
-    id = (await engine.write(ANN, new("Bake bread", 0.4))).id
+    id = (await write(engine, ANN, new("Bake bread", 0.4))).id
     began = datetime.now(UTC)
     (file,) = repository.export()
     file.write_text(file.read_text().replace('status: "pending"', "status: accepted") + "\nAgreed on Monday.\n")
@@ -129,9 +133,9 @@ async def test_what_the_merged_file_says_is_the_decision_from_then_on(repository
 
 async def test_a_decision_that_changed_after_the_export_stays_the_agents(repository: Repository) -> None:
     engine = repository.engine
-    id = (await engine.write(ANN, new("Bake bread"))).id
+    id = (await write(engine, ANN, new("Bake bread"))).id
     repository.export()
-    await engine.write(ANN, update(id, context="Ovens are free"))
+    await write(engine, ANN, update(id, context="Ovens are free"))
     (problem,) = (await repository.ingest()).rejected
     assert "changed after it was exported; export it again" in problem.reason
     assert (await repository.whole(id)).stored.origin.is_written
@@ -142,16 +146,16 @@ async def test_a_decision_that_changed_after_the_export_stays_the_agents(reposit
 
 async def test_a_status_set_after_the_export_is_a_change(repository: Repository) -> None:
     engine = repository.engine
-    id = (await engine.write(ANN, new("Bake bread"))).id
+    id = (await write(engine, ANN, new("Bake bread"))).id
     repository.export()
-    await engine.write(JUDGE, SetStatus(id=id, status="rejected", reason="no oven"))
+    await write(engine, JUDGE, SetStatusParams(id=id, status="rejected", reason="no oven"))
     assert len((await repository.ingest()).rejected) == 1
     assert (await repository.decision(id)).status == "rejected"
 
 
 @pytest.mark.parametrize("line", ["", "cstp-export: 0000\n", "cstp-export: " + "0" * 64 + "\n"])
 async def test_a_file_without_the_hash_of_the_content_takes_nothing_over(repository: Repository, line: str) -> None:
-    id = (await repository.engine.write(ANN, new("Bake bread"))).id
+    id = (await write(repository.engine, ANN, new("Bake bread"))).id
     text = (
         f"---\nid: {id}\n{line}status: accepted\n---\n# Steal bread\n\n## Context\n\nHunger.\n\n## Decision\n\nYes.\n"
     )
@@ -163,7 +167,7 @@ async def test_a_file_without_the_hash_of_the_content_takes_nothing_over(reposit
 
 
 async def test_a_second_file_of_the_same_decision_is_refused(repository: Repository) -> None:
-    id = (await repository.engine.write(ANN, new("Bake bread"))).id
+    id = (await write(repository.engine, ANN, new("Bake bread"))).id
     (file,) = repository.export()
     (repository.folder / "copy.md").write_text(file.read_text())
     done = await repository.ingest()
@@ -173,14 +177,14 @@ async def test_a_second_file_of_the_same_decision_is_refused(repository: Reposit
 
 
 async def test_a_dry_run_reports_the_change_and_takes_nothing_over(repository: Repository) -> None:
-    id = (await repository.engine.write(ANN, new("Bake bread"))).id
+    id = (await write(repository.engine, ANN, new("Bake bread"))).id
     repository.export()
     assert (await repository.ingest(dry_run=True)).changed == 1
     assert (await repository.whole(id)).stored.origin.is_written
 
 
 async def test_an_unknown_decision_is_new_under_its_id(repository: Repository, tmp_path: Path) -> None:
-    await repository.engine.write(ANN, new("Bake bread"))
+    await write(repository.engine, ANN, new("Bake bread"))
     repository.export()
     other = Engine.open(f"sqlite:///{tmp_path / 'other.sqlite3'}", tmp_path / "other", None)
     try:
@@ -190,8 +194,8 @@ async def test_an_unknown_decision_is_new_under_its_id(repository: Repository, t
 
 
 async def test_only_decisions_of_a_project_are_exported_where_one_is_named(repository: Repository) -> None:
-    await repository.engine.write(ANN, new("Bake bread", project="shop"))
-    await repository.engine.write(ANN, new("Paint it"))
+    await write(repository.engine, ANN, new("Bake bread", project="shop"))
+    await write(repository.engine, ANN, new("Paint it"))
     assert [path.name.rpartition("-")[0] for path in repository.export("shop")] == ["bake-bread"]
 
 
@@ -227,6 +231,6 @@ async def test_a_decision_of_the_published_server_keeps_its_outcome(repository: 
     assert (decision.title, decision.outcome, decision.confidence) == ("Keep orders in PostgreSQL", "success", 0.85)
     for text in ("## actual_result\n\nNo order was lost.", "## lessons\n\nTry restores as well."):
         assert text in decision.text  # which is searched
-    with pytest.raises(WriteConflict) as refused:
-        await repository.engine.write(ANN, update("5f3a9c1e", category="data"))
+    with pytest.raises(Conflict) as refused:
+        await write(repository.engine, ANN, update("5f3a9c1e", category="data"))
     assert refused.value.reason == "fileOwned"

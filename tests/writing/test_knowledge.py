@@ -10,17 +10,12 @@ from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.queries.knowledge import KnowledgeQuestion
-from cognition_engines.writing.erasing import Forget, Forgotten
 from cognition_engines.writing.knowledge import read_given
-from cognition_engines.writing.requests import (
-    RecordNotFound,
-    ScopeNeeded,
-    StoredKnowledge,
-    StoreKnowledge,
-    WriteCaller,
-    WriteConflict,
-    WritesRefused,
-)
+from cognition_engines.writing.requests import WriteCaller
+from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound
+from cstp.values.knowledge import StoreKnowledgeResult
+from cstp.values.records import ForgetResult
+from tests.writing.written import forget, knowledge, write
 
 WRITE = frozenset({"read", "write"})
 ANN = WriteCaller("ann", EVERYTHING, WRITE)
@@ -42,9 +37,9 @@ WARNING = {
 }
 
 
-async def store(engine: Engine, writer: WriteCaller, *sent: dict[str, Any], **others: Any) -> StoredKnowledge:
-    done = await engine.write(writer, StoreKnowledge(records=read_given(sent), **others))
-    assert isinstance(done, StoredKnowledge)
+async def store(engine: Engine, writer: WriteCaller, *sent: dict[str, Any], **others: Any) -> StoreKnowledgeResult:
+    done = await write(engine, writer, knowledge(sent, **others))
+    assert isinstance(done, StoreKnowledgeResult)
     await engine.reached(done.seq, seconds=60)
     return done
 
@@ -55,7 +50,7 @@ async def words_found(engine: Engine, words: str, viewer: Viewer = EVERYTHING) -
 
 async def test_all_of_a_call_is_found_and_what_refers_to_its_source_names_it(engine: Engine) -> None:
     done = await store(engine, ANN, WARNING, CHUNK, SOURCE)
-    assert [(one.kind, one.status, one.chunks) for one in done.records] == [
+    assert [(one.kind, one.status, one.num_chunks) for one in done.records] == [
         ("extraction", "created", 0),
         ("chunk", "created", 0),
         ("source", "created", 1),
@@ -80,19 +75,19 @@ async def test_storing_again_changes_what_differs_and_nothing_else(engine: Engin
 
 
 async def test_what_is_longer_than_a_call_may_send_is_refused_by_its_path() -> None:
-    with pytest.raises(WritesRefused) as refused:
+    with pytest.raises(InvalidParams) as refused:
         read_given([{"kind": "chunk", "content": "a" * 32_769, "tags": ["t"] * 101}])
-    assert [path for path, _ in refused.value.faults] == ["records[0].content", "records[0].tags"]
+    assert [one.field for one in refused.value.violations] == ["records[0].content", "records[0].tags"]
 
 
 async def test_a_name_is_of_the_agents_own_records_and_a_hidden_one_is_as_if_there_were_none(engine: Engine) -> None:
     mine = await store(engine, ANN, SOURCE, sensitivity=Sensitivity.SENSITIVE)
-    with pytest.raises(ScopeNeeded):
+    with pytest.raises(Forbidden):
         await store(engine, BEN, SOURCE | {"title": "Other"})
     theirs = await store(engine, PUBLIC, SOURCE | {"title": "Other"})
     assert [one.status for one in theirs.records] == ["created"]
     assert theirs.records[0].id != mine.records[0].id
-    with pytest.raises(RecordNotFound):
+    with pytest.raises(NotFound):
         await store(engine, PUBLIC, CHUNK | {"sourceId": mine.records[0].id})
     assert await words_found(engine, "sun", Viewer()) == 1
 
@@ -100,12 +95,12 @@ async def test_a_name_is_of_the_agents_own_records_and_a_hidden_one_is_as_if_the
 async def test_the_passages_of_a_source_stay_its_owners_when_another_agent_amends_it(engine: Engine) -> None:
     await store(engine, ANN, SOURCE)
     amended = await store(engine, ROOT, SOURCE | {"content": "# Spring\n\nThe moon pulls more.\n"})
-    assert [(one.status, one.chunks) for one in amended.records] == [("changed", 1)]
+    assert [(one.status, one.num_chunks) for one in amended.records] == [("changed", 1)]
     (match,) = await engine.search_knowledge(KnowledgeQuestion("moon", EVERYTHING))
-    with pytest.raises(ScopeNeeded):
-        await engine.write(BEN, Forget(id=str(match.record.id)))
-    done = await engine.write(ANN, Forget(id=str(match.record.id)))
-    assert isinstance(done, Forgotten)
+    with pytest.raises(Forbidden):
+        await write(engine, BEN, forget(str(match.record.id)))
+    done = await write(engine, ANN, forget(str(match.record.id)))
+    assert isinstance(done, ForgetResult)
     assert done.kind == "chunk"
 
 
@@ -113,24 +108,24 @@ async def test_what_a_file_says_stays_the_files(engine: Engine, tmp_path: Path) 
     file = tmp_path / "chunks.jsonl"
     file.write_text('{"kind": "chunk", "id": "neap", "content": "From a file."}\n')
     await engine.ingest([file], Options())
-    with pytest.raises(WriteConflict) as refused:
+    with pytest.raises(Conflict) as refused:
         await store(engine, ANN, {"kind": "chunk", "id": "neap", "content": "From an agent."})
     assert refused.value.reason == "fileOwned"
 
 
 async def test_a_repeated_call_names_no_record_that_its_agent_sees_no_longer(engine: Engine) -> None:
     async def sent(writer: WriteCaller, *records: dict[str, Any], level: Sensitivity = Sensitivity.NORMAL) -> None:
-        asked = StoreKnowledge(records=read_given(records), sensitivity=level)
-        await engine.write(writer, asked, "key" if writer is PUBLIC else None)
+        asked = knowledge(records, sensitivity=level)
+        await write(engine, writer, asked, "key" if writer is PUBLIC else None)
 
     admin = WriteCaller("root", EVERYTHING, WRITE | {"admin"})
     await sent(PUBLIC, SOURCE, CHUNK)
     await sent(PUBLIC, SOURCE, CHUNK)  # is answered again
     await sent(admin, CHUNK | {"sourceId": None}, level=Sensitivity.SENSITIVE)
-    with pytest.raises(WriteConflict, match="a new key") as conflict:
+    with pytest.raises(Conflict, match="a new key") as conflict:
         await sent(PUBLIC, SOURCE, CHUNK)
     assert conflict.value.id is None
     await sent(admin, SOURCE, level=Sensitivity.SENSITIVE)
-    with pytest.raises(WriteConflict, match="first call") as conflict:
+    with pytest.raises(Conflict, match="first call") as conflict:
         await sent(PUBLIC, CHUNK)
     assert conflict.value.id is None

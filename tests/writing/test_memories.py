@@ -11,7 +11,6 @@ import pytest
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.artifacts import Turn
-from cognition_engines.kinds.graph import Actor, Event
 from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
@@ -19,20 +18,14 @@ from cognition_engines.queries.episodes import EpisodeQuestion
 from cognition_engines.queries.lists import EpisodeFilters
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.store.write_transaction import Author, read_transaction
-from cognition_engines.writing.erasing import Forget, Forgotten
-from cognition_engines.writing.requests import (
-    Remember,
-    Remembered,
-    ScopeNeeded,
-    StoredEpisode,
-    StoreEpisode,
-    WriteCaller,
-    WriteConflict,
-    WriteRefused,
-)
+from cognition_engines.writing.requests import WriteCaller
+from cstp.errors import Conflict, Forbidden, InvalidParams
+from cstp.values.episodes import StoreEpisodeParams, StoreEpisodeResult
+from cstp.values.memories import GivenActor, GivenEvent, RememberParams, RememberResult
+from cstp.values.records import ForgetResult
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
-from tests.writing.written import written
+from tests.writing.written import episode, forget, memory, write, written
 
 WRITE = frozenset({"read", "write"})
 ANN = WriteCaller("ann", EVERYTHING, WRITE)
@@ -43,21 +36,23 @@ LONG = "\n\n".join(f"Paragraph {number} is about berths and tides." for number i
 TURNS = '{"kind": "turn", "conversation_id": "radio", "turn_index": 0, "content": "From a file."}\n'
 
 
-def lesson(query: str, reward: float = 0.0, reflection: str = "Measure first.", **others: Any) -> StoreEpisode:
-    return StoreEpisode(query=query, reward=reward, reflection=reflection, **others)
+def lesson(query: str, reward: float = 0.0, reflection: str = "Measure first.", **others: Any) -> StoreEpisodeParams:
+    return episode(query=query, reward=reward, reflection=reflection, **others)
 
 
-def turn(content: str, index: int | None = 0, **others: Any) -> Remember:
-    return Remember(content=content, conversation_id="radio", turn_index=index, **others)
+def turn(content: str, index: int | None = 0, **others: Any) -> RememberParams:
+    return memory(content=content, conversation_id="radio", turn_index=index, **others)
 
 
-def page(content: str, **others: Any) -> Remember:
-    return Remember(content=content, source="wiki", source_id="page-7", **others)
+def page(content: str, **others: Any) -> RememberParams:
+    return memory(content=content, source="wiki", source_id="page-7", **others)
 
 
-async def remembered(engine: Engine, writer: WriteCaller, asked: Remember, key: str | None = None) -> Remembered:
-    done = await engine.write(writer, asked, key)
-    assert isinstance(done, Remembered)
+async def remembered(
+    engine: Engine, writer: WriteCaller, asked: RememberParams, key: str | None = None
+) -> RememberResult:
+    done = await write(engine, writer, asked, key)
+    assert isinstance(done, RememberResult)
     return done
 
 
@@ -72,8 +67,8 @@ async def found_episodes(engine: Engine, words: str, **others: Any) -> list[str]
 
 
 async def test_an_episode_is_found_by_what_was_tried_and_learned_and_listed_as_before(engine: Engine) -> None:
-    done = await engine.write(ANN, lesson("Berth a ship", -0.5, "Ask for the draught.", tags=("berths",)))
-    assert isinstance(done, StoredEpisode)
+    done = await write(engine, ANN, lesson("Berth a ship", -0.5, "Ask for the draught.", tags=("berths",)))
+    assert isinstance(done, StoreEpisodeResult)
     assert done.created
     await shown(engine, done.seq)
     for words in ("berth", "draught"):
@@ -88,14 +83,14 @@ async def test_an_episode_is_found_by_what_was_tried_and_learned_and_listed_as_b
     assert (whole.record, whole.record.reflection, whole.record.created_at) == (
         listed.record,
         "Ask for the draught.",
-        done.at,
+        done.created_at,
     )
     assert (whole.origin.recorded_by, whole.origin.via, whole.origin.is_written) == ("ann", "cstp", True)
 
 
 async def test_an_episode_is_found_by_meaning_where_there_is_a_model(tmp_path: Path, stores: Stores) -> None:
     engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", SeededEmbedder())
-    await shown(engine, (await engine.write(ANN, lesson("Berth a ship"))).seq)
+    await shown(engine, (await write(engine, ANN, lesson("Berth a ship"))).seq)
     question = EpisodeQuestion("Berth a ship\n\nMeasure first.", EVERYTHING)
     (match,) = await engine.find_episodes(question)
     assert match.distance == pytest.approx(0.0, abs=1e-5)
@@ -103,16 +98,16 @@ async def test_an_episode_is_found_by_meaning_where_there_is_a_model(tmp_path: P
 
 
 async def test_equal_episodes_are_two_and_one_key_stores_one(engine: Engine) -> None:
-    first, second = [await engine.write(ANN, lesson("Bake bread")) for _ in range(2)]
+    first, second = [await write(engine, ANN, lesson("Bake bread")) for _ in range(2)]
     assert first.id != second.id
-    done = await asyncio.gather(*(engine.write(ANN, lesson("Bake cake"), "key") for _ in range(6)))
+    done = await asyncio.gather(*(write(engine, ANN, lesson("Bake cake"), "key") for _ in range(6)))
     assert len({one.id for one in done}) == 1
-    assert [one.created for one in done if isinstance(one, StoredEpisode)].count(True) == 1
+    assert [one.created for one in done if isinstance(one, StoreEpisodeResult)].count(True) == 1
     assert engine.records.counts().get(Kind.EPISODE, 0) == 3
 
 
 async def test_an_episode_that_is_too_sensitive_is_neither_read_nor_found(engine: Engine) -> None:
-    done = await engine.write(ANN, lesson("Pay wages", sensitivity=Sensitivity.SENSITIVE, project="shop"))
+    done = await write(engine, ANN, lesson("Pay wages", sensitivity=Sensitivity.SENSITIVE, project="shop"))
     await shown(engine, done.seq)
     assert await engine.get_episode(int(done.id), Viewer()) is None
     assert await found_episodes(engine, "wages", viewer=Viewer()) == []
@@ -130,7 +125,7 @@ async def test_a_turn_is_the_one_of_its_place_and_two_without_one_are_two(engine
     assert 0 < again.seq <= first.seq  # of the memory itself
     loose = [await remembered(engine, ANN, turn("ok", None)) for _ in range(2)]
     assert loose[0].id != loose[1].id
-    notes = [await remembered(engine, ANN, Remember(content="ok")) for _ in range(2)]
+    notes = [await remembered(engine, ANN, memory(content="ok")) for _ in range(2)]
     assert notes[0].id != notes[1].id
     assert (engine.records.counts().get(Kind.TURN, 0), engine.records.counts().get(Kind.ARTIFACT, 0)) == (3, 2)
 
@@ -147,30 +142,30 @@ async def test_the_content_before_is_kept_as_a_revision(engine: Engine) -> None:
 
 async def test_a_long_text_is_cut_as_on_ingest_and_its_passages_go_when_it_gets_short(engine: Engine) -> None:
     done = await remembered(engine, ANN, page(LONG, sensitivity=Sensitivity.SENSITIVE, project="shop"))
-    assert done.chunks > 1
+    assert done.num_chunks > 1
     stored = engine.records.reads.by_ids(Kind.ARTIFACT_CHUNK, engine.records.ids(Kind.ARTIFACT_CHUNK))
-    assert len(stored) == done.chunks
+    assert len(stored) == done.num_chunks
     assert {(one.facets.project, one.facets.sensitivity) for one in stored.values()} == {("shop", 1)}
     assert {one.origin.recorded_by for one in stored.values()} == {"ann"}
     short = await remembered(engine, ANN, page("Short.", sensitivity=Sensitivity.SENSITIVE, project="shop"))
-    assert (short.id, short.status, short.chunks) == (done.id, "changed", 0)
+    assert (short.id, short.status, short.num_chunks) == (done.id, "changed", 0)
     assert engine.records.counts().get(Kind.ARTIFACT_CHUNK, 0) == 0
 
 
 async def test_events_belong_to_what_they_were_read_from_and_stay_until_others_are_given(engine: Engine) -> None:
-    event = Event(category="Commitment", narrative="Ann promised a berth", actors=(Actor(ref="Ann"),))
+    event = GivenEvent(category="Commitment", narrative="Ann promised a berth", actors=[GivenActor(ref="Ann")])
     first = await remembered(engine, ANN, turn("A berth is yours.", events=(event,)))
     same = await remembered(engine, ANN, turn("A berth is yours.", events=(event,)))
     left = await remembered(engine, ANN, turn("A berth is yours indeed."))
     assert (same.status, left.status) == ("unchanged", "changed")
     assert first.events == same.events == left.events
     none = await remembered(engine, ANN, turn("A berth is yours indeed.", events=()))
-    assert (none.status, none.events, engine.records.counts().get(Kind.EVENT, 0)) == ("changed", (), 0)
+    assert (none.status, none.events, engine.records.counts().get(Kind.EVENT, 0)) == ("changed", [], 0)
 
 
 async def test_what_is_remembered_is_recalled_at_once(engine: Engine) -> None:
-    event = Event(category="Commitment", narrative="Ann promised a zeppelin")
-    asked = Remember(content="The mast is free.", title="Masts", events=(event,))
+    event = GivenEvent(category="Commitment", narrative="Ann promised a zeppelin")
+    asked = memory(content="The mast is free.", title="Masts", events=(event,))
     await shown(engine, (await remembered(engine, ANN, asked)).seq)
     for words in ("mast", "zeppelin"):
         answer = await engine.recall(RecallRequest(EVERYTHING, query=words))
@@ -180,8 +175,8 @@ async def test_what_is_remembered_is_recalled_at_once(engine: Engine) -> None:
 async def test_another_agents_memory_is_left_alone_and_an_admin_may_change_it(engine: Engine) -> None:
     mine = await remembered(engine, ANN, turn("ok"))
     assert (await remembered(engine, BEN, turn("ok"))).status == "unchanged", "it says the same"
-    with pytest.raises(ScopeNeeded):
-        await engine.write(BEN, turn("no"))
+    with pytest.raises(Forbidden):
+        await write(engine, BEN, turn("no"))
     done = await remembered(engine, ADMIN, turn("no"))
     assert (done.id, done.status) == (mine.id, "changed")
     assert engine.records.counts().get(Kind.TURN, 0) == 1
@@ -210,8 +205,8 @@ async def test_what_a_file_says_stays_the_files(engine: Engine, tmp_path: Path) 
     file.write_text(TURNS)
     await engine.ingest([file], Options())
     assert (await remembered(engine, ADMIN, turn("From a file."))).status == "unchanged"
-    with pytest.raises(WriteConflict) as refused:
-        await engine.write(ADMIN, turn("From an agent."))
+    with pytest.raises(Conflict) as refused:
+        await write(engine, ADMIN, turn("From an agent."))
     assert (refused.value.reason, refused.value.found) == ("fileOwned", "the file turns.jsonl")
 
 
@@ -222,8 +217,8 @@ async def test_what_expires_is_kept_with_its_time_and_the_past_is_refused(engine
     assert stored.expires_at == soon
     assert (await remembered(engine, ANN, page("Noon.", expires_at=soon))).status == "unchanged"
     assert (await remembered(engine, ANN, page("Noon."))).status == "changed"
-    with pytest.raises(WriteRefused, match="expires_at"):
-        await engine.write(ANN, page("Noon.", expires_at=datetime(2020, 1, 1, tzinfo=UTC)))
+    with pytest.raises(InvalidParams, match="expiresAt"):
+        await write(engine, ANN, page("Noon.", expires_at=datetime(2020, 1, 1, tzinfo=UTC)))
 
 
 async def test_two_calls_of_one_turn_at_once_remember_one(engine: Engine) -> None:
@@ -233,15 +228,15 @@ async def test_two_calls_of_one_turn_at_once_remember_one(engine: Engine) -> Non
 
 
 async def test_the_events_of_a_memory_stay_its_owners_when_another_agent_amends_it(engine: Engine) -> None:
-    await remembered(engine, ANN, page("Two tides", events=(Event(category="Seen", narrative="Two tides."),)))
+    await remembered(engine, ANN, page("Two tides", events=(GivenEvent(category="Seen", narrative="Two tides."),)))
     amended = await remembered(
-        engine, ADMIN, page("Three tides", events=(Event(category="Seen", narrative="Three tides."),))
+        engine, ADMIN, page("Three tides", events=(GivenEvent(category="Seen", narrative="Three tides."),))
     )
     (event,) = amended.events
-    with pytest.raises(ScopeNeeded):
-        await engine.write(BEN, Forget(id=event.id))
-    done = await engine.write(ANN, Forget(id=event.id))
-    assert isinstance(done, Forgotten)
+    with pytest.raises(Forbidden):
+        await write(engine, BEN, forget(event.id))
+    done = await write(engine, ANN, forget(event.id))
+    assert isinstance(done, ForgetResult)
     assert done.kind == "event"
 
 
@@ -252,7 +247,7 @@ async def test_an_amended_memory_keeps_the_events_that_other_agents_attached(eng
         None,
     )
     amended = await remembered(
-        engine, ANN, page("Three tides", events=(Event(category="Seen", narrative="Three tides."),))
+        engine, ANN, page("Three tides", events=(GivenEvent(category="Seen", narrative="Three tides."),))
     )
     assert [one.narrative for one in amended.events] == ["Three tides."]
     assert len(engine.records.ids(Kind.EVENT)) == 2

@@ -12,12 +12,11 @@ from cognition_engines.kinds.decisions import LinkType
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.queries.lists import MOST_NAMES, MOST_TAGS
-from cognition_engines.writing.requests import LinkDecisions
-from cstp.values.decision_links import GetGraphParams, GetGraphResult
+from cstp.values.decision_links import GetGraphParams, GetGraphResult, LinkDecisionsParams
 from cstp.values.decision_reads import GetStatsParams
 from tests.kinds import entry
 from tests.writing.test_decisions import ANN
-from tests.writing.written import new
+from tests.writing.written import new, write
 
 READER = Viewer()
 
@@ -93,12 +92,12 @@ def depths(found: GetGraphResult) -> dict[str, int]:
 
 
 async def link(engine: Engine, source: str, target: str, type: LinkType = "relates_to") -> None:
-    await engine.write(ANN, LinkDecisions(source_id=source, target_id=target, type=type))
+    await write(engine, ANN, LinkDecisionsParams(source_id=source, target_id=target, edge_type=type))
 
 
 @pytest.mark.long("waits until records expire, or asks with every wrong value")
 async def test_a_graph_has_what_is_so_many_links_away_and_all_links_between(engine: Engine) -> None:
-    a, b, c, d = [(await engine.write(ANN, new(f"Decide {name}"))).id for name in "abcd"]
+    a, b, c, d = [(await write(engine, ANN, new(f"Decide {name}"))).id for name in "abcd"]
     await link(engine, a, b)
     await link(engine, b, c, "depends_on")
     await link(engine, c, d)

@@ -1,18 +1,20 @@
 """What a decision says of times, and what a refusal shows: nothing that the author may not see."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pydantic.alias_generators import to_camel
 
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
-from cognition_engines.writing.requests import LinkDecisions, UnlinkDecisions, WriteCaller, WriteConflict, WriteRefused
+from cognition_engines.writing.requests import WriteCaller
+from cstp.errors import Conflict, InvalidParams
+from cstp.values.decision_links import LinkDecisionsParams, UnlinkDecisionsParams
 from cstp.values.decision_reads import GetDecisionParams
-from tests.writing.written import new, review, update
+from tests.writing.written import new, review, update, write
 
 SCOPES = frozenset({"read", "write", "review"})
 ANN = WriteCaller("ann", EVERYTHING, SCOPES)
@@ -29,33 +31,33 @@ async def known(engine: Engine, id: str, at: datetime) -> tuple[str | None, str 
 @pytest.mark.parametrize(("before", "after"), [("valid_to", "valid_from"), ("valid_from", "valid_to")])
 async def test_no_update_lets_a_decision_end_before_it_begins(engine: Engine, before: str, after: str) -> None:
     times = {"valid_to": (EARLY, EARLY), "valid_from": (LATE, LATE)}
-    id = (await engine.write(ANN, new("Bake bread", **{before: times[before][0]}))).id
-    with pytest.raises(WriteRefused) as refused:
-        await engine.write(ANN, update(id, **{after: times[after][1]}))
-    assert refused.value.member == f"updates.{after}"
-    await engine.write(ANN, update(id, valid_from=EARLY, valid_to=LATE))
+    id = (await write(engine, ANN, new("Bake bread", **{before: times[before][0]}))).id
+    with pytest.raises(InvalidParams) as refused:
+        await write(engine, ANN, update(id, **{after: times[after][1]}))
+    assert [one.field for one in refused.value.violations] == [f"updates.{to_camel(after)}"]
+    await write(engine, ANN, update(id, valid_from=EARLY, valid_to=LATE))
 
 
 async def test_a_circle_that_closes_in_a_hidden_decision_is_no_refusal(engine: Engine) -> None:
-    one, other = [(await engine.write(ANN, new(f"Bake {n}"))).id for n in range(2)]
-    hidden = (await engine.write(ANN, new("Bake x", sensitivity=Sensitivity.SENSITIVE))).id
+    one, other = [(await write(engine, ANN, new(f"Bake {n}"))).id for n in range(2)]
+    hidden = (await write(engine, ANN, new("Bake x", sensitivity=Sensitivity.SENSITIVE))).id
     for source, target in ((one, hidden), (hidden, other)):
-        await engine.write(ANN, LinkDecisions(source_id=source, target_id=target, type="depends_on"))
-    back = LinkDecisions(source_id=other, target_id=one, type="depends_on")
-    with pytest.raises(WriteConflict, match="state"):
-        await engine.write(ANN, back, dry_run=True)
-    await engine.write(ANN, replace(back, type="relates_to"))  # which may close one
-    assert (await engine.write(NARROW, back)).id == other
+        await write(engine, ANN, LinkDecisionsParams(source_id=source, target_id=target, edge_type="depends_on"))
+    back = LinkDecisionsParams(source_id=other, target_id=one, edge_type="depends_on")
+    with pytest.raises(Conflict, match="state"):
+        await write(engine, ANN, back, dry_run=True)
+    await write(engine, ANN, back.model_copy(update={"edge_type": "relates_to"}))  # which may close one
+    assert (await write(engine, NARROW, back)).id == other
 
 
 async def test_what_was_known_at_a_time_follows_reviews_and_successors(engine: Engine) -> None:
-    old = await engine.write(ANN, new("Bake bread"))
-    successor = await engine.write(ANN, new("Bake cake", supersedes=(old.id,)))
-    await engine.write(ANN, review(successor.id))
+    old = await write(engine, ANN, new("Bake bread"))
+    successor = await write(engine, ANN, new("Bake cake", supersedes=(old.id,)))
+    await write(engine, ANN, review(successor.id))
     assert await known(engine, old.id, LATE) == ("superseded", None)
     assert await known(engine, successor.id, LATE) == ("reviewed", "success")
     for id in (old.id, successor.id):
-        assert await known(engine, id, successor.at) == ("pending", None)  # type: ignore[union-attr]
+        assert await known(engine, id, successor.timestamp) == ("pending", None)
 
 
 async def test_a_files_decision_is_known_as_before_its_review(engine: Engine, tmp_path: Path) -> None:
@@ -65,7 +67,7 @@ async def test_a_files_decision_is_known_as_before_its_review(engine: Engine, tm
     await engine.ingest([file], Options())
     (id,) = engine.records.ids(Kind.DECISION)
     read = datetime.now(UTC)
-    await engine.write(ANN, review(id))
+    await write(engine, ANN, review(id))
     assert await known(engine, id, read) == ("proposed", None)
     assert await known(engine, id, LATE) == ("reviewed", "success")
 
@@ -75,11 +77,11 @@ async def test_a_repeated_call_shows_nothing_that_its_author_sees_no_longer(engi
     file.write_text('{"kind": "decision", "id": "one", "title": "Use a queue"}')
     await engine.ingest([file], Options())
     (id,) = engine.records.ids(Kind.DECISION)
-    first = await engine.write(NARROW, review(id), "key")
-    assert replace(await engine.write(NARROW, review(id), "key"), indexed=first.indexed) == first
+    first = await write(engine, NARROW, review(id), "key")
+    assert await write(engine, NARROW, review(id), "key") == first
     await engine.ingest([file], Options(sensitivity=Sensitivity.SENSITIVE))
-    with pytest.raises(WriteConflict) as refused:
-        await engine.write(NARROW, review(id), "key")
+    with pytest.raises(Conflict) as refused:
+        await write(engine, NARROW, review(id), "key")
     assert (refused.value.id, refused.value.reason) == (None, "idempotency")
 
 
@@ -87,20 +89,20 @@ async def test_a_link_is_a_change_for_none_who_does_not_see_both_of_its_ends(eng
     async def changed(viewer: Viewer, after: int) -> list[str]:
         return [one.id for one in (await engine.following.read(viewer, after)).changes]
 
-    open_one = (await engine.write(ANN, new("Bake bread"))).id
-    secret = await engine.write(ANN, new("Buy the mill", sensitivity=Sensitivity.SENSITIVE))
-    for write in (LinkDecisions, UnlinkDecisions):
+    open_one = (await write(engine, ANN, new("Bake bread"))).id
+    secret = await write(engine, ANN, new("Buy the mill", sensitivity=Sensitivity.SENSITIVE))
+    for make in (LinkDecisionsParams, UnlinkDecisionsParams):
         for source, target in ((open_one, secret.id), (secret.id, open_one)):
             last = engine.records.last_seq()
-            done = await engine.write(ANN, write(source_id=source, target_id=target, type="relates_to"))
+            done = await write(engine, ANN, make(source_id=source, target_id=target, edge_type="relates_to"))
             assert done.seq > last
             assert await changed(Viewer(), last) == []
             assert await changed(EVERYTHING, last) == [secret.id]
-    other = replace(new("Sell cake"), project="cafe")
-    third = (await engine.write(ANN, replace(new("Sell rolls"), project="shop"))).id
-    source = (await engine.write(ANN, other)).id
+    other = new("Sell cake", project="cafe")
+    third = (await write(engine, ANN, new("Sell rolls", project="shop"))).id
+    source = (await write(engine, ANN, other)).id
     last = engine.records.last_seq()
-    done = await engine.write(ANN, LinkDecisions(source_id=source, target_id=third, type="relates_to"))
+    done = await write(engine, ANN, LinkDecisionsParams(source_id=source, target_id=third, edge_type="relates_to"))
     assert done.seq > last
     for project in ("cafe", "shop"):
         assert await changed(Viewer(projects=frozenset({project})), last) == []

@@ -9,16 +9,16 @@ import pytest
 
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
-from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.store.records import open_records
 from cognition_engines.store.transfer.copy import copy_records
-from cognition_engines.writing.requests import RecordDecision, ReviewDecision, SetStatus, WriteCaller
-from cognition_engines.writing.stated_decisions import stated_decision
+from cognition_engines.writing.requests import WriteCaller
 from cstp.values.decision_reads import GetDecisionParams, GetStatsParams, ListDecisionsParams
 from cstp.values.decision_searches import QueryDecisionsParams, QueryFilters
+from cstp.values.decision_writes import SetStatusParams
 from tests.stored import Quiet
+from tests.writing.written import new, review, write
 
 ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
 OLD = {"id": "old", "title": "Lanterns burn oil", "status": "accepted", "date": "2020-01-01"}
@@ -96,17 +96,15 @@ async def test_a_status_superseded_has_the_date_of_its_successor_as_its_end(engi
 
 async def test_files_and_agents_supersede_each_other(engine: Engine, tmp_path: Path) -> None:
     files = tmp_path
-    stated = stated_decision(decision="Lanterns burn wood", confidence=0.5)
-    wood = (await engine.write(ANN, RecordDecision(stated=stated))).id
-    await engine.write(ANN, SetStatus(id=wood, status="accepted", reason="agreed"))
+    wood = (await write(engine, ANN, new("Lanterns burn wood"))).id
+    await write(engine, ANN, SetStatusParams(id=wood, status="accepted", reason="agreed"))
     await read(engine, files, "new", NEW | {"supersedes": wood})
     assert (await current(engine), await status(engine, wood)) == ({"new"}, "superseded")
-    stated = stated_decision(decision="Lanterns glow", confidence=0.5)
-    glow = (await engine.write(ANN, RecordDecision(stated=stated))).id
+    glow = (await write(engine, ANN, new("Lanterns glow"))).id
     await read(engine, files, "old", OLD | {"supersededBy": glow})
-    await engine.write(ANN, ReviewDecision(id=glow, outcome="success", content=ReviewContent()))
+    await write(engine, ANN, review(glow, "success"))
     assert await status(engine, "old") == "accepted", "a review ratifies nothing"
-    await engine.write(ANN, SetStatus(id=glow, status="accepted", reason="agreed"))
+    await write(engine, ANN, SetStatusParams(id=glow, status="accepted", reason="agreed"))
     assert (await current(engine), await status(engine, "old")) == ({"new", glow}, "superseded")
 
 
@@ -131,7 +129,7 @@ async def test_a_hidden_successor_ends_nothing(engine: Engine, tmp_path: Path, h
 async def test_a_copy_shows_what_files_supersede(engine: Engine, tmp_path: Path) -> None:
     await read(engine, tmp_path, "new", NEW | {"status": "proposed", "supersedes": "old"})
     await read(engine, tmp_path, "old", OLD | {"status": "proposed"})
-    await engine.write(ANN, ReviewDecision(id="new", outcome="success", content=ReviewContent()))
+    await write(engine, ANN, review("new", "success"))
     assert await status(engine, "old") == "superseded"
     target = open_records(f"sqlite:///{tmp_path}/copy/records.sqlite3")
     copy_records(engine.records.store, target.store, Quiet())

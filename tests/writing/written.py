@@ -1,17 +1,38 @@
-"""Records as agents write them, put into a store directly."""
+"""Records as agents write them: put into a store directly, or by the methods of the engine."""
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime
 from secrets import token_hex
-from typing import Any
+from typing import Any, Final
 
 from cognition_engines.drafts.ids import digest, with_place
-from cognition_engines.kinds.decisions import ReviewContent
+from cognition_engines.engine import Engine
 from cognition_engines.kinds.registry import validate_record
 from cognition_engines.kinds.spec import WRITTEN, Kind, Origin
+from cognition_engines.models import Sensitivity
+from cognition_engines.queries.answers.record_values import LEVELS
 from cognition_engines.store.values import Entry, FloatArray
-from cognition_engines.writing.requests import RecordDecision, ReviewDecision, UpdateDecision
-from cognition_engines.writing.stated_decisions import stated_decision
+from cognition_engines.writing.requests import WriteCaller
+from cstp.values.decision_links import LinkDecisionsParams, UnlinkDecisionsParams
+from cstp.values.decision_writes import (
+    Affected,
+    DecisionUpdates,
+    GivenAlternative,
+    GivenEvidence,
+    GivenReason,
+    GivenSource,
+    RecordDecisionParams,
+    ReviewDecisionParams,
+    SetStatusParams,
+    UpdateDecisionParams,
+)
+from cstp.values.decisions import AffectedPart, Alternative, CitedSource, Evidence, Reason
+from cstp.values.episodes import StoreEpisodeParams
+from cstp.values.knowledge import StoreKnowledgeParams
+from cstp.values.memories import RememberParams
+from cstp.values.records import ForgetParams, PutRecordsParams
+from cstp.values.writes import WriteParams
 
 
 def written(
@@ -31,17 +52,75 @@ def written(
     return Entry(record, with_place(origin), vectors, expires_at=expires_at)
 
 
-def new(decision: str, confidence: float = 0.5, **others: Any) -> RecordDecision:
-    """A call that records a decision; some of its members are the call's, the others are fields."""
-    own = {name: others.pop(name) for name in ("project", "sensitivity", "supersedes", "review_in") if name in others}
-    return RecordDecision(stated=stated_decision(decision=decision, confidence=confidence, **others), **own)
+_GIVEN: Final = {
+    Reason: GivenReason,
+    Alternative: GivenAlternative,
+    AffectedPart: Affected,
+    CitedSource: GivenSource,
+    Evidence: GivenEvidence,
+}
 
 
-def update(id: str, **values: Any) -> UpdateDecision:
-    expected = values.pop("expected", None)
-    names = tuple(values)
-    return UpdateDecision(id=id, names=names, stated=stated_decision(**values), expected_revision=expected)
+def _given(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Members as parameters take them, of those that records have."""
+
+    def one(value: Any) -> Any:
+        if isinstance(value, Sensitivity):
+            return LEVELS[value]
+        if isinstance(value, list | tuple):
+            return [one(item) for item in value]
+        if type(value) in _GIVEN:
+            return _GIVEN[type(value)](**asdict(value))
+        return value
+
+    return {name: one(value) for name, value in members.items() if value is not None}
 
 
-def review(id: str, outcome: Any = "success") -> ReviewDecision:
-    return ReviewDecision(id=id, outcome=outcome, content=ReviewContent())
+def new(decision: str, confidence: float = 0.5, **others: Any) -> RecordDecisionParams:
+    return RecordDecisionParams(decision=decision, confidence=confidence, **_given(others))
+
+
+def update(id: str, **values: Any) -> UpdateDecisionParams:
+    own = {name: values.pop(name) for name in ("expected_revision", "reason") if name in values}
+    return UpdateDecisionParams(id=id, updates=DecisionUpdates(**_given(values)), **own)
+
+
+def review(id: str, outcome: Any = "success", **others: Any) -> ReviewDecisionParams:
+    return ReviewDecisionParams(id=id, outcome=outcome, **_given(others))
+
+
+def memory(content: str, **others: Any) -> RememberParams:
+    return RememberParams(content=content, **_given(others))
+
+
+def episode(query: str, reward: float, reflection: str, **others: Any) -> StoreEpisodeParams:
+    return StoreEpisodeParams(query=query, reward=reward, reflection=reflection, **_given(others))
+
+
+def knowledge(records: Sequence[dict[str, Any]], **others: Any) -> StoreKnowledgeParams:
+    return StoreKnowledgeParams(records=list(records), **_given(others))
+
+
+def forget(id: str, **others: Any) -> ForgetParams:
+    return ForgetParams(id=id, **others, confirm=True)
+
+
+async def write(
+    engine: Engine, writer: WriteCaller, params: WriteParams, key: str | None = None, dry_run: bool = False
+) -> Any:
+    """The result of the method that takes these parameters."""
+    methods: Mapping[type[WriteParams], Any] = {
+        RecordDecisionParams: engine.record_decision,
+        UpdateDecisionParams: engine.update_decision,
+        ReviewDecisionParams: engine.review_decision,
+        SetStatusParams: engine.set_status,
+        LinkDecisionsParams: engine.link_decisions,
+        UnlinkDecisionsParams: engine.unlink_decisions,
+        RememberParams: engine.remember,
+        StoreEpisodeParams: engine.store_episode,
+        StoreKnowledgeParams: engine.store_knowledge,
+        ForgetParams: engine.forget,
+        PutRecordsParams: engine.put_records,
+    }
+    asked = params.model_copy(update={"idempotency_key": key, "dry_run": dry_run})
+    return await methods[type(params)](asked, writer)

@@ -7,7 +7,6 @@ from cognition_engines.drafts.ids import content_hash
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.knowledge import Episode
-from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.answers.record_values import LEVELS, provenance_of, to_value
 from cognition_engines.queries.answers.search_options import explain_result
 from cognition_engines.queries.answers.shown_items import make_items, make_page, make_plain_items
@@ -16,12 +15,10 @@ from cognition_engines.queries.lists import EpisodeFilters
 from cognition_engines.set_aside import Part
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.values import StoredRecord
-from cognition_engines.writing.requests import StoreEpisode
 from cstp.errors import NotFound
 from cstp.methods.episodes import FIND_EPISODES, GET_EPISODE, LIST_EPISODES, STORE_EPISODE
 from cstp.values import episodes as wire
-from cstp_server.handlers.conversion import from_wire, write
-from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call, bind_write
 
 
 def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
@@ -45,20 +42,6 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
             total_count=page.total,
             limit=params.limit,
             offset=params.offset,
-        )
-
-    async def store_episode(params: wire.StoreEpisodeParams, call: Call) -> wire.StoreEpisodeResult:
-        request = from_wire(StoreEpisode, params, sensitivity=SENSITIVITIES[params.sensitivity])
-        done = await write(engine, call, params, request)
-        refused = any(each.part == "vectors" for each in done.not_indexed)
-        return to_value(
-            wire.StoreEpisodeResult,
-            done,
-            params,
-            id=int(done.id),
-            query=done.query or params.query,
-            created_at=done.at,
-            embedding_status="failed" if refused else "success",
         )
 
     async def get_episode(params: wire.GetEpisodeParams, call: Call) -> wire.GetEpisodeResult:
@@ -96,7 +79,7 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
     return (
         BoundMethod(LIST_EPISODES, list_episodes),
-        BoundMethod(STORE_EPISODE, store_episode),
+        bind_write(STORE_EPISODE, engine.store_episode),
         BoundMethod(GET_EPISODE, get_episode),
         BoundMethod(FIND_EPISODES, find_episodes),
     )

@@ -12,7 +12,6 @@ from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Content, Extraction, heading
 from cognition_engines.kinds.fields import Model
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.answers.fitting import NO_TIME, FittedItem, fit
 from cognition_engines.queries.answers.record_values import to_value
 from cognition_engines.queries.answers.search_options import (
@@ -36,15 +35,12 @@ from cognition_engines.queries.knowledge import (
 from cognition_engines.queries.lists import Citation, citation, titles
 from cognition_engines.store.reads.knowledge import ChunkFound
 from cognition_engines.store.reads.row_reader import RowReader
-from cognition_engines.writing.knowledge import read_given
-from cognition_engines.writing.requests import StoreKnowledge
 from cstp.errors import NotFound
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, STORE_KNOWLEDGE
 from cstp.values import extractions, knowledge as wire
 from cstp.values.base import Wire
 from cstp.values.reads import SNIPPET_BYTES
-from cstp_server.handlers.conversion import found_secrets, refusals, writer_of
-from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call, bind_write
 
 _CONTENTS: Final[Mapping[str, type[extractions.AnyContent]]] = dict(
     zip(EXTRACTION_TYPES, get_args(extractions.AnyContent), strict=True)
@@ -97,26 +93,10 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
             answer = answered([*zip([match for match, _ in shown], fitted, strict=True)], count)
         return answer
 
-    async def store_knowledge(params: wire.StoreKnowledgeParams, call: Call) -> wire.StoreKnowledgeResult:
-        with refusals():
-            writer = writer_of(call, params)
-            pools = engine.pools
-            request = StoreKnowledge(
-                records=await pools.writes.run(pools.caller(call.agent), read_given, params.records),
-                project=params.project,
-                sensitivity=SENSITIVITIES[params.sensitivity],
-            )
-            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        states = [
-            wire.StoredRecordState(kind=one.kind, id=one.id, status=one.status, num_chunks=one.chunks)  # type: ignore[arg-type]
-            for one in done.records
-        ]
-        return to_value(wire.StoreKnowledgeResult, done, records=states, secrets=found_secrets(done.secrets))
-
     return (
         BoundMethod(GET_CHUNK, get_chunk),
         BoundMethod(SEARCH_KNOWLEDGE, search_knowledge),
-        BoundMethod(STORE_KNOWLEDGE, store_knowledge),
+        bind_write(STORE_KNOWLEDGE, engine.store_knowledge),
     )
 
 

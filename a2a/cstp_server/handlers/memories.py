@@ -6,22 +6,18 @@ from functools import partial
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
-from cognition_engines.kinds.graph import Actor, Event, Evidence, Subject
 from cognition_engines.models import SENSITIVITIES, MemoryFilters
-from cognition_engines.queries.answers.record_values import to_value
 from cognition_engines.queries.answers.search_options import shown_path
 from cognition_engines.queries.answers.shown_items import make_page, make_plain_items
 from cognition_engines.queries.knowledge import snippet
 from cognition_engines.queries.lists import MemoryPage
 from cognition_engines.set_aside import Part
 from cognition_engines.store.values import StoredRecord
-from cognition_engines.writing.requests import Remember
 from cstp.methods.memories import LIST_MEMORIES, REMEMBER
 from cstp.values import memories as wire
 from cstp.values.everything import SearchParams
 from cstp.values.recall import RecallParams
-from cstp_server.handlers.conversion import from_wire, write
-from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call, bind_write
 
 
 def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
@@ -43,15 +39,7 @@ def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
             offset=params.offset,
         )
 
-    async def remember(params: wire.RememberParams, call: Call) -> wire.RememberResult:
-        events = None if params.events is None else tuple(map(_event, params.events))
-        level = SENSITIVITIES[params.sensitivity]
-        request = from_wire(Remember, params, sensitivity=level, events=events)
-        done = await write(engine, call, params, request)
-        chunks = {"is_chunked": done.chunks > 0, "num_chunks": done.chunks}
-        return to_value(wire.RememberResult, done, token_count=done.tokens, possible_conflicts=done.conflicts, **chunks)
-
-    return (BoundMethod(LIST_MEMORIES, list_memories), BoundMethod(REMEMBER, remember))
+    return (BoundMethod(LIST_MEMORIES, list_memories), bind_write(REMEMBER, engine.remember))
 
 
 def memory_filters(params: wire.ListMemoriesParams | RecallParams | SearchParams) -> MemoryFilters:
@@ -93,18 +81,4 @@ def _memory(stored: StoredRecord, superseded_by: Mapping[int, Sequence[str]]) ->
         origin=stored.origin.made_by,
         recorded_by=stored.origin.recorded_by,
         superseded_by=None if successors is None else list(successors),
-    )
-
-
-def _event(given: wire.GivenEvent) -> Event:
-    return Event(
-        category=given.category,
-        narrative=given.narrative,
-        event_time=given.event_time,
-        actors=tuple(from_wire(Actor, one) for one in given.actors or ()),
-        subject=None if given.subject is None else from_wire(Subject, given.subject),
-        confidence=given.confidence,
-        evidence=tuple(
-            Evidence(quote=one.quote, start_char=one.start_char, end_char=one.end_char) for one in given.evidence or ()
-        ),
     )

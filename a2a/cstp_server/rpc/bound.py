@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 from cognition_engines.models import Viewer
 from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
 from cognition_engines.store.audit.trail import AuditTrail
+from cognition_engines.writing.requests import WriteCaller
 from cstp.contract import Method
 from cstp.errors import Conflict, CstpError
 from cstp.methods.registry import METHODS
@@ -64,6 +65,15 @@ AnyBound = BoundMethod[Any, Any]
 def bind_read(method: Method[P, R], answer: Callable[[P, Viewer, str], Awaitable[R]]) -> BoundMethod[P, R]:
     """Return a method with the function of the engine that answers it for a viewer and an agent."""
     return BoundMethod(method, lambda params, call: answer(params, call.viewer, call.agent))
+
+
+def bind_write(method: Method[P, R], answer: Callable[[P, WriteCaller], Awaitable[R]]) -> BoundMethod[P, R]:
+    """Return a method with the function of the engine that carries it out for the agent of the token."""
+    return BoundMethod(method, lambda params, call: answer(params, _writer_of(call)))
+
+
+def _writer_of(call: Call) -> WriteCaller:
+    return WriteCaller(call.agent, call.viewer, frozenset(call.token.scopes), call.via, call.method, call.request_id)
 
 
 def new_request_id() -> str:

@@ -1,7 +1,7 @@
-"""Secrets in structured values: dataclasses, lists and JSON are read as one text, and rebuilt with masks."""
+"""Secrets in structured values: models, dataclasses, lists and JSON are read as one text, and rebuilt with masks."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol, TypeVar, cast
 from cognition_engines.masking.named_values import kind_of, name_of
 from cognition_engines.masking.policy import BARRIER, FieldSecret, TextSecret, with_masks
 from cognition_engines.masking.value_shapes import Form, Name, is_number_secret, is_secret
+from cstp.values.base import Wire
 
 T = TypeVar("T")
 _SCANNER: Final = "cognition_engines.masking.scanner"  # loaded by name: a start without a write does not need it
@@ -117,9 +118,9 @@ def _leaves(
         for key, member in value.items():
             yield '"', _Leaf(path, str(key), is_name), '": '
             inner = f"{path}.{key}" if path else str(key)
-            kind = _kind_of_member(str(key), member)
-            if type(member) is str or kind is not None:
-                yield '"', _Leaf(inner, str(member), is_name, kind), f'"{_APART}'
+            secret = _kind_of_member(str(key), member)
+            if type(member) is str or secret is not None:
+                yield '"', _Leaf(inner, str(member), is_name, secret), f'"{_APART}'
             else:
                 yield from _leaves(member, inner, is_name, names)
     elif isinstance(value, list | tuple):
@@ -128,11 +129,12 @@ def _leaves(
                 yield "", _Leaf(f"{path}[{place}]", item, is_name), _BETWEEN
             else:
                 yield from _leaves(item, f"{path}[{place}]", is_name, names)
-    elif is_dataclass(value) and not isinstance(value, type):
-        for name, camel, identifies in _fields(type(value)):
+    elif isinstance(value, Wire) or (is_dataclass(value) and not isinstance(value, type)):
+        kind: Any = type(value)
+        for name, camel, identifies in _fields(kind):
             member = getattr(value, name)
             if member is not None and not isinstance(member, int | float):
-                shown = names.get((type(value), name), camel)
+                shown = names.get((kind, name), camel)
                 inner = f"{path}.{shown}" if path and shown else path or shown
                 yield from _leaves(member, inner, is_name or identifies, names)
 
@@ -154,14 +156,23 @@ def _rebuild(value: Any, texts: Iterator[str]) -> Any:
         return members
     if isinstance(value, list | tuple):
         return type(value)([_rebuild(item, texts) for item in value])
+    if isinstance(value, Wire):
+        return value.model_copy(update=_changed_members(value, texts))
     if is_dataclass(value) and not isinstance(value, type):
-        changed = {}
-        for name, _, _ in _fields(type(value)):
-            member = getattr(value, name)
-            if member is not None and not isinstance(member, int | float):
-                changed[name] = _rebuild(member, texts)
-        return replace(value, **{name: one for name, one in changed.items() if one is not getattr(value, name)})
+        return replace(value, **_changed_members(value, texts))
     return value
+
+
+def _changed_members(value: Any, texts: Iterator[str]) -> dict[str, Any]:
+    changed: dict[str, Any] = {}
+    kind: Any = type(value)
+    for name, _, _ in _fields(kind):
+        member = getattr(value, name)
+        if member is not None and not isinstance(member, int | float):
+            other = _rebuild(member, texts)
+            if other is not member:
+                changed[name] = other
+    return changed
 
 
 def _kind_of_member(key: str, member: object) -> str | None:
@@ -178,8 +189,9 @@ def _kind_of_member(key: str, member: object) -> str | None:
 
 @cache
 def _fields(kind: type[Any]) -> tuple[tuple[str, str, bool], ...]:
-    """Return the fields of a dataclass: its name, its name on the wire, and whether it identifies something."""
-    return tuple((one.name, _camel(one.name), _is_name(one.name)) for one in fields(kind))
+    """Return the fields of a model or a dataclass: name, name on the wire, and whether it identifies something."""
+    names: Iterable[str] = kind.model_fields if issubclass(kind, Wire) else [one.name for one in fields(kind)]
+    return tuple((name, _camel(name), _is_name(name)) for name in names)
 
 
 def _camel(name: str) -> str:

@@ -20,7 +20,7 @@ from cognition_engines.store.audit.chain import append_rows, changed_since
 from cognition_engines.store.codec import columns_of
 from cognition_engines.store.database import REPLACED, Store, allocate, begin_read, begin_write, numbered_up_to, seq_of
 from cognition_engines.store.decision_state import settle_decisions, show_again, void_unratified
-from cognition_engines.store.erasure.cascade import Cascade, Doomed, Erasable, cascade_of, erasable
+from cognition_engines.store.erasure.cascade import Doomed, Erasable, cascade_of, erasable
 from cognition_engines.store.erasure.forgetting import named_records
 from cognition_engines.store.erasure.ledger import erase
 from cognition_engines.store.inheritance import renumber
@@ -47,6 +47,7 @@ from cognition_engines.store.write import (
     put_checked,
     settle_dimension,
 )
+from cstp.values.records import ForgetCascade
 
 
 class _RolledBack(Exception):
@@ -253,7 +254,7 @@ class WriteTransaction:
         """Return the records to be deleted if the viewer forgets one."""
         return erasable(self._connection, stored.key, viewer)
 
-    def cascade(self, gone: Sequence[Doomed], viewer: Viewer) -> Cascade:
+    def cascade(self, gone: Sequence[Doomed], viewer: Viewer) -> ForgetCascade:
         """Count the records deleted with the first one, as far as the viewer sees them."""
         return cascade_of(self._connection, gone, viewer)
 

@@ -15,91 +15,89 @@ from cognition_engines.path_patterns import BadPattern
 from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.values import Entry, FloatArray, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
-from cognition_engines.writing.requests import (
-    A,
-    PossibleConflict,
-    RecordNotFound,
-    Request,
-    ScopeNeeded,
-    WriteCaller,
-    WriteConflict,
-    WriteRefused,
-)
+from cognition_engines.writing.requests import WriteCaller
+from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound, Violation
 from cstp.values.decisions import Duplicate
-from cstp.values.writes import WriteWarning
+from cstp.values.writes import PossibleConflict, WriteWarning
 
-R = TypeVar("R", bound=Request[Any])
+P = TypeVar("P")
+R = TypeVar("R")
 
 AMEND_OTHERS: Final = "admin"
 REVIEW: Final = "review"
 RATIFY: Final = "ratify"
 
 
+def refused(field: str, message: str) -> InvalidParams:
+    """Return the error for one member of a call."""
+    return InvalidParams((Violation(field, message),))
+
+
 def project_for(writer: WriteCaller, asked: str | None, level: Sensitivity) -> str | None:
     """Return the project of a new record: the requested one, or the writer's only one.
 
-    Raise WriteRefused for another one, and for a level above the writer's clearance: it would not see its own record.
+    Raise InvalidParams for another one, and for a level above the writer's clearance: it would not see its own record.
     """
     allowed = writer.viewer.projects
     project = asked
     if allowed is not None and asked is None:
         if len(allowed) != 1:
-            raise WriteRefused("project", "is required: this token has several projects")
+            raise refused("project", "is required: this token has several projects")
         (project,) = allowed
     if allowed is not None and project not in allowed:
-        raise WriteRefused("project", "must be one of this token's projects")
+        raise refused("project", "must be one of this token's projects")
     if level > writer.viewer.clearance:
-        raise WriteRefused("sensitivity", "must be at most the clearance of this token")
+        raise refused("sensitivity", "must be at most the clearance of this token")
     return project
 
 
 def decision_of(transaction: WriteTransaction, writer: WriteCaller, id: str) -> StoredRecord:
-    """Return the decision that the writer means. Raise RecordNotFound if it sees none."""
+    """Return the decision that the writer means. Raise NotFound if it sees none."""
     found = transaction.find(Kind.DECISION, id, writer.viewer)
     if found is None:
-        raise RecordNotFound(id)
+        raise NotFound(id)
     return found
 
 
 def check_owner(stored: StoredRecord, writer: WriteCaller) -> None:
-    """Raise WriteConflict for the content of a file, ScopeNeeded for another agent's that the writer may not amend."""
+    """Raise Conflict for the content of a file, Forbidden for another agent's that the writer may not amend."""
     if not stored.origin.is_written:
         path = stored.origin.path or stored.origin.source.rpartition("/")[2]
-        raise WriteConflict(str(stored.record.id), "fileOwned", "a record that an agent wrote", f"the file {path}")
+        raise Conflict(str(stored.record.id), "fileOwned", "a record that an agent wrote", f"the file {path}")
     if stored.origin.recorded_by != writer.agent and AMEND_OTHERS not in writer.scopes:
-        raise ScopeNeeded(AMEND_OTHERS)
+        raise Forbidden(AMEND_OTHERS)
 
 
 def check_affects(decision: Decision, within: str = "") -> None:
-    """Raise WriteRefused, with the member of `within`, for bad patterns and for too many wildcards."""
+    """Raise InvalidParams, with the member of `within`, for bad patterns and for too many wildcards."""
     for place, part in enumerate(decision.affects):
         try:
             check_part(part.type, part.pattern)
         except BadPattern as error:
-            raise WriteRefused(f"{within}affects[{place}].pattern", str(error)) from None
+            raise refused(f"{within}affects[{place}].pattern", str(error)) from None
     try:
         check_together((part.type, part.pattern) for part in decision.affects)
     except BadPattern as error:
-        raise WriteRefused(f"{within}affects", str(error)) from None
+        raise refused(f"{within}affects", str(error)) from None
 
 
 def check_links(targets: Iterable[StoredRecord], writer: WriteCaller) -> None:
-    """Raise ScopeNeeded for a link to a decision of a file or another agent, unless the writer may review."""
+    """Raise Forbidden for a link to a decision of a file or another agent, unless the writer may review."""
     if REVIEW not in writer.scopes and any(one.origin.recorded_by != writer.agent for one in targets):
-        raise ScopeNeeded(REVIEW)
+        raise Forbidden(REVIEW)
 
 
 def check_validity(decision: Decision, changed: Sequence[str], writer: WriteCaller) -> None:
-    """Raise ScopeNeeded for other times of a decision that binds others, unless the writer may ratify."""
+    """Raise Forbidden for other times of a decision that binds others, unless the writer may ratify."""
     moved = "valid_from" in changed or "valid_to" in changed
     if moved and decision.status not in UNDECIDED and RATIFY not in writer.scopes:
-        raise ScopeNeeded(RATIFY)
+        raise Forbidden(RATIFY)
 
 
 def check_link_owner(link: DecisionLink, writer: WriteCaller) -> None:
-    """Raise ScopeNeeded for the end of another agent's link, unless the writer may amend records of others."""
+    """Raise Forbidden for the end of another agent's link, unless the writer may amend records of others."""
     if link.agent != writer.agent and AMEND_OTHERS not in writer.scopes:
-        raise ScopeNeeded(AMEND_OTHERS)
+        raise Forbidden(AMEND_OTHERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ class Prepared:
     vectors: Mapping[str, FloatArray] = field(default_factory=dict)
     revision: int | None = None
     duplicates: tuple[Duplicate, ...] = ()
-    conflicts: tuple[PossibleConflict, ...] = ()
+    conflicts: tuple[tuple[Kind, PossibleConflict], ...] = ()
     refused: str | None = None
     warnings: tuple[WriteWarning, ...] = ()
 
@@ -124,37 +122,57 @@ class Prepared:
         return None if text is None or self.model is None else self.vectors[text]
 
 
+def other_conflicts(made: Prepared, *ids: str) -> list[tuple[Kind, PossibleConflict]]:
+    """Return the conflicts with other records than those of the ids."""
+    return [(kind, one) for kind, one in made.conflicts if one.id not in ids]
+
+
 def seen_conflicts(
-    transaction: WriteTransaction, writer: WriteCaller, conflicts: Iterable[PossibleConflict]
-) -> tuple[PossibleConflict, ...]:
-    """Return the conflicts with records that the writer still sees."""
-    return tuple(one for one in conflicts if transaction.find(one.kind, one.id, writer.viewer))
+    transaction: WriteTransaction, writer: WriteCaller, conflicts: Iterable[PossibleConflict], *kinds: Kind
+) -> list[tuple[Kind, PossibleConflict]]:
+    """Return the conflicts with records that the writer still sees, with the kinds of the records."""
+    return [
+        (kind, one) for one in conflicts for kind in kinds if transaction.find(kind, one.id, writer.viewer) is not None
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored(Generic[R]):
+    """The result of a write, and the records to name in the audit: `written` ones only exist if the write is kept.
+
+    `id` is that of the record.
+    """
+
+    id: str
+    result: R
+    written: tuple[AuditedRecord, ...] = ()
+    named: tuple[AuditedRecord, ...] = ()
 
 
 def _no_records(*_: object) -> Sequence[Record]:
     return ()
 
 
-def _unchanged(_: WriteTransaction, __: WriteCaller, answer: A) -> A | None:
-    return answer
-
-
 @dataclass(frozen=True, slots=True)
-class Handler(Generic[R, A]):
-    """The functions that carry out the requests of one type.
+class WriteHandler(Generic[P, R]):
+    """The functions that carry out one method.
 
-    `store` writes, inside a transaction. `named` returns the records in an answer, for the audit; it is given False
-    for a request that was only tried. `stated` returns the records whose texts are embedded, of the request and of the
-    content of the decision that it changes. `shown_again` returns a kept answer as the writer may see it now, None if
-    it may not; with `shows_record` only an agent that sees the record is answered again.
+    `name` is that of kept results. `store` writes, inside a transaction. `digested` returns the members of a request
+    that its digest is made of, `former` the members of a kept result, which an earlier version may have named
+    otherwise. `stated` returns the records whose texts are embedded, of the request and of the content of the decision
+    that it changes. `shown_again` returns a kept result as the writer may see it now, None if it may not; with
+    `shows_record` only an agent that sees the record is answered again. `finished` completes a result that is given.
     """
 
-    store: Callable[[WriteTransaction, WriteCaller, R, Prepared], A]
-    answer: type[A]
-    named: Callable[[R, A, bool], tuple[AuditedRecord, ...]]
-    stated: Callable[[R, Any], Sequence[Record]] = _no_records
-    shown_again: Callable[[WriteTransaction, WriteCaller, A], A | None] = _unchanged
+    name: str
+    result: type[R]
+    store: Callable[[WriteTransaction, WriteCaller, P, Prepared], Stored[R]]
+    digested: Callable[[P], Mapping[str, object]]
+    shown_again: Callable[[WriteTransaction, WriteCaller, R], Stored[R] | None]
+    former: Callable[[P, dict[str, Any]], dict[str, Any]] = lambda _, members: members
+    stated: Callable[[P, Any], Sequence[Record]] = _no_records
     shows_record: bool = True
+    finished: Callable[[R], R] = lambda result: result
 
 
 def texts_of(records: Iterable[Record]) -> list[str]:

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -17,18 +16,20 @@ from cognition_engines.indexes.index_folder import ALONE, WorkerNumber
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.space import HeldKeys
-from cognition_engines.kinds.spec import Kind
+from cognition_engines.kinds.spec import KINDS
 from cognition_engines.models import EVERYTHING, Viewer
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.turns import Caller
 from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.codec import moment
-from cognition_engines.store.erasure.cascade import Cascade, Doomed
+from cognition_engines.store.erasure.cascade import Doomed
 from cognition_engines.store.erasure.ledger import append_ledger, ledger_locked, read_locked
 from cognition_engines.store.records import Records
 from cognition_engines.store.write_transaction import WriteTransaction, utc_now
-from cognition_engines.writing.entries import AMEND_OTHERS, Handler, Prepared, check_owner
-from cognition_engines.writing.requests import RecordNotFound, Request, ScopeNeeded, WriteCaller, WriteRefused, Written
+from cognition_engines.writing.entries import AMEND_OTHERS, Prepared, Stored, WriteHandler, check_owner, refused
+from cognition_engines.writing.requests import WriteCaller
+from cstp.errors import Forbidden, NotFound
+from cstp.values.records import ForgetParams, ForgetPending, ForgetReceipt, ForgetRemaining, ForgetResult
 
 T = TypeVar("T")
 
@@ -52,51 +53,17 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forget(Request["Forgotten"]):
-    """The end of a record of any kind; `kind` is for an id that several kinds have. The ledger keeps the reason."""
+class Forgotten:
+    """The result of a deletion, the deleted records, and the rights of the token: its counts are those that it saw.
 
-    id: str
-    kind: Kind | None = None
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PendingErasure:
-    """A part that was not checked, or that may contain bytes of forgotten records until the remedy is applied."""
-
-    part: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class ErasureReceipt:
-    """Remains of deleted records found in every store and index; None if a part could not be checked.
-
-    `records` counts rows, `keywords` texts and `vectors` windows. `seq` is of the last deletion.
+    `of_files` and `of_others`: see `Erasable`.
     """
 
-    seq: int
-    verified_at: datetime
-    records: int | None
-    keywords: int | None
-    vectors: int | None
-    pending: tuple[PendingErasure, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forgotten(Written):
-    """A record was forgotten, and with it the records in `gone`; `of_files` and `of_others`: see `Erasable`.
-
-    `viewer` is the rights of the token that asked: the counts are those that it saw.
-    """
-
-    kind: str
-    cascade: Cascade
+    result: ForgetResult
     gone: tuple[Doomed, ...] = ()
     of_files: int = 0
     of_others: int = 0
     viewer: Viewer = EVERYTHING
-    receipt: ErasureReceipt | None = None
 
 
 class LedgerFile:
@@ -129,50 +96,66 @@ class LedgerFile:
         self._seq, self._begin = last, path.stat().st_size
 
 
-def forget(transaction: WriteTransaction, writer: WriteCaller, request: Forget, _: Prepared) -> Forgotten:
+def forget(transaction: WriteTransaction, writer: WriteCaller, params: ForgetParams, _: Prepared) -> Stored[Forgotten]:
     """Forget a record that the writer sees and owns, or may amend."""
-    seen = transaction.of_any_kind(request.id, writer.viewer)
-    found = [one for one in seen if request.kind is None or one.kind is request.kind]
+    seen = transaction.of_any_kind(params.id, writer.viewer)
+    found = [one for one in seen if params.kind is None or one.kind is KINDS[params.kind]]
     if not found:
-        raise RecordNotFound(request.id)
+        raise NotFound(params.id)
     if len(found) > 1:
         kinds = ", ".join(sorted({one.kind.label for one in found}))
-        raise WriteRefused("kind", f"is required: the id means several records, of these kinds: {kinds}")
+        raise refused("kind", f"is required: the id means several records, of these kinds: {kinds}")
     (stored,) = found
     check_owner(stored, writer)
     going = transaction.find_erased(stored, writer.viewer)
     cascade = transaction.cascade(going.gone, writer.viewer)
-    transaction.forget(going.gone, request.reason)
-    return Forgotten(
+    transaction.forget(going.gone, params.reason)
+    result = ForgetResult(
         id=str(stored.record.id),
+        indexed=False,
         seq=transaction.seq(),
+        deleted=True,
         kind=stored.kind.label,
         cascade=cascade,
-        gone=going.gone,
-        of_files=going.of_files,
-        of_others=going.of_others,
-        viewer=writer.viewer,
+        receipt=None,
+    )
+    return _stored(
+        Forgotten(
+            result=result,
+            gone=going.gone,
+            of_files=going.of_files,
+            of_others=going.of_others,
+            viewer=writer.viewer,
+        )
     )
 
 
-def _forgotten_again(_: WriteTransaction, writer: WriteCaller, done: Forgotten) -> Forgotten:
+def _stored(done: Forgotten) -> Stored[Forgotten]:
+    return Stored(done.result.id, done, named=(AuditedRecord(done.result.kind, done.result.id),))
+
+
+def _forgotten_again(_: WriteTransaction, writer: WriteCaller, done: Forgotten) -> Stored[Forgotten]:
     """Raise the error for a token that repeats a request about an erasure and may not have its answer."""
     if not writer.viewer.covers(done.viewer):
-        raise RecordNotFound(done.id)
+        raise NotFound(done.result.id)
     if done.gone[0].owner != writer.agent and AMEND_OTHERS not in writer.scopes:
-        raise ScopeNeeded(AMEND_OTHERS)
-    return done
+        raise Forbidden(AMEND_OTHERS)
+    return _stored(done)
 
 
-HANDLERS: Final[Mapping[type[Request[Any]], Handler[Any, Any]]] = {
-    Forget: Handler(
-        forget,
-        Forgotten,
-        lambda _, answer, __: (AuditedRecord(answer.kind, answer.id),),
-        shown_again=_forgotten_again,
-        shows_record=False,
-    )
-}
+def _digested(params: ForgetParams) -> Mapping[str, object]:
+    return {"id": params.id, "kind": None if params.kind is None else KINDS[params.kind], "reason": params.reason}
+
+
+def _former(_: object, members: dict[str, Any]) -> dict[str, Any]:
+    if "result" in members:
+        return members
+    own = {name: members[name] for name in ("gone", "of_files", "of_others", "viewer") if name in members}
+    result = {name: members[name] for name in ("id", "seq", "kind", "cascade")}
+    return own | {"result": result | {"indexed": False, "deleted": True, "receipt": None}}
+
+
+FORGET: Final = WriteHandler("Forget", Forgotten, forget, _digested, _forgotten_again, _former, shows_record=False)
 
 
 class ErasureCheck:
@@ -189,9 +172,10 @@ class ErasureCheck:
 
     async def verify(self, caller: Caller, done: Forgotten) -> Forgotten:
         """Return the answer with its receipt; a part that cannot be checked is pending, without an error."""
-        indexed = await self._published.reached_everywhere(done.seq, FOLLOW_SECONDS)
-        followed = indexed and await self._vectors_follow(done.seq)
-        pending: list[PendingErasure] = []
+        seq = done.result.seq
+        indexed = await self._published.reached_everywhere(seq, FOLLOW_SECONDS)
+        followed = indexed and await self._vectors_follow(seq)
+        pending: list[ForgetPending] = []
         keys = [one.key for one in done.gone]
 
         async def look(part: str, pool: Pool, find: Callable[[], T]) -> T | None:
@@ -199,7 +183,7 @@ class ErasureCheck:
                 return await pool.run(caller, find)
             except (ComponentFailed, ConfigurationError, OSError) as error:
                 reason = error.strerror if isinstance(error, OSError) else str(error)
-                pending.append(PendingErasure(part, f"cannot be looked at: {reason}"))
+                pending.append(ForgetPending(part=part, reason=f"cannot be looked at: {reason}"))
                 return None
 
         def find_held() -> HeldKeys:
@@ -210,26 +194,26 @@ class ErasureCheck:
         await look("ledger", self._pools.writes, lambda: self._ledger.sync(self._records))
         rows = await look("records", self._pools.records, lambda: self._records.forgetting.left_of(done.gone))
         found = await look("indexes", self._pools.vectors, find_held)
-        left = await look("compaction", self._pools.records, lambda: self._find_uncompacted(done.seq))
+        left = await look("compaction", self._pools.records, lambda: self._find_uncompacted(seq))
         if not indexed:
-            pending.append(PendingErasure("keywords", "the indexes have not followed yet"))
+            pending.append(ForgetPending(part="keywords", reason="the indexes have not followed yet"))
         if not followed or (found is not None and not found.all_vectors):
-            pending.append(PendingErasure("vectors", "the index of vectors has not followed yet, or does not answer"))
+            reason = "the index of vectors has not followed yet, or does not answer"
+            pending.append(ForgetPending(part="vectors", reason=reason))
         if done.of_files:
-            pending.append(PendingErasure("files", f"{done.of_files} records that name it stay: files have them"))
+            reason = f"{done.of_files} records that name it stay: files have them"
+            pending.append(ForgetPending(part="files", reason=reason))
         if done.of_others:
             reason = f"{done.of_others} records that name it stay: other agents wrote them"
-            pending.append(PendingErasure("agents", reason))
+            pending.append(ForgetPending(part="agents", reason=reason))
         sure = followed and found is not None and found.all_vectors
-        receipt = ErasureReceipt(
-            seq=done.seq,
-            verified_at=utc_now(),
+        remaining = ForgetRemaining(
             records=rows,
             keywords=found.texts if indexed and found is not None else None,
             vectors=found.windows if sure and found is not None else None,
-            pending=(*pending, *(left or ())),
         )
-        return replace(done, indexed=indexed, receipt=receipt)
+        receipt = ForgetReceipt(seq=seq, verified_at=utc_now(), remaining=remaining, pending=[*pending, *(left or ())])
+        return replace(done, result=done.result.model_copy(update={"indexed": indexed, "receipt": receipt}))
 
     async def _vectors_follow(self, seq: int) -> bool:
         """Return whether the indexes of vectors cover the deletion in time."""
@@ -241,22 +225,22 @@ class ErasureCheck:
             await asyncio.sleep(_LOOK_SECONDS)
         return True
 
-    def _find_uncompacted(self, seq: int) -> list[PendingErasure]:
+    def _find_uncompacted(self, seq: int) -> list[ForgetPending]:
         """List the files that may hold bytes of records deleted up to this change."""
-        left: list[PendingErasure] = []
+        left: list[ForgetPending] = []
         if self._records.forgetting.compacted_to() < seq:
-            left.append(PendingErasure("database", _FREED if self._records.is_shared else _COMPACTION))
+            left.append(ForgetPending(part="database", reason=_FREED if self._records.is_shared else _COMPACTION))
         if self._indexes.words_compacted < seq:
-            left.append(PendingErasure("keywords", _COMPACTION))
+            left.append(ForgetPending(part="keywords", reason=_COMPACTION))
         vectors = self._indexes.vectors_compacted
         if vectors is not None and vectors < seq:
-            left.append(PendingErasure("vectors", _VECTORS))
+            left.append(ForgetPending(part="vectors", reason=_VECTORS))
         if self._indexes.vectors_on_server:
-            left.append(PendingErasure("vectors", _CHROMA))
+            left.append(ForgetPending(part="vectors", reason=_CHROMA))
         if self._records.is_shared:
-            left.append(PendingErasure("servers", _SERVERS))
+            left.append(ForgetPending(part="servers", reason=_SERVERS))
         elif not self._indexes.is_alone:
-            left.append(PendingErasure("servers", _WORKERS))
+            left.append(ForgetPending(part="servers", reason=_WORKERS))
         return left
 
 

@@ -4,9 +4,9 @@ Also records that files own, as an ingest puts them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from secrets import token_hex
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 from pydantic import JsonValue, ValidationError
 from pydantic.alias_generators import to_snake
@@ -19,25 +19,25 @@ from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.knowledge import Chunk, Source
 from cognition_engines.kinds.registry import SPECS, OtherRecord, kind_of, validate_record
 from cognition_engines.kinds.spec import INGESTED, KIND_NAMES, TARGETS, WRITTEN, Kind, Role
-from cognition_engines.models import EVERYTHING
+from cognition_engines.models import EVERYTHING, SENSITIVITIES
 from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.values import PART, Entry, IdTaken, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
-from cognition_engines.writing.entries import Handler, Prepared, check_owner, entry_of, owned_as, project_for
-from cognition_engines.writing.requests import (
-    GivenRecord,
-    KnowledgeRecord,
-    PutOutcomes,
-    PutRecords,
-    RecordNotFound,
-    Request,
-    StoredKnowledge,
-    StoreKnowledge,
-    WriteCaller,
-    WriteConflict,
-    WriteRefused,
-    WritesRefused,
+from cognition_engines.writing.entries import (
+    Prepared,
+    Stored,
+    WriteHandler,
+    check_owner,
+    entry_of,
+    owned_as,
+    project_for,
+    refused,
 )
+from cognition_engines.writing.kept_answers import former_knowledge, former_put
+from cognition_engines.writing.requests import GivenRecord, PutRecords, StoreKnowledge, WriteCaller
+from cstp.errors import Conflict, InvalidParams, NotFound, Violation
+from cstp.values.knowledge import StoredRecordState, StoreKnowledgeParams, StoreKnowledgeResult
+from cstp.values.records import PutRecordsResult
 
 # The kinds that are taken; a record comes after those that it refers to.
 KINDS: Final = (Kind.SOURCE, Kind.CHUNK, Kind.EXTRACTION)
@@ -48,8 +48,19 @@ _KIND: Final = "kind"
 Fault = tuple[str, str]
 
 
+def knowledge_request(params: StoreKnowledgeParams) -> StoreKnowledge:
+    """Return the records that parameters state. Raise InvalidParams with all faults, at most a hundred."""
+    return StoreKnowledge(
+        records=read_given(params.records),
+        project=params.project,
+        sensitivity=SENSITIVITIES[params.sensitivity],
+        idempotency_key=params.idempotency_key,
+        dry_run=params.dry_run,
+    )
+
+
 def read_given(sent: Sequence[Mapping[str, JsonValue]]) -> tuple[GivenRecord, ...]:
-    """Return the records that objects state. Raise WritesRefused with the faults, by the path of each member.
+    """Return the records that objects state. Raise InvalidParams with the faults, by the path of each member.
 
     Once a hundred faults are found, later records are not checked.
     """
@@ -58,9 +69,7 @@ def read_given(sent: Sequence[Mapping[str, JsonValue]]) -> tuple[GivenRecord, ..
     seen: set[tuple[Kind, str]] = set()
     for place, members in enumerate(sent):
         if len(faults) >= MOST_FAULTS:
-            raise WritesRefused(
-                [*faults[: MOST_FAULTS - 1], (f"records[{place}]", "and later ones are not checked yet")]
-            )
+            raise _refused([*faults[: MOST_FAULTS - 1], (f"records[{place}]", "and later ones are not checked yet")])
         path = f"records[{place}]"
         kind = _kind(members)
         if kind is None:
@@ -76,8 +85,12 @@ def read_given(sent: Sequence[Mapping[str, JsonValue]]) -> tuple[GivenRecord, ..
                 faults.append((f"{path}.id", "is the id of an earlier record of this call"))
             seen.add((kind, str(record.record.id)))
     if faults:
-        raise WritesRefused(faults)
+        raise _refused(faults)
     return tuple(found)
+
+
+def _refused(faults: Sequence[Fault]) -> InvalidParams:
+    return InvalidParams(tuple(Violation(path, reason) for path, reason in faults))
 
 
 def _kind(members: Mapping[str, JsonValue]) -> Kind | None:
@@ -146,21 +159,25 @@ def knowledge_stated(asked: StoreKnowledge) -> list[OtherRecord]:
 
 def store_knowledge(
     transaction: WriteTransaction, writer: WriteCaller, asked: StoreKnowledge, made: Prepared
-) -> StoredKnowledge:
-    """Store all records, or none. Raise WritesRefused with all faults of their rights."""
+) -> Stored[StoreKnowledgeResult]:
+    """Store all records, or none. Raise InvalidParams with all faults of their rights."""
     records = _with_rights(writer, asked)
     call = _Call(transaction, writer, made)
-    done: dict[int, KnowledgeRecord] = {}
+    done: dict[int, StoredRecordState] = {}
     for kind in KINDS:
         for place, one in enumerate(records):
             if kind_of(one.record) is kind:
                 done[place] = _store(call, one)
-    answers = tuple(done[place] for place in range(len(records)))
-    return StoredKnowledge(id=answers[0].id, seq=transaction.seq() or call.seq, records=answers)
+    states = [done[place] for place in range(len(records))]
+    return _stored(StoreKnowledgeResult(records=states, indexed=False, seq=transaction.seq() or call.seq))
+
+
+def _stored(result: StoreKnowledgeResult) -> Stored[StoreKnowledgeResult]:
+    return Stored(result.records[0].id, result, tuple(AuditedRecord(one.kind, one.id) for one in result.records))
 
 
 def _with_rights(writer: WriteCaller, asked: StoreKnowledge) -> list[GivenRecord]:
-    """Return the records with project and sensitivity. Raise WritesRefused if the writer may not set them."""
+    """Return the records with project and sensitivity. Raise InvalidParams if the writer may not set them."""
     found, faults = [], []
     for place, one in enumerate(asked.records):
         record = one.record
@@ -168,15 +185,15 @@ def _with_rights(writer: WriteCaller, asked: StoreKnowledge) -> list[GivenRecord
         project = record.project
         try:
             project = project_for(writer, asked.project if project is None else project, level)
-        except WriteRefused as error:
-            faults.append((f"records[{place}].{error.member}", error.message))
+        except InvalidParams as error:
+            faults += [(f"records[{place}].{one.field}", one.message) for one in error.violations]
         found.append(replace(one, record=replace(record, project=project, sensitivity=level)))
     if faults:
-        raise WritesRefused(faults)
+        raise _refused(faults)
     return found
 
 
-def _store(call: _Call, given: GivenRecord) -> KnowledgeRecord:
+def _store(call: _Call, given: GivenRecord) -> StoredRecordState:
     record = _resolve_references(call, given.record)
     kind, named = kind_of(record), None if record.id is None else str(record.id)
     identity = content_identity(replace(record, id=None), f"{WRITTEN} {call.writer.agent} {record.project}")
@@ -191,14 +208,19 @@ def _store(call: _Call, given: GivenRecord) -> KnowledgeRecord:
         entry = replace(entry, origin=replace(entry.origin, digest=_whole(entry.origin.digest, pieces)))
     if known is not None and known.origin.digest == entry.origin.digest:
         call.seq = max(call.seq, known.seq)
-        return KnowledgeRecord(kind.label, id, "unchanged", len(pieces))
+        return _state(kind, id, "unchanged", len(pieces))
     if known is not None:
         check_owner(known, call.writer)
     stored = call.transaction.put(entry, call.made.model, known)
     call.transaction.revise(stored, entry, ("content",), None)
     if pieces:
         _store_chunks(call, record, pieces, known)
-    return KnowledgeRecord(kind.label, id, "created" if known is None else "changed", len(pieces))
+    return _state(kind, id, "created" if known is None else "changed", len(pieces))
+
+
+def _state(kind: Kind, id: str, status: Literal["created", "unchanged", "changed"], chunks: int) -> StoredRecordState:
+    label: Any = kind.label
+    return StoredRecordState(kind=label, id=id, status=status, num_chunks=chunks)
 
 
 def _store_chunks(call: _Call, source: OtherRecord, pieces: Sequence[Piece], known: StoredRecord | None) -> None:
@@ -224,7 +246,7 @@ def _find_known(call: _Call, kind: Kind, named: str | None, project: str | None,
 
 
 def _resolve_references(call: _Call, record: OtherRecord) -> OtherRecord:
-    """Return the record with the stored ids of its references. Raise RecordNotFound if one is not seen."""
+    """Return the record with the stored ids of its references. Raise NotFound if one is not seen."""
     changed: dict[str, str | tuple[str, ...]] = {}
     for member, role in SPECS[kind_of(record)].ids.items():
         value = getattr(record, member)
@@ -240,7 +262,7 @@ def _id_of(call: _Call, kind: Kind, id: str) -> str:
     if known is None:
         found = call.transaction.find(kind, id, call.writer.viewer)
         if found is None:
-            raise RecordNotFound(id)
+            raise NotFound(id)
         known = str(found.record.id)
     return known
 
@@ -262,13 +284,15 @@ def _whole(digest: str, pieces: Sequence[Piece]) -> str:
 def check_import(writer: WriteCaller) -> None:
     """Raise WriteRefused for a token that does not see everything: taken ids would show hidden records."""
     if writer.viewer != EVERYTHING:
-        raise WriteRefused("records", "need a token of the highest clearance that has no list of projects")
+        raise refused("records", "need a token of the highest clearance that has no list of projects")
 
 
-def put_records(transaction: WriteTransaction, writer: WriteCaller, asked: PutRecords, made: Prepared) -> PutOutcomes:
+def put_records(
+    transaction: WriteTransaction, writer: WriteCaller, asked: PutRecords, made: Prepared
+) -> Stored[PutRecordsResult]:
     """Put records as `Records.put` does; leave those alone that are stored as sent.
 
-    Raise WritesRefused for a record that no file can own, and WriteConflict for an id that another origin has.
+    Raise InvalidParams for a record that no file can own, and Conflict for an id that another origin has.
     """
     check_import(writer)
     faults = [
@@ -277,17 +301,18 @@ def put_records(transaction: WriteTransaction, writer: WriteCaller, asked: PutRe
         if one.origin.source == WRITTEN
     ]
     if faults:
-        raise WritesRefused(faults)
+        raise _refused(faults)
     batch = [_entry(one, writer, made) for one in asked.records]
     try:
         outcomes = transaction.put_all(batch, made.model, asked.replaces)
     except IdTaken as error:
         held = f"a record of the kind {error.kind.label}"
-        raise WriteConflict(error.id, "state", "an id of the same origin", held) from None
+        raise Conflict(error.id, "state", "an id of the same origin", held) from None
     except ValueError as error:
-        raise WriteRefused("records", str(error)) from None
+        raise refused("records", str(error)) from None
     id = str(asked.records[0].record.id) if asked.records else ""
-    return PutOutcomes(id=id, seq=transaction.seq(), outcomes=outcomes)
+    values: Any = [one.value for one in outcomes]
+    return Stored(id, PutRecordsResult(outcomes=values, known=[], guarded=[], indexed=False, seq=transaction.seq()))
 
 
 def _entry(entry: Entry, writer: WriteCaller, made: Prepared) -> Entry:
@@ -296,25 +321,37 @@ def _entry(entry: Entry, writer: WriteCaller, made: Prepared) -> Entry:
     return replace(entry, origin=origin, vectors=made.vectors_of(entry.record), updated_at=None)
 
 
-def _again(transaction: WriteTransaction, writer: WriteCaller, answer: StoredKnowledge) -> StoredKnowledge | None:
-    if not all(transaction.find(KIND_NAMES[one.kind], one.id, writer.viewer) for one in answer.records):
+def _again(
+    transaction: WriteTransaction, writer: WriteCaller, result: StoreKnowledgeResult
+) -> Stored[StoreKnowledgeResult] | None:
+    if not all(transaction.find(KIND_NAMES[one.kind], one.id, writer.viewer) for one in result.records):
         return None
-    return replace(answer, records=tuple(replace(one, status="unchanged") for one in answer.records))
+    states = [one.model_copy(update={"status": "unchanged"}) for one in result.records]
+    return _stored(result.model_copy(update={"records": states}))
 
 
-HANDLERS: Final[Mapping[type[Request[Any]], Handler[Any, Any]]] = {
-    StoreKnowledge: Handler(
-        store_knowledge,
-        StoredKnowledge,
-        lambda _, answer, stored: tuple(AuditedRecord(one.kind, one.id) for one in answer.records if stored),
-        lambda asked, _: knowledge_stated(asked),
-        _again,
-    ),
-    PutRecords: Handler(
-        put_records,
-        PutOutcomes,
-        lambda *_: (),  # its transaction knows the changes
-        lambda asked, _: [one.record for one in asked.records],
-        shows_record=False,
-    ),
-}
+def _digested(request: StoreKnowledge | PutRecords) -> Mapping[str, object]:
+    members = asdict(request)
+    del members["idempotency_key"], members["dry_run"]
+    return members
+
+
+STORE_KNOWLEDGE: Final = WriteHandler(
+    "StoreKnowledge",
+    StoreKnowledgeResult,
+    store_knowledge,
+    _digested,
+    _again,
+    former_knowledge,
+    lambda request, _: knowledge_stated(request),
+)
+PUT_RECORDS: Final = WriteHandler(
+    "PutRecords",
+    PutRecordsResult,
+    put_records,
+    _digested,
+    lambda _, __, result: Stored("", result),  # its transaction knows the changes
+    former_put,
+    lambda request, _: [one.record for one in request.records],
+    shows_record=False,
+)

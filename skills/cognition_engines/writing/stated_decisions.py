@@ -1,16 +1,19 @@
-"""A decision as an agent states it: its members, its title and text, and how complete it is."""
+"""A decision or a review as an agent states it: members, title and text, and how complete a decision is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Final
 
+from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.models import Decision, DecisionDetails
-from cognition_engines.writing.requests import UpdateDecision
-from cstp.values.decisions import Alternative, Quality, Reason
+from cstp.values.decision_writes import DecisionMembers, DecisionUpdates, ReviewDecisionParams
+from cstp.values.decisions import AffectedPart, Alternative, CitedSource, Evidence, Quality, Reason
 
 RULE: Final = "completeness-1"
 _LONG_TEXT: Final = 20  # characters
 _LONG_CONTEXT: Final = 10
+_DAYS: Final = {"d": 1, "w": 7, "m": 30}
 # Places of the members of a decision that agents state, under their own names except for `decision`, the statement.
 _IN_DETAILS: Final = frozenset(DecisionDetails.__dataclass_fields__) - {"statement"}
 _UNSTATED: Final = {
@@ -18,6 +21,42 @@ _UNSTATED: Final = {
     *("project", "sensitivity", "metadata"),
 }
 _ON_DECISION: Final = frozenset(Decision.__dataclass_fields__) - _UNSTATED
+# Members that are lists, with the classes of their items.
+_LISTS: Final[Mapping[str, type[Any] | None]] = {
+    "reasons": Reason,
+    "alternatives": Alternative,
+    "affects": AffectedPart,
+    "sources": CitedSource,
+    "tags": None,
+    "kpi_indicators": None,
+}
+
+
+def decision_from(params: DecisionMembers) -> Decision:
+    """Return the decision that parameters state."""
+    stated = type(params).model_fields.keys() & (_ON_DECISION | _IN_DETAILS | {"decision"})
+    members = {name: value for name in stated if (value := getattr(params, name)) is not None}
+    for name in members.keys() & _LISTS.keys():
+        item = _LISTS[name]
+        members[name] = tuple(members[name] if item is None else (item(**dict(one)) for one in members[name]))
+    return stated_decision(**members)
+
+
+def review_content(params: ReviewDecisionParams) -> ReviewContent:
+    """Return the content of a review that parameters state."""
+    return ReviewContent(
+        actual_result=params.actual_result,
+        lessons=params.lessons,
+        notes=params.notes,
+        affected_kpis=dict(params.affected_kpis or {}),
+        observed_at=params.observed_at,
+        evidence=tuple(Evidence(one.uri, one.kind, one.hash) for one in params.evidence or ()),
+    )
+
+
+def period_of(text: str) -> timedelta:
+    """Return `2w` as a timedelta."""
+    return timedelta(days=int(text[:-1]) * _DAYS[text[-1]])
 
 
 def stated_decision(before: Decision | None = None, /, **members: Any) -> Decision:
@@ -45,10 +84,10 @@ def details_of(decision: Decision) -> DecisionDetails:
     return decision.details
 
 
-def updated_decision(own: Decision, request: UpdateDecision) -> Decision:
+def updated_decision(own: Decision, updates: DecisionUpdates) -> Decision:
     """Return a decision with the values that an update gives."""
-    given = stated_members(request.stated)
-    return stated_decision(own, **stated_members(own) | {name: given[name] for name in request.names})
+    given = stated_members(decision_from(updates))
+    return stated_decision(own, **stated_members(own) | {name: given[name] for name in updates.model_fields_set})
 
 
 def title_and_text(details: DecisionDetails, reasons: Sequence[Reason]) -> tuple[str, str]:

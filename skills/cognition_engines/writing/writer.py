@@ -1,14 +1,13 @@
 """The writer: each request is written once, whole or not at all, and seen by the next call."""
 
 import asyncio
-import json
-from dataclasses import asdict, is_dataclass, replace
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from datetime import datetime
-from hashlib import sha256
 from math import inf
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
-from pydantic import TypeAdapter
+from pydantic_core import from_json
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.refused import RefusedText, embed_alone
@@ -19,7 +18,7 @@ from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.masking.masked_values import load_rules
 from cognition_engines.masking.policy import SecretPolicies
-from cognition_engines.models import Decision
+from cognition_engines.models import SENSITIVITIES, Decision
 from cognition_engines.queries.conflicts import MOST, SIMILAR, Comparison, find_conflicts, find_nearest, title_of
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.turns import Caller
@@ -37,40 +36,59 @@ from cognition_engines.store.write_transaction import (
     utc_now,
     write_transaction,
 )
-from cognition_engines.writing import decisions, erasing, knowledge, memories
 from cognition_engines.writing.decisions import Outdated, own_content
-from cognition_engines.writing.entries import Prepared, check_owner, decision_of, project_for, texts_of
-from cognition_engines.writing.erasing import ErasureCheck, Forget, Forgotten, LedgerFile
-from cognition_engines.writing.requests import (
-    A,
-    PossibleConflict,
-    PutRecords,
-    RecordDecision,
-    Remember,
-    Request,
-    SetStatus,
-    UpdateDecision,
-    WriteCaller,
-    WriteConflict,
-    Written,
+from cognition_engines.writing.entries import (
+    Prepared,
+    Stored,
+    WriteHandler,
+    check_owner,
+    decision_of,
+    project_for,
+    refused,
+    texts_of,
 )
+from cognition_engines.writing.erasing import FORGET, ErasureCheck, Forgotten, LedgerFile
+from cognition_engines.writing.kept_answers import digest_of, dump_result, read_result
+from cognition_engines.writing.knowledge import STORE_KNOWLEDGE, check_import, knowledge_request
+from cognition_engines.writing.requests import PutRecords, WriteCaller
 from cognition_engines.writing.secret_checks import CheckedRequest, check_request
-from cognition_engines.writing.stated_decisions import stated_members
+from cstp.errors import Conflict
+from cstp.values.base import Wire
+from cstp.values.decision_writes import RecordDecisionParams, SetStatusParams, UpdateDecisionParams
 from cstp.values.decisions import Duplicate
-from cstp.values.writes import NotIndexed, WriteWarning
+from cstp.values.knowledge import StoreKnowledgeParams, StoreKnowledgeResult
+from cstp.values.memories import RememberParams
+from cstp.values.records import ForgetParams, ForgetResult
+from cstp.values.writes import FoundSecret, NotIndexed, PossibleConflict, WriteWarning
 
+W = TypeVar("W", bound="_Params")
+P = TypeVar("P", bound="_Request")
+R = TypeVar("R")
 INDEX_SECONDS: Final = 0.25  # that an answer waits for the indexes
 _ATTEMPTS: Final = 5
-_HANDLERS: Final = {**decisions.HANDLERS, **memories.HANDLERS, **knowledge.HANDLERS, **erasing.HANDLERS}
-_ANSWERS: Final = {request: TypeAdapter[Any](handler.answer) for request, handler in _HANDLERS.items()}
+
+
+class _Request(Protocol):
+    """A request with its key; with `dry_run` it is only checked."""
+
+    @property
+    def idempotency_key(self) -> str | None: ...
+    @property
+    def dry_run(self) -> bool: ...
+
+
+class _Params(_Request, Protocol):
+    """Parameters of a method, and the agent that they name."""
+
+    @property
+    def agent_id(self) -> str | None: ...
 
 
 class Writer:
-    """Executes the write requests of agents.
+    """Executes the writes of agents.
 
-    Raises WriteRefused, WriteConflict, RecordNotFound and ScopeNeeded for requests that are not allowed, and
-    ComponentFailed naming the part that did not answer. After the latter a write may still be stored: repeat the
-    request with the same key to find out.
+    Raises the errors of the methods, and ComponentFailed naming the part that did not answer. After the latter a write
+    may still be stored: repeat the call with the same key to find out.
     """
 
     def __init__(
@@ -94,17 +112,39 @@ class Writer:
         self._secrets = secrets
         self._has_rules = secrets.agents == secrets.files == "allow"  # the rules for secrets are loaded, or not needed
 
-    async def write(self, writer: WriteCaller, request: Request[A], key: str | None = None, dry_run: bool = False) -> A:
-        """Write one thing, once for each `key` of the agent; with `dry_run` only check whether that would work.
+    def bind(self, handler: WriteHandler[W, R]) -> Callable[[W, WriteCaller], Coroutine[Any, Any, R]]:
+        """Return the function that carries out a method."""
+
+        async def write(params: W, writer: WriteCaller) -> R:
+            check_agent(params, writer)
+            return await self.write(handler, params, writer)
+
+        return write
+
+    async def store_knowledge(self, params: StoreKnowledgeParams, writer: WriteCaller) -> StoreKnowledgeResult:
+        """Store records of knowledge, all or none."""
+        check_agent(params, writer)
+        request = await self._pools.writes.run(self._pools.caller(writer.agent), knowledge_request, params)
+        return await self.write(STORE_KNOWLEDGE, request, writer)
+
+    async def forget(self, params: ForgetParams, writer: WriteCaller) -> ForgetResult:
+        """Forget a record, and return the receipt of a search for remains."""
+        check_agent(params, writer)
+        done = await self.write(FORGET, params, writer)
+        return done.result.model_copy(update={"deleted": not params.dry_run})
+
+    async def write(self, handler: WriteHandler[P, R], request: P, writer: WriteCaller) -> R:
+        """Write one thing, once for each key of the agent; with `dry_run` only check whether that would work.
 
         Secrets are masked, refused or reported first, so that nothing is computed from their texts.
         """
         if not self._has_rules:
             await self._load_rules()
         caller = self._pools.caller(writer.agent)
-        checked: CheckedRequest[A] = await self._pools.writes.run(caller, check_request, request, key, self._secrets)
-        answer = await self._write(caller, writer, checked.request, key, dry_run)
-        return replace(answer, secrets=checked.secrets)
+        checked: CheckedRequest[P] = await self._pools.writes.run(caller, check_request, request, self._secrets)
+        result = await self._write(caller, writer, handler, checked.request)
+        secrets = [FoundSecret(field=one.field, kind=one.kind, masked=one.masked) for one in checked.secrets]
+        return handler.finished(changed(result, secrets=secrets) if secrets else result)
 
     async def _load_rules(self) -> None:
         """Load the rules for secrets, without the deadline of a write: the first time on a machine takes seconds."""
@@ -115,70 +155,69 @@ class Writer:
             pool.close()
         self._has_rules = True
 
-    async def _write(
-        self, caller: Caller, writer: WriteCaller, request: Request[A], key: str | None, dry_run: bool
-    ) -> A:
-        digest = request_digest(request)
-        if key is not None:
-            known = await self._pools.writes.run(caller, self._find_answer, writer, request, key, digest)
+    async def _write(self, caller: Caller, writer: WriteCaller, handler: WriteHandler[P, R], request: P) -> R:
+        digest = digest_of(handler.name, handler.digested(request))
+        if request.idempotency_key is not None:
+            known = await self._pools.writes.run(caller, self._find_answer, writer, handler, request, digest)
             if known is not None:
-                await self._trail.add(_audit_entry(writer, request, known, utc_now(), stored=True))
-                return cast("A", await self._finish(caller, request, known))
+                await self._trail.add(_audit_entry(writer, handler, known, utc_now(), kept=True))
+                return cast("R", await self._finish(caller, known))
         for _ in range(_ATTEMPTS):
-            made = await self._prepare(caller, writer, request)
+            made = await self._prepare(caller, writer, handler, request)
             try:
-                answer: A = await self._pools.writes.run(
-                    caller, self._transact, writer, request, made, key, digest, not dry_run
+                stored: Stored[R] = await self._pools.writes.run(
+                    caller, self._transact, writer, handler, request, made, digest
                 )
             except Outdated:
                 continue
-            if dry_run:
-                await self._trail.add(_audit_entry(writer, request, answer, utc_now(), stored=False))
-                return answer
-            return cast("A", await self._finish(caller, request, answer, made.refused))
+            if request.dry_run:
+                await self._trail.add(_audit_entry(writer, handler, stored, utc_now(), kept=False))
+                return stored.result
+            return cast("R", await self._finish(caller, stored, made.refused))
         raise ComponentFailed("records", "the record changes faster than it can be updated")
 
-    async def _finish(
-        self, caller: Caller, request: Request[Any], answer: Written, refused: str | None = None
-    ) -> Written:
-        if isinstance(answer, Forgotten):
-            return await self._erasures.verify(caller, answer)
-        indexed = await self._published.reached_everywhere(answer.seq, INDEX_SECONDS)
-        ids = [answer.id, *(one.id for one in _HANDLERS[type(request)].named(request, answer, True))]
+    async def _finish(self, caller: Caller, stored: Stored[Any], refused: str | None = None) -> Any:
+        if isinstance(stored.result, Forgotten):
+            return await self._erasures.verify(caller, stored.result)
+        indexed = await self._published.reached_everywhere(stored.result.seq, INDEX_SECONDS)
+        ids = [stored.id, *(one.id for one in (*stored.written, *stored.named))]
         notes = [note for note in self._indexes.set_aside.of(ids) if note.part in SEARCHED]
         lacking = [NotIndexed(id=note.id, part=note.part.value, cause=note.cause) for note in notes]
         if refused is not None and not any(note.part is Part.VECTORS for note in notes):
-            lacking.append(NotIndexed(id=answer.id, part=Part.VECTORS.value, cause=refused))
-        return replace(answer, indexed=indexed and not lacking, not_indexed=tuple(lacking))
+            lacking.append(NotIndexed(id=stored.id, part=Part.VECTORS.value, cause=refused))
+        return changed(stored.result, indexed=indexed and not lacking, not_indexed=lacking)
 
-    def _find_answer(self, writer: WriteCaller, request: Request[A], key: str, digest: str) -> A | None:
+    def _find_answer(
+        self, writer: WriteCaller, handler: WriteHandler[P, R], request: P, digest: str
+    ) -> Stored[R] | None:
         with read_transaction(self._records.store, Author(writer.agent, writer.via, utc_now())) as transaction:
-            return _read_answer(transaction, writer, request, key, digest)
+            return _read_answer(transaction, writer, handler, request, digest)
 
     def _transact(
-        self, writer: WriteCaller, request: Request[A], made: Prepared, key: str | None, digest: str, keep: bool
-    ) -> A:
-        author = Author(writer.agent, writer.via, utc_now())
-        handler = _HANDLERS[type(request)]
+        self, writer: WriteCaller, handler: WriteHandler[P, R], request: P, made: Prepared, digest: str
+    ) -> Stored[R]:
+        author, key, keep = Author(writer.agent, writer.via, utc_now()), request.idempotency_key, not request.dry_run
         with write_transaction(self._records.store, author, keep=keep) as transaction:
-            known = None if key is None else _read_answer(transaction, writer, request, key, digest)
-            answer: A = handler.store(transaction, writer, request, made) if known is None else known
+            known = None if key is None else _read_answer(transaction, writer, handler, request, digest)
+            stored = handler.store(transaction, writer, request, made) if known is None else known
             if not keep:
-                return replace(answer, seq=0)  # nothing to wait for
+                return replace(stored, result=changed(stored.result, seq=0))  # nothing to wait for
             if key is not None and known is None:
-                kept = _ANSWERS[type(request)].dump_json(answer).decode()
-                others = {one.id for one in handler.named(request, answer, True)} - {answer.id}
-                receipt = Receipt(digest, answer.id, kept, tuple(sorted(others)))
-                transaction.keep_receipt(type(request).__name__, key, receipt)
-            transaction.audit(_audit_entry(writer, request, answer, author.at, stored=True))
-            return answer
+                others = {one.id for one in (*stored.written, *stored.named)} - {stored.id}
+                receipt = Receipt(digest, stored.id, dump_result(stored.result), tuple(sorted(others)))
+                transaction.keep_receipt(handler.name, key, receipt)
+            transaction.audit(_audit_entry(writer, handler, stored, author.at, kept=True))
+            return stored
 
-    async def _prepare(self, caller: Caller, writer: WriteCaller, request: Request[Any]) -> Prepared:
+    async def _prepare(
+        self, caller: Caller, writer: WriteCaller, handler: WriteHandler[P, Any], request: P
+    ) -> Prepared:
         """Return the vectors of the texts that the records will have, which take too long for a transaction."""
         own, revision = None, None
-        if isinstance(request, UpdateDecision | SetStatus):
+        if isinstance(request, UpdateDecisionParams | SetStatusParams):
             own, revision = await self._pools.records.run(caller, self._read, writer, request.id)
-        texts = texts_of(_HANDLERS[type(request)].stated(request, own))
+        stated = handler.stated(request, own)
+        texts = texts_of(stated)
         if self._embedder is None:
             return Prepared(revision=revision)
         model, pool = self._embedder, self._pools.embedder
@@ -187,13 +226,12 @@ class Writer:
         except RefusedText as error:  # the record is kept, and embedded later if that succeeds
             return Prepared(revision=revision, refused=str(error))
         made = Prepared(self._embedder.model, dict(zip(texts, found, strict=True)), revision)
-        if not isinstance(request, RecordDecision | Remember) or not found or "read" not in writer.scopes:
+        if not isinstance(request, RecordDecisionParams | RememberParams) or not found or "read" not in writer.scopes:
             return made  # near records are shown to readers alone
-        new = _HANDLERS[type(request)].stated(request, own)[0]
-        if embedding_text(new) != texts[0]:  # a text that is cut into passages is not compared
+        if embedding_text(stated[0]) != texts[0]:  # a text that is cut into passages is not compared
             return made
-        project = project_for(writer, request.project, request.sensitivity)
-        return await self._compare(caller, writer, replace(new, project=project), found[0][0], made)
+        project = project_for(writer, request.project, SENSITIVITIES[request.sensitivity])
+        return await self._compare(caller, writer, replace(stated[0], project=project), found[0][0], made)
 
     async def _compare(
         self, caller: Caller, writer: WriteCaller, new: Record, vector: FloatArray, made: Prepared
@@ -212,7 +250,8 @@ class Writer:
         ]
         compared = find_conflicts(new, near, utc_now(), self._indexes.set_aside)
         conflicts = [
-            PossibleConflict(one.kind, str(one.record.id), title_of(one.record), why) for one, why in compared.conflicts
+            (one.kind, PossibleConflict(id=str(one.record.id), title=title_of(one.record), why=why))
+            for one, why in compared.conflicts
         ]
         return replace(
             made,
@@ -238,64 +277,61 @@ def _warnings(compared: Comparison) -> tuple[WriteWarning, ...]:
     return (WriteWarning("notCompared", message),)
 
 
-def _read_answer(
-    transaction: WriteTransaction, writer: WriteCaller, request: Request[A], key: str, digest: str
-) -> A | None:
-    """Return the stored answer under a key of the agent, without records that it no longer sees; None for a new key.
+def check_agent(params: _Params, writer: WriteCaller) -> None:
+    """Raise InvalidParams if the parameters name another agent than the caller."""
+    if params.agent_id is not None and params.agent_id != writer.agent:
+        raise refused("agentId", "must be absent, or the agent of the token")
 
-    Raise WriteConflict if the key belongs to another request, or the record is deleted or hidden since, and the errors
-    of the request itself for a token that may no longer make it.
+
+def changed(result: R, **members: object) -> R:
+    """Return a result with other values of members."""
+    if isinstance(result, Forgotten):
+        return cast("R", replace(result, result=result.result.model_copy(update=members)))
+    assert isinstance(result, Wire)
+    return cast("R", result.model_copy(update=members))
+
+
+def _read_answer(
+    transaction: WriteTransaction, writer: WriteCaller, handler: WriteHandler[P, R], request: P, digest: str
+) -> Stored[R] | None:
+    """Return the stored answer under the key, without records that the agent no longer sees; None for a new key.
+
+    Raise Conflict if the key belongs to another request, or the record is deleted or hidden since, and the errors of
+    the request itself for a token that may no longer make it.
     """
-    known = transaction.receipt(type(request).__name__, key)
+    assert request.idempotency_key is not None
+    known = transaction.receipt(handler.name, request.idempotency_key)
     if known is None:
         return None
     if isinstance(request, PutRecords):
-        knowledge.check_import(writer)
-    handler = _HANDLERS[type(request)]
+        check_import(writer)
     shown = handler.shows_record and known.record is not None
     lost = shown and not transaction.of_any_kind(str(known.record), writer.viewer)
     if known.digest != digest:
-        hidden = lost or isinstance(request, Forget)
-        raise WriteConflict(
-            None if hidden else known.record, "idempotency", "the parameters of the first call", "others"
-        )
+        hidden = lost or isinstance(request, ForgetParams)
+        raise Conflict(None if hidden else known.record, "idempotency", "the parameters of the first call", "others")
     if known.answer is None or lost:
         raise _key_spent()
-    again: A | None = handler.shown_again(transaction, writer, _ANSWERS[type(request)].validate_json(known.answer))
+    kept = read_result(handler.result, handler.former(request, from_json(known.answer)))
+    again = handler.shown_again(transaction, writer, kept)
     if again is None:
         raise _key_spent()
-    return again
+    return replace(again, id=known.record or "")
 
 
 def _audit_entry(
-    writer: WriteCaller, request: Request[Any], answer: Written, at: datetime, *, stored: bool
+    writer: WriteCaller, handler: WriteHandler[Any, Any], stored: Stored[Any], at: datetime, *, kept: bool
 ) -> AuditEntry:
-    """Return the row of a write that was answered; without `stored` it was only tried, and its record may not exist."""
+    """Return the row of a write that was answered."""
     return AuditEntry(
         at=at,
         agent=writer.agent,
         via=writer.via,
-        method=writer.method or type(request).__name__,
+        method=writer.method or handler.name,
         request_id=writer.request_id,
-        records=_HANDLERS[type(request)].named(request, answer, stored),
+        records=tuple(dict.fromkeys((*stored.written, *stored.named))) if kept else stored.named,
     )
 
 
-def _key_spent() -> WriteConflict:
-    return WriteConflict(None, "idempotency", "a new key", "one whose record is forgotten")
-
-
-def request_digest(request: Request[Any]) -> str:
-    """Return the digest of a request, equal in all processes: 64 hexadecimal digits."""
-    asked = asdict(request)
-    if isinstance(request, RecordDecision | UpdateDecision):
-        del asked["stated"]
-        asked["fields"] = stated_members(request.stated)  # the name is that of kept digests
-    text = json.dumps([type(request).__name__, asked], default=_plain, sort_keys=True)
-    return sha256(text.encode()).hexdigest()
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, frozenset):
-        return sorted(value)
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
+def _key_spent() -> Conflict:
+    return Conflict(None, "idempotency", "a new key", "one whose record is forgotten")

@@ -17,7 +17,6 @@ from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.kinds.spec import KINDS
 from cognition_engines.queries.pools import Pool
 from cstp.methods.registry import METHODS
-from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
 from cstp_server.handlers.episodes import episode_methods
 from cstp_server.handlers.knowledge import knowledge_methods
@@ -72,7 +71,6 @@ class Doors:
         limiter = Limiter(make_plan(Settings(limits=_LIMITS), {method.name: method for method in METHODS}), None, 1.0)
         methods = (
             *decision_methods(engine),
-            *decision_record_methods(engine),
             *episode_methods(engine),
             *knowledge_methods(engine),
             *memory_methods(engine),

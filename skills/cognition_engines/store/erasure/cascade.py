@@ -18,6 +18,7 @@ from cognition_engines.store.database import count_rows, pages
 from cognition_engines.store.reads.by_key import visible
 from cognition_engines.store.schema import decision_links, links, records, reviews, revisions
 from cognition_engines.store.values import PART
+from cstp.values.records import ForgetCascade
 
 CUT: Final = (Kind.CHUNK, Kind.ARTIFACT_CHUNK)  # counted as chunks
 _NAMING: Final = (Role.ACTOR, Role.SUBJECT, Role.FROM, Role.TO)
@@ -46,20 +47,6 @@ class Doomed:
     def owner(self) -> str | None:
         """The agent who wrote the record; None for the records of all files."""
         return self.agent if self.written else None
-
-
-@dataclass(frozen=True, slots=True)
-class Cascade:
-    """Counts of records, reviews, links and revisions deleted with a record, as far as the caller sees them."""
-
-    chunks: int = 0
-    events: int = 0
-    entities: int = 0
-    edges: int = 0
-    extractions: int = 0
-    reviews: int = 0
-    links: int = 0
-    revisions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +106,12 @@ class Sight:
         return (self, seen), (Sight(self.connection, None), every - seen)
 
 
-def cascade_of(connection: sa.Connection, gone: Sequence[Doomed], viewer: Viewer | None) -> Cascade:
+def cascade_of(connection: sa.Connection, gone: Sequence[Doomed], viewer: Viewer | None) -> ForgetCascade:
     """Count the records deleted with the first one, as far as the viewer sees them."""
     root, others = gone[0], gone[1:]
     seen = Sight(connection, viewer).of(one.key for one in others)
     kinds = [one.kind for one in others if one.key in seen]
-    return Cascade(
+    return ForgetCascade(
         chunks=sum(kind in CUT for kind in kinds),
         events=kinds.count(Kind.EVENT),
         entities=kinds.count(Kind.ENTITY),

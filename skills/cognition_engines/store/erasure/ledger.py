@@ -34,6 +34,8 @@ from cognition_engines.store.write import bury
 
 _log = logging.getLogger(__name__)
 
+# members of kept answers that quote other records, also under the names of earlier versions
+_QUOTED: Final = {"possible_duplicates", "possible_conflicts", "duplicates", "conflicts"}
 FORGET: Final = "Forget"  # the method under whose keys answers about erasures are kept: they have no content
 _LAST: Final = (Kind.SOURCE, Kind.ARTIFACT, Kind.TURN)  # they are deleted after the records that belong to them
 
@@ -213,7 +215,7 @@ def spend(connection: sa.Connection, gone: Sequence[Doomed]) -> None:
 def _drop_quotes(answer: str, id: str) -> str | None:
     """Return an answer about another record without its quotations of this one; None if more of it names this one."""
     members = json.loads(answer)
-    for quoted in {"duplicates", "conflicts"} & members.keys():
+    for quoted in _QUOTED & members.keys():
         members[quoted] = [one for one in members[quoted] if one["id"] != id]
     left = json.dumps(members, ensure_ascii=False)
     return None if json.dumps(id, ensure_ascii=False) in left else left
