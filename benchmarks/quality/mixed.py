@@ -24,7 +24,6 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import Record
 from cognition_engines.models import EVERYTHING, Mode
 from cognition_engines.queries.episodes import EpisodeQuestion
-from cognition_engines.queries.everything import SearchRequest
 from cognition_engines.queries.knowledge import KnowledgeQuestion
 from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.recall.results import RecallRequest
@@ -33,6 +32,7 @@ from cognition_engines.relevance import RELEVANCE
 from cognition_engines.retrieval.fusion import CANDIDATES, fuse_parts
 from cognition_engines.spaces import SEARCHED
 from cstp.values.decision_searches import QueryDecisionsParams
+from cstp.values.everything import SearchParams
 
 QUESTIONS: Final = Path(__file__).with_name("mixed_questions.jsonl")
 FOLDERS: Final = ("decisions", "knowledge", "extractions", "episodes", "memory", "conversations")
@@ -108,8 +108,8 @@ def name_of(record: Record) -> str:
 
 
 async def _search(engine: Engine, asked: MixedQuestion) -> list[str]:
-    found = await engine.search(SearchRequest(asked.text, EVERYTHING, limit=_LIMIT))
-    return [name_of(each.stored.record) for each in found]
+    found = await engine.search(SearchParams(query=asked.text, limit=_LIMIT), EVERYTHING)
+    return [str(each.source_id if each.type == "chunk" else each.id) for each in found.results]
 
 
 async def _right(engine: Engine, asked: MixedQuestion) -> list[str]:

@@ -1,15 +1,14 @@
 """The methods that remember, and that list memories."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
 from cognition_engines.kinds.graph import Actor, Event, Evidence, Subject
-from cognition_engines.models import SENSITIVITIES, MemoryFilters
+from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.answers.record_values import to_value
-from cognition_engines.queries.answers.search_options import shown_path
+from cognition_engines.queries.answers.search_options import memory_filters, shown_path
 from cognition_engines.queries.answers.shown_items import make_page, make_plain_items
 from cognition_engines.queries.knowledge import snippet
 from cognition_engines.queries.lists import MemoryPage
@@ -18,8 +17,6 @@ from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.requests import Remember
 from cstp.methods.memories import LIST_MEMORIES, REMEMBER
 from cstp.values import memories as wire
-from cstp.values.everything import SearchParams
-from cstp.values.recall import RecallParams
 from cstp_server.handlers.conversion import from_wire, write
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -52,22 +49,6 @@ def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return to_value(wire.RememberResult, done, token_count=done.tokens, possible_conflicts=done.conflicts, **chunks)
 
     return (BoundMethod(LIST_MEMORIES, list_memories), BoundMethod(REMEMBER, remember))
-
-
-def memory_filters(params: wire.ListMemoriesParams | RecallParams | SearchParams) -> MemoryFilters:
-    """Return the conditions that a memory must meet."""
-    return MemoryFilters(
-        context=params.context,
-        source=params.source,
-        sensitivity=None if params.sensitivity is None else SENSITIVITIES[params.sensitivity],
-        min_importance=params.min_importance,
-        date_from=params.date_from,
-        date_to=params.date_to,
-        project=params.project,
-        author=params.author,
-        people=tuple(params.participants or ()),
-        current=datetime.now(UTC) if params.current else None,
-    )
 
 
 def _memory(stored: StoredRecord, superseded_by: Mapping[int, Sequence[str]]) -> wire.ListedMemory:
