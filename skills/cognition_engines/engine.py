@@ -169,7 +169,7 @@ class Engine:
         self.list_episodes: Final = lists.episodes
         self.list_memories: Final = lists.memories
         self.list_extractions: Final = lists.extractions
-        self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
+        self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, passages, self.pools).answer
         everything = Everything(records, searching, passages, self.pools, indexes.set_aside)
         self.search, self.fetch = everything.search, everything.fetch
         self.cut: Final = passages.cut_for

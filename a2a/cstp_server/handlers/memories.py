@@ -15,10 +15,10 @@ from cognition_engines.queries.lists import MemoryPage
 from cognition_engines.set_aside import Part
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.requests import Remember
-from cstp.methods.memories import LIST_MEMORIES, REMEMBER
+from cstp.methods.memories import LIST_MEMORIES, RECALL, REMEMBER
 from cstp.values import memories as wire
 from cstp_server.handlers.conversion import from_wire, write
-from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call, bind_read
 
 
 def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
@@ -48,7 +48,11 @@ def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
         chunks = {"is_chunked": done.chunks > 0, "num_chunks": done.chunks}
         return to_value(wire.RememberResult, done, token_count=done.tokens, possible_conflicts=done.conflicts, **chunks)
 
-    return (BoundMethod(LIST_MEMORIES, list_memories), BoundMethod(REMEMBER, remember))
+    return (
+        bind_read(RECALL, engine.recall),
+        BoundMethod(LIST_MEMORIES, list_memories),
+        BoundMethod(REMEMBER, remember),
+    )
 
 
 def _memory(stored: StoredRecord, superseded_by: Mapping[int, Sequence[str]]) -> wire.ListedMemory:
