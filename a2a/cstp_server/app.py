@@ -28,7 +28,6 @@ from cstp_server.handlers.everything import everything_methods
 from cstp_server.handlers.extractions import extraction_methods
 from cstp_server.handlers.knowledge import knowledge_methods
 from cstp_server.handlers.memories import memory_methods
-from cstp_server.handlers.recall import recall_methods
 from cstp_server.handlers.records import record_methods
 from cstp_server.handlers.session_context import session_context_methods
 from cstp_server.handlers.system import system_methods
@@ -240,7 +239,6 @@ def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMe
         *knowledge_methods(engine),
         *memory_methods(engine),
         *record_methods(engine, followers),
-        *recall_methods(engine),
         *session_context_methods(engine),
     )
     for bound in methods:  # here, and not on the loop in the first call of each

@@ -13,9 +13,9 @@ from benchmarks.quality.measures import Grades, first_rank, ndcg, recall
 from benchmarks.texts import read_decisions
 from cognition_engines.models import EVERYTHING, Mode, Viewer
 from cognition_engines.queries.knowledge import KnowledgeQuestion
-from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.sync_engine import SyncEngine
 from cstp.values.decision_searches import QueryDecisionsParams
+from cstp.values.recall import RecallParams
 
 Ask = Callable[[SyncEngine, str, Mode], Sequence[str]]  # the ids of the first results for the name of a question
 Measure = Callable[[Sequence[str], Grades], float]
@@ -66,8 +66,10 @@ def _turns(name: str, asked: Conversations, measures: Mapping[str, Measure]) -> 
             ends[turn.conversation_id] = datetime.fromisoformat(turn.ts)
 
     def ask(engine: SyncEngine, id: str, mode: Mode) -> list[str]:
-        answer = engine.recall(_request(questions[id], ends.get(questions[id].conversation), mode))
-        return [str(each.stored.record.id).removeprefix("art_") for each in answer.results] if answer else []
+        question = questions[id]
+        viewer = Viewer(EVERYTHING.clearance, frozenset({question.conversation}))
+        answer = engine.recall(_params(question, ends.get(question.conversation), mode), viewer)
+        return [each.id.removeprefix("art_") for each in answer.results]
 
     return AskedSet(
         name,
@@ -80,11 +82,10 @@ def _turns(name: str, asked: Conversations, measures: Mapping[str, Measure]) -> 
     )
 
 
-def _request(question: Question, end: datetime | None, mode: Mode) -> RecallRequest:
-    return RecallRequest(
-        Viewer(EVERYTHING.clearance, frozenset({question.conversation})),
+def _params(question: Question, end: datetime | None, mode: Mode) -> RecallParams:
+    return RecallParams(
         query=question.query,
-        mode=mode,
+        mode=mode.value,
         limit=50,
         expand=False,
         include_events=False,

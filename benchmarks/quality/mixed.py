@@ -24,15 +24,15 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import Record
 from cognition_engines.models import EVERYTHING, Mode
 from cognition_engines.queries.episodes import EpisodeQuestion
-from cognition_engines.queries.everything import SearchRequest
 from cognition_engines.queries.knowledge import KnowledgeQuestion
 from cognition_engines.queries.phrase_lift import Phrases
-from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.queries.search import Query, Search, SearchScope
 from cognition_engines.relevance import RELEVANCE
 from cognition_engines.retrieval.fusion import CANDIDATES, fuse_parts
 from cognition_engines.spaces import SEARCHED
 from cstp.values.decision_searches import QueryDecisionsParams
+from cstp.values.everything import SearchParams
+from cstp.values.recall import ChunkMetadata, RecallItem, RecallParams
 
 QUESTIONS: Final = Path(__file__).with_name("mixed_questions.jsonl")
 FOLDERS: Final = ("decisions", "knowledge", "extractions", "episodes", "memory", "conversations")
@@ -108,8 +108,8 @@ def name_of(record: Record) -> str:
 
 
 async def _search(engine: Engine, asked: MixedQuestion) -> list[str]:
-    found = await engine.search(SearchRequest(asked.text, EVERYTHING, limit=_LIMIT))
-    return [name_of(each.stored.record) for each in found]
+    found = await engine.search(SearchParams(query=asked.text, limit=_LIMIT), EVERYTHING)
+    return [str(each.source_id if each.type == "chunk" else each.id) for each in found.results]
 
 
 async def _right(engine: Engine, asked: MixedQuestion) -> list[str]:
@@ -133,9 +133,15 @@ async def _episodes(engine: Engine, text: str) -> list[str]:
 
 async def _recall(engine: Engine, text: str) -> list[str]:
     """Return results, each followed by its events."""
-    answer = await engine.recall(RecallRequest(EVERYTHING, query=text, limit=10, expand=False, include_entities=False))
-    results = [] if answer is None else answer.results
-    return [name_of(each.record) for result in results for each in (result.stored, *result.events)]
+    asked = RecallParams(query=text, limit=10, expand=False, include_entities=False)
+    results = (await engine.recall(asked, EVERYTHING)).results
+    return [name for each in results for name in (_document_of(each), *(event.id for event in each.events))]
+
+
+def _document_of(item: RecallItem) -> str:
+    """Return the id of a result, or that of the document of a chunk."""
+    found = item.metadata
+    return str((found.source_id or found.artifact_id) if isinstance(found, ChunkMetadata) else item.id)
 
 
 async def _union(engine: Engine, asked: MixedQuestion) -> list[str]:

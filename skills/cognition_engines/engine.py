@@ -130,10 +130,10 @@ class Engine:
     """All queries over the records, and ingest. The caller closes it in the end.
 
     Calls name the agent that asks: agents are served in turn. None is the program itself. Questions raise
-    ComponentFailed naming the part that did not answer, and NoGoodMatch if they `abstain`. Reads of decisions take the
-    parameters of a method and return its result, also if they abstain; they raise the errors of the method. `modes` are
-    its modes of search, the default first; `least_cosine` is the cosine from which on a question counts as answered,
-    None if it is not known.
+    ComponentFailed naming the part that did not answer, and NoGoodMatch if they `abstain`. Reads of decisions, recall,
+    search and fetch take the parameters of a method and return its result, also if they abstain; they raise the errors
+    of the method. `modes` are its modes of search, the default first; `least_cosine` is the cosine from which on a
+    question counts as answered, None if it is not known.
     """
 
     audit_rows_lost = 0  # that could not be stored before the engine was closed
@@ -172,7 +172,7 @@ class Engine:
         self.list_episodes: Final = lists.episodes
         self.list_memories: Final = lists.memories
         self.list_extractions: Final = lists.extractions
-        self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
+        self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, passages, self.pools).answer
         everything = Everything(records, searching, passages, self.pools, indexes.set_aside)
         self.search, self.fetch = everything.search, everything.fetch
         self.cut: Final = passages.cut_for

@@ -60,17 +60,13 @@ class NoGoodMatch(EngineError):
     """No record is near enough to a question with `abstain`.
 
     `id` is of the nearest record, `cosine` its cosine to the question, -1 to 1; both None if nothing was found.
-    `kind` is the label of its kind, from a search over all kinds.
     """
 
-    def __init__(
-        self, id: str | None = None, cosine: float | None = None, key: int | None = None, kind: str | None = None
-    ) -> None:
+    def __init__(self, id: str | None = None, cosine: float | None = None, key: int | None = None) -> None:
         super().__init__("nothing is near enough to the question")
         self.id = id
         self.key = key
         self.cosine = cosine
-        self.kind = kind
 
 
 class BackupFailed(EngineError):

@@ -14,12 +14,12 @@ from cognition_engines.indexes.columns.listing import ListPage
 from cognition_engines.ingest.options import Options, Progress, Silent, Summary
 from cognition_engines.kinds.extractions import ExtractionType
 from cognition_engines.models import MemoryFilters, Viewer
-from cognition_engines.queries.everything import FoundRecord, SearchRequest
 from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion, NearChunk
 from cognition_engines.queries.lists import EpisodeFilters, ExtractionPage
-from cognition_engines.queries.recall.results import RecallAnswer, RecallRequest
 from cognition_engines.store.reads.knowledge import ChunkFound
 from cstp.values.decision_searches import QueryDecisionsParams, QueryDecisionsResult
+from cstp.values.everything import SearchParams, SearchResult
+from cstp.values.recall import RecallParams, RecallResult
 
 T = TypeVar("T")
 
@@ -87,14 +87,15 @@ class SyncEngine:
         """Return the extractions of a type from `offset` on, newest first, of a topic or of all."""
         return self._run(self.engine.list_extractions(type, topic, viewer, offset, limit))
 
-    def recall(self, request: RecallRequest | str) -> RecallAnswer | None:
-        """Return the records that the request selects; None if its viewer sees no record with the given id."""
-        return self._run(self.engine.recall(RecallRequest(query=request) if isinstance(request, str) else request))
+    def recall(self, params: RecallParams | str, viewer: Viewer = Viewer()) -> RecallResult:
+        """Return the records that the parameters select. Raise NotFound if the viewer sees no record of the id."""
+        asked = RecallParams(query=params) if isinstance(params, str) else params
+        return self._run(self.engine.recall(asked, viewer))
 
-    def search(self, request: SearchRequest | str) -> list[FoundRecord]:
+    def search(self, params: SearchParams | str, viewer: Viewer = Viewer()) -> SearchResult:
         """Return the records of all kinds that answer best, in order."""
-        asked = SearchRequest(request) if isinstance(request, str) else request
-        return self._run(self.engine.search(asked))
+        asked = SearchParams(query=params) if isinstance(params, str) else params
+        return self._run(self.engine.search(asked, viewer))
 
     def ingest(
         self, paths: Sequence[Path | str], options: Options = Options(), progress: Progress = Silent()

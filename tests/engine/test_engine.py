@@ -14,9 +14,10 @@ from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.ingest.options import Options
 from cognition_engines.models import Mode
 from cognition_engines.queries.knowledge import KnowledgeQuestion
-from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.sync_engine import SyncEngine
+from cstp.errors import NotFound
 from cstp.values.decision_searches import QueryDecisionsParams
+from cstp.values.recall import RecallParams
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
 
@@ -57,13 +58,12 @@ def test_what_is_ingested_is_found_by_each_question_at_once(engine: SyncEngine, 
     assert read[0].chunk.content == "A cache keeps what was computed."
     assert [stored.record.id for stored in engine.list_episodes().stored] == [7]
     assert [listed.citation.title for listed in engine.list_extractions("warning", "cache").extractions] == ["A book"]
-    recalled = engine.recall("cache")
-    assert recalled is not None
-    assert {result.stored.record.id for result in recalled.results} >= {"dec_cache", "chk_one"}
-    by_id = engine.recall(RecallRequest(id="chk_one"))
-    assert by_id is not None
-    assert [result.stored.record.id for result in by_id.results] == ["chk_one"]
-    assert engine.recall(RecallRequest(id="chk_none")) is None
+    assert {found.id for found in engine.search("cache").results} >= {"dec_cache", "chk_one", "ext_one", 7}
+    assert {found.id for found in engine.recall("cache").results} >= {"dec_cache", "chk_one"}
+    (by_id,) = engine.recall(RecallParams(id="chk_one")).results
+    assert (by_id.id, by_id.content) == ("chk_one", "A cache keeps what was computed.")
+    with pytest.raises(NotFound):
+        engine.recall(RecallParams(id="chk_none"))
 
 
 def test_ingest_takes_the_options_of_a_run(engine: SyncEngine, records: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.models import EVERYTHING, Mode
 from cognition_engines.queries.phrase_lift import BEST, pairs_of, share_of
-from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.relevance import RELEVANCE, Relevance
 from cognition_engines.writing.requests import WriteCaller
 from cstp.values.decision_searches import DecisionSummary, QueryDecisionsParams, QueryFilters
+from cstp.values.recall import RecallParams
 from tests.recall.conftest import WordEmbedder
 from tests.stores import Stores
 from tests.writing.written import new, update, write
@@ -123,11 +123,10 @@ async def test_filters_and_recall_hold(engine: Engine) -> None:
     await store_shuffled(engine, 5)
     id = await store_exact(engine)
     assert await ask(engine, filters=QueryFilters(category="security")) == []
-    answer = await engine.recall(RecallRequest(EVERYTHING, query=QUERY, explain=True))
-    assert answer is not None
-    assert str(answer.results[0].stored.record.id) == id
-    assert answer.results[0].explanation is not None
-    assert answer.results[0].explanation.phrase == 1.0
+    recalled = (await engine.recall(RecallParams(query=QUERY, explain=True), EVERYTHING)).results[0]
+    assert recalled.id == id
+    assert recalled.explain is not None
+    assert recalled.explain.boosts.phrase == 1.0
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pytest
 
 from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import EVERYTHING, Decision, MemoryFilters, Mode
+from cognition_engines.models import EVERYTHING, Decision
 from cognition_engines.queries.lists import EpisodeFilters
-from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.sync_engine import SyncEngine
 from cstp.values.decision_searches import QueryDecisionsParams, QueryFilters
+from cstp.values.recall import RecallParams
 
 LABEL = "Prüfstände"
 FORMS = ("NFC", "NFD")
@@ -53,9 +53,8 @@ def test_filters_find_a_label_in_whatever_form_it_is_written(engine: SyncEngine,
     for episodes in (EpisodeFilters(tags=(label,)), EpisodeFilters(category=label)):
         listed = engine.list_episodes(episodes, EVERYTHING).stored
         assert {one.record.query for one in listed if isinstance(one.record, Episode)} == {*FORMS}
-    recalled = engine.recall(RecallRequest(EVERYTHING, MemoryFilters(source=label)))
-    assert recalled is not None
-    assert {hit.stored.record.id for hit in recalled.results} == {"art_a-NFC", "art_a-NFD"}
+    recalled = engine.recall(RecallParams(query="lamps", source=label), EVERYTHING)
+    assert {one.id for one in recalled.results} == {"art_a-NFC", "art_a-NFD"}
 
 
 def test_what_is_shown_is_as_it_was_written(engine: SyncEngine) -> None:
@@ -67,9 +66,8 @@ def test_what_is_shown_is_as_it_was_written(engine: SyncEngine) -> None:
 
 
 def test_a_speaker_is_the_entity_of_that_name_in_another_form(engine: SyncEngine) -> None:
-    recalled = engine.recall(RecallRequest(EVERYTHING, query="lamps", mode=Mode.KEYWORD))
-    assert recalled is not None
-    assert [entity.stored.record.id for entity in recalled.entities] == ["person"]
+    recalled = engine.recall(RecallParams(query="lamps", mode="keyword"), EVERYTHING)
+    assert [entity.id for entity in recalled.entities] == ["person"]
 
 
 def test_a_record_is_found_by_its_id_in_any_case(engine: SyncEngine) -> None:

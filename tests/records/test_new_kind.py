@@ -1,4 +1,4 @@
-"""A kind that is added to a copy of the packages as docs/decisions/0040 shows it: stored, found, recalled and moved."""
+"""A kind that is added to a copy of the packages as docs/decisions/0040 shows it: stored, found and moved."""
 
 import json
 import os
@@ -23,14 +23,18 @@ RECORDS = [
 ]
 # What a program that knows the new kind does with it; prints what it saw.
 PROGRAM = """
+import asyncio
 import json
 import sys
 from pathlib import Path
 from cognition_engines.exchange.runs import export_lines, import_file
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.queries.recall.results import RecallRequest
+from cognition_engines.models import EVERYTHING, Mode
+from cognition_engines.queries.recall.selection import content_of
+from cognition_engines.queries.search import Query, Search, SearchScope
 from cognition_engines.set_aside import SetAside
 from cognition_engines.store.records import open_records
+from cognition_engines.spaces import MEMORY
 from cognition_engines.sync_engine import SyncEngine
 
 class Silent:
@@ -42,24 +46,28 @@ store = f"sqlite:///{folder}/records.sqlite"
 with SyncEngine.open(store, folder / "indexes", None) as engine:
     summary = engine.ingest([folder / "records.jsonl"])
     records = engine.engine.records
-    def recalled(query):
-        return next(each.content for each in engine.recall(query).results if each.stored.kind is Kind.COMMITMENT)
+    def read(found):
+        return records.reads.by_keys(found.keys(), EVERYTHING)
+    async def find(text):
+        opened, query = engine.engine, Query(text, EVERYTHING, Mode.KEYWORD, (SearchScope(MEMORY, ()),))
+        searching, caller = Search(opened.indexes, None, opened.pools), opened.pools.caller(None)
+        hits, stored = await searching.search_and_read(caller, query, 10, read)
+        return next(content_of(stored[key]) for key in hits.keys() if stored[key].kind is Kind.COMMITMENT)
     held = records.reads.by_ids(Kind.COMMITMENT, records.ids(Kind.COMMITMENT)).values()
     lines = export_lines(records, (Kind.COMMITMENT,), Silent(), SetAside())
     (folder / "exported.jsonl").write_bytes(b"".join(line + b"\\n" for line in lines))
     other = open_records(f"sqlite:///{folder}/other.sqlite")
     moved = import_file(folder / "exported.jsonl", other, None, 1, Silent())
     equal = other.reads.by_ids(Kind.COMMITMENT, other.ids(Kind.COMMITMENT))
-    by_ana = engine.recall(RecallRequest(query="parser", expand=True, budget=5))
     seen = {
         "rejected": [problem.reason for problem in summary.rejected],
         "warnings": [problem.reason for problem in summary.warnings],
         "counts": {kind.label: count for kind, count in records.counts().items()},
         "ids": sorted(str(each.record.id)[:4] for each in held),
         "parents": sum(each.facets.parent is not None for each in held),
-        "recalled": recalled("parser"),
-        "by_alias": recalled("release notes"),
-        "named": sorted(each.stored.record.name for each in by_ana.entities),
+        "found": asyncio.run(find("parser")),
+        "by_alias": asyncio.run(find("release notes")),
+        "named": sorted(each.name for each in engine.recall("parser").entities),
         "moved": [moved.new, list(moved.rejected)],
         "equal": all(equal[str(each.record.id)].record == each.record for each in held),
     }
@@ -115,7 +123,7 @@ def test_a_kind_added_by_spec_class_and_table_works(packages: Path, tmp_path: Pa
         "counts": {"artifact": 1, "entity": 1, "commitment": 3},
         "ids": ["com_", "com_", "com_"],
         "parents": 1,
-        "recalled": "Ship the parser.",
+        "found": "Ship the parser.",
         "by_alias": "Write the release notes.",
         "named": ["Ana"],
         "moved": [3, []],

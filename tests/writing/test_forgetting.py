@@ -22,7 +22,6 @@ from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
-from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.set_aside import SetAside
 from cognition_engines.store.erasure.cascade import Doomed
 from cognition_engines.store.erasure.ledger import Erasure, append_ledger, read_ledger
@@ -38,6 +37,7 @@ from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound
 from cstp.values.decision_links import LinkDecisionsParams
 from cstp.values.decision_searches import QueryDecisionsParams
 from cstp.values.decision_writes import RecordDecisionResult
+from cstp.values.recall import RecallParams
 from cstp.values.records import ForgetRemaining, ForgetResult, PutRecordsParams
 from tests.serving import SeededEmbedder
 from tests.stored import Quiet
@@ -569,9 +569,8 @@ async def test_the_parts_of_what_has_expired_are_not_shown_before_it_is_forgotte
     names = [(Kind.ARTIFACT_CHUNK, "c-1"), (Kind.EVENT, "evt_1"), (Kind.EVENT, "evt_2")]
     assert [one.record.id for one in engine.records.reads.find(names, EVERYTHING)] == ["evt_2"]
     await engine.reached(engine.records.last_seq(), seconds=60)
-    answer = await engine.recall(RecallRequest(EVERYTHING, query="met"))
-    assert answer is not None
-    assert [one.stored.record.id for one in answer.results] == ["evt_2"]
+    answer = await engine.recall(RecallParams(query="met"), EVERYTHING)
+    assert [one.id for one in answer.results] == ["evt_2"]
 
 
 async def test_what_has_expired_is_in_no_graph_and_no_feed_before_it_is_forgotten(engine: Engine) -> None:

@@ -16,12 +16,12 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.queries.episodes import EpisodeQuestion
 from cognition_engines.queries.lists import EpisodeFilters
-from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.store.write_transaction import Author, read_transaction
 from cognition_engines.writing.requests import WriteCaller
 from cstp.errors import Conflict, Forbidden, InvalidParams
 from cstp.values.episodes import StoreEpisodeParams, StoreEpisodeResult
 from cstp.values.memories import GivenActor, GivenEvent, RememberParams, RememberResult
+from cstp.values.recall import RecallParams
 from cstp.values.records import ForgetResult
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
@@ -168,8 +168,8 @@ async def test_what_is_remembered_is_recalled_at_once(engine: Engine) -> None:
     asked = memory(content="The mast is free.", title="Masts", events=(event,))
     await shown(engine, (await remembered(engine, ANN, asked)).seq)
     for words in ("mast", "zeppelin"):
-        answer = await engine.recall(RecallRequest(EVERYTHING, query=words))
-        assert [one.stored.record.id for one in answer.results], words
+        answer = await engine.recall(RecallParams(query=words), EVERYTHING)
+        assert [one.id for one in answer.results], words
 
 
 async def test_another_agents_memory_is_left_alone_and_an_admin_may_change_it(engine: Engine) -> None:

@@ -1,23 +1,19 @@
 """The methods that remember, and that list memories."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
-from cognition_engines.models import SENSITIVITIES, MemoryFilters
-from cognition_engines.queries.answers.search_options import shown_path
+from cognition_engines.queries.answers.search_options import memory_filters, shown_path
 from cognition_engines.queries.answers.shown_items import make_page, make_plain_items
 from cognition_engines.queries.knowledge import snippet
 from cognition_engines.queries.lists import MemoryPage
 from cognition_engines.set_aside import Part
 from cognition_engines.store.values import StoredRecord
-from cstp.methods.memories import LIST_MEMORIES, REMEMBER
+from cstp.methods.memories import LIST_MEMORIES, RECALL, REMEMBER
 from cstp.values import memories as wire
-from cstp.values.everything import SearchParams
-from cstp.values.recall import RecallParams
-from cstp_server.rpc.bound import AnyBound, BoundMethod, Call, bind_write
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call, bind_read, bind_write
 
 
 def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
@@ -39,22 +35,10 @@ def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
             offset=params.offset,
         )
 
-    return (BoundMethod(LIST_MEMORIES, list_memories), bind_write(REMEMBER, engine.remember))
-
-
-def memory_filters(params: wire.ListMemoriesParams | RecallParams | SearchParams) -> MemoryFilters:
-    """Return the conditions that a memory must meet."""
-    return MemoryFilters(
-        context=params.context,
-        source=params.source,
-        sensitivity=None if params.sensitivity is None else SENSITIVITIES[params.sensitivity],
-        min_importance=params.min_importance,
-        date_from=params.date_from,
-        date_to=params.date_to,
-        project=params.project,
-        author=params.author,
-        people=tuple(params.participants or ()),
-        current=datetime.now(UTC) if params.current else None,
+    return (
+        bind_read(RECALL, engine.recall),
+        BoundMethod(LIST_MEMORIES, list_memories),
+        bind_write(REMEMBER, engine.remember),
     )
 
 

@@ -21,7 +21,6 @@ from cstp_server.handlers.decisions import decision_methods
 from cstp_server.handlers.episodes import episode_methods
 from cstp_server.handlers.knowledge import knowledge_methods
 from cstp_server.handlers.memories import memory_methods
-from cstp_server.handlers.recall import recall_methods
 from cstp_server.handlers.records import record_methods
 from cstp_server.limits.limiter import Limiter
 from cstp_server.limits.places import BodyParser, FollowerPlaces, Gate
@@ -75,7 +74,6 @@ class Doors:
             *knowledge_methods(engine),
             *memory_methods(engine),
             *record_methods(engine, places),
-            *recall_methods(engine),
         )
         counted, audited = CallMetrics(CollectorRegistry()), AuditedCalls(engine.audit)
         return Dispatcher(methods, limiter, _BOUNDS, counted, BodyParser(self._parsing), engine.reached, audited)

@@ -14,13 +14,13 @@ from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.registry import SPECS, Record, names_in
 from cognition_engines.kinds.spec import Kind, Role
 from cognition_engines.models import Conditions, OneOf, Viewer
-from cognition_engines.queries.recall.results import NamedCount, Reason, RecallRequest
 from cognition_engines.queries.recall.selection import groups, is_kind
 from cognition_engines.retrieval.legs import KeywordSource, RankedRows, nearest_of
 from cognition_engines.spaces import MEMORY
 from cognition_engines.store.reads.memories import NamedEntity, Neighbourhood
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.unicode_forms import fold_text
+from cstp.values.recall import EntityReason
 
 SEEDS: Final = 5  # results whose events are looked at
 MOST_REFS: Final = 64  # names to start from
@@ -37,7 +37,7 @@ class Node:
 
     name: str | None
     names: frozenset[str]
-    reason: Reason
+    reason: EntityReason
 
 
 def refs_of(record: Record) -> dict[str, str]:
@@ -49,7 +49,7 @@ def _refs(record: Record) -> list[tuple[Role, str]]:
     return [(role, name) for role, name in names_in(record) if role in (Role.ACTOR, Role.SUBJECT)]
 
 
-def seeds(results: Iterable[StoredRecord], named: Mapping[tuple[str, Role], int]) -> dict[str, Reason]:
+def seeds(results: Iterable[StoredRecord], named: Mapping[tuple[str, Role], int]) -> dict[str, EntityReason]:
     """Return the names to start from: those in the results and those that `named` counts, actors before subjects.
 
     At most MOST_REFS, the most frequent, ties by name; in that order.
@@ -64,12 +64,11 @@ def seeds(results: Iterable[StoredRecord], named: Mapping[tuple[str, Role], int]
             counts[ref] += 1
             actors.update([ref] if role is Role.ACTOR else [])
     kept = sorted(counts, key=lambda ref: (-counts[ref], ref))[:MOST_REFS]
-    return {ref: Reason.SAME_ACTOR for ref in kept if ref in actors} | {
-        ref: Reason.SAME_SUBJECT for ref in kept if ref not in actors
-    }
+    kept.sort(key=lambda ref: ref not in actors)
+    return {ref: "same_actor" if ref in actors else "same_subject" for ref in kept}
 
 
-def nodes_of(refs: Mapping[str, Reason], around: Neighbourhood) -> list[Node]:
+def nodes_of(refs: Mapping[str, EntityReason], around: Neighbourhood) -> list[Node]:
     """Return the nodes that the names stand for, in their order, then those one edge away."""
     entities: dict[str, list[NamedEntity]] = {}
     for entity in around.here:
@@ -82,7 +81,7 @@ def nodes_of(refs: Mapping[str, Reason], around: Neighbourhood) -> list[Node]:
         for entity in entities.get(ref, []):
             found.setdefault(entity.stored.key, Node(entity.name, entity.names, reason))
     for entity in around.beyond:
-        found.setdefault(entity.stored.key, Node(entity.name, entity.names, Reason.EDGE))
+        found.setdefault(entity.stored.key, Node(entity.name, entity.names, "edge"))
     return list(found.values())
 
 
@@ -137,15 +136,15 @@ def via(node: Node, record: Record, spelled: Mapping[str, str]) -> str:
 
 def mentions(
     snapshot: Snapshot, conditions: Conditions, viewer: Viewer, entities: Sequence[NamedEntity]
-) -> list[NamedCount]:
-    """Return how many events, artifacts and turns name each entity; without entities that none names.
+) -> list[tuple[StoredRecord, int]]:
+    """Return the entities, each with the number of events, artifacts and turns that name it, without unnamed ones.
 
     The most named first, ties by name and id; at most MOST_ENTITIES.
     """
     mask = snapshot.mask((*conditions, _of_kinds(Kind.EVENT, *_NAMING)), viewer)
     counted = [(entity, len(_rows_naming(snapshot, mask, entity.names))) for entity in entities]
     ordered = sorted(counted, key=lambda pair: (-pair[1], pair[0].name, str(pair[0].stored.record.id)))
-    return [NamedCount(entity.stored, count) for entity, count in ordered if count][:MOST_ENTITIES]
+    return [(entity.stored, count) for entity, count in ordered if count][:MOST_ENTITIES]
 
 
 def _of_kinds(*kinds: Kind) -> OneOf:
@@ -198,17 +197,23 @@ class ScoredRow:
 
 
 def reach(
-    snapshot: Snapshot, asked: RecallRequest, nodes: Sequence[Node], without: Iterable[int], compared: Comparison
+    snapshot: Snapshot,
+    conditions: Conditions,
+    viewer: Viewer,
+    categories: Sequence[str] | None,
+    nodes: Sequence[Node],
+    without: Iterable[int],
+    compared: Comparison,
+    budget: int,
 ) -> list[ReachedRecord]:
-    """Return the best `asked.budget` records that name a node; without the keys `without`."""
-    conditions, budget = asked.filters.conditions(), asked.budget
-    rows, node_of = candidates(snapshot, conditions, asked.viewer, asked.categories, nodes, without)
+    """Return the best `budget` records that name a node, as `candidates` finds them."""
+    rows, node_of = candidates(snapshot, conditions, viewer, categories, nodes, without)
     first = dict(zip(rows.tolist(), node_of.tolist(), strict=True))
-    away = np.array([node.reason is Reason.EDGE for node in nodes], np.bool_)[node_of]
+    away = np.array([node.reason == "edge" for node in nodes], np.bool_)[node_of]
     near, far = rows[~away], rows[away]
-    mask = snapshot.mask(conditions, asked.viewer)
+    mask = snapshot.mask(conditions, viewer)
     if compared.vector is not None:
-        scored = by_meaning(snapshot, mask, near, far, compared.vector, budget, asked.viewer)
+        scored = by_meaning(snapshot, mask, near, far, compared.vector, budget, viewer)
     elif compared.words is not None and compared.text is not None:
         scored = by_words(snapshot, mask, near, far, compared.words, compared.text, budget)
     else:

@@ -7,17 +7,26 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf
 from typing import Final
 
+from cognition_engines.errors import NoGoodMatch
 from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import Floats
 from cognition_engines.indexes.indexes import Indexes
-from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Mode, Viewer
+from cognition_engines.queries.answers.search_options import SearchOptions, memory_filters, no_match, read_options
+from cognition_engines.queries.passages import Passages
 from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.recall.answer import (
+    Recalled,
+    make_answer,
+    show_entities,
+    show_related,
+    show_results,
+    show_turns,
+)
 from cognition_engines.queries.recall.graph import (
     SEEDS,
     Comparison,
@@ -32,9 +41,9 @@ from cognition_engines.queries.recall.graph import (
     via,
 )
 from cognition_engines.queries.recall.neighbours import places_beside, with_neighbours
-from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
+from cognition_engines.queries.recall.recalled_records import Relation, Successors
+from cognition_engines.queries.recall.results import Result, make_result, shown_keys, with_events
 from cognition_engines.queries.recall.selection import (
-    content_of,
     embedded_matches,
     named_by,
     other_matches,
@@ -53,6 +62,8 @@ from cognition_engines.store.reads.memories import AttachedEvents, ended_memorie
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
+from cstp.errors import NotFound
+from cstp.values.recall import DEFAULT_CATEGORIES, EVERY_CATEGORY, RecallParams, RecallResult, Selector
 
 _PASSAGES: Final = (Kind.CHUNK, Kind.ARTIFACT_CHUNK)
 _COUNTS_KEPT: Final = 256
@@ -60,83 +71,111 @@ _COUNTS_KEPT: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call: its request and caller, and the reader of its rows.
+    """One call: its parameters, viewer and caller, the conditions on all its records, and the reader of their rows.
 
     `text` and `vector` are compared with related records, None for a plain list.
     """
 
-    asked: RecallRequest
+    params: RecallParams
+    viewer: Viewer
     caller: Caller
+    conditions: Conditions
     rows: RowReader
     text: str | None = None
     vector: Floats | None = None
+
+    @property
+    def categories(self) -> Sequence[str] | None:
+        """The categories of related events; None if all are wanted."""
+        named = DEFAULT_CATEGORIES if self.params.graph_filters is None else self.params.graph_filters
+        return None if EVERY_CATEGORY in named else named
 
 
 class Recall:
     """Recalls by each selector. Methods raise ComponentFailed naming the part that did not answer."""
 
-    def __init__(self, records: Records, timeline: Listing, indexes: Indexes, searching: Search, pools: Pools) -> None:
+    def __init__(
+        self,
+        records: Records,
+        timeline: Listing,
+        indexes: Indexes,
+        searching: Search,
+        passages: Passages,
+        pools: Pools,
+    ) -> None:
         self._records = records
         self._timeline = timeline
         self._indexes = indexes
         self._searching = searching
+        self._passages = passages
         self._pools = pools
         # how many records match, by space, its state, conditions and viewer: to count them is a pass over all
         self._counted: dict[tuple[str, int, Conditions, Viewer], int] = {}
 
-    async def answer(self, request: RecallRequest, agent: Agent = None) -> RecallAnswer | None:
-        """Return the records that the request selects, for `agent`; None if its viewer sees no record of the id."""
-        if request.id is not None:
-            return await self._by_id(request.id, request, agent)
-        if request.query is not None:
-            return await self._by_query(request.query, request, agent)
-        if request.conversation_id is not None:
-            return await self._conversation(request.conversation_id, request, agent)
-        return await self._by_context(request, agent)
+    async def answer(self, params: RecallParams, viewer: Viewer = Viewer(), agent: Agent = None) -> RecallResult:
+        """Return the records that the parameters select, for `agent`.
 
-    async def _by_id(self, id: str, asked: RecallRequest, agent: Agent) -> RecallAnswer | None:
-        """Answer with the record of that id, if it meets the filters; return None if the viewer sees no such record."""
-        call = self._call(asked, agent)
-        found = await self._pools.records.run(call.caller, self._records.reads.find, named_by(id), asked.viewer)
-        if not found:
-            return None
-        conditions = asked.filters.conditions()
-        kept = [stored for stored in found if accepts(conditions, stored)][:1]
-        named = [source for stored in kept if (source := source_of(stored)) is not None]
+        Raise NotFound if the viewer sees no record of the id, and InvalidParams for a mode or an abstention that the
+        engine lacks.
+        """
+        options, caller = read_options(self._searching, params), self._pools.caller(agent)
+        conditions, rows = memory_filters(params).conditions(), RowReader(self._indexes.set_aside)
+        call = _Call(params, viewer, caller, conditions, rows)
+        answered = partial(make_answer, params=params, dates=options.dates, cut=partial(self._passages.cut, caller))
+        try:
+            return await answered(await self._select(call, options))
+        except NoGoodMatch as none:
+            return (await answered(Recalled("query", 0, 0))).model_copy(update=no_match(none))
+
+    async def _select(self, call: _Call, options: SearchOptions) -> Recalled:
+        params = call.params
+        if params.id is not None:
+            return await self._by_id(call, params.id)
+        if params.query is not None:
+            return await self._by_query(call, params.query, options)
+        if params.conversation_id is not None:
+            return await self._conversation(call, params.conversation_id)
+        return await self._by_context(call)
+
+    async def _by_id(self, call: _Call, id: str) -> Recalled:
+        """Return the record of that id, if it meets the filters. Raise NotFound if the viewer sees no such record."""
         run = self._pools.records.run
+        found = await run(call.caller, self._records.reads.find, named_by(id), call.viewer)
+        if not found:
+            raise NotFound(id)
+        kept = [stored for stored in found if accepts(call.conditions, stored)][:1]
+        named = [source for stored in kept if (source := source_of(stored)) is not None]
         read = self._records.knowledge.sources
-        sources = await run(call.caller, read, named, asked.viewer, call.rows) if named else {}
-        results = [replace(_result(stored, None), source=sources.get(source_of(stored) or "")) for stored in kept]
-        return await self._complete(call, results, len(kept))
+        sources = await run(call.caller, read, named, call.viewer, call.rows) if named else {}
+        results = [replace(make_result(stored, None), source=sources.get(source_of(stored) or "")) for stored in kept]
+        return await self._complete(call, "id", results, len(kept))
 
-    async def _conversation(self, id: str, asked: RecallRequest, agent: Agent) -> RecallAnswer:
-        """Answer with the latest turns of a conversation; none if there is no such conversation."""
-        call, conditions = self._call(asked, agent), asked.filters.conditions()
-        turns = await self._pools.records.run(
-            call.caller, self._records.conversations.turns, id, conditions, asked.viewer, asked.limit, call.rows
-        )
-        successors = await self._successors(call, turns.stored)
-        return RecallAnswer((), (), (), turns.total, turns, successors, len(call.rows.left_out))
+    async def _conversation(self, call: _Call, id: str) -> Recalled:
+        """Return the latest turns of a conversation; none if there is no such conversation."""
+        read, run = self._records.conversations.turns, self._pools.records.run
+        page = await run(call.caller, read, id, call.conditions, call.viewer, call.params.limit, call.rows)
+        successors = await self._successors(call, page.stored)
+        turns = show_turns(self._indexes.set_aside, page, successors)
+        expected = len(call.rows.left_out) + len(page.stored)
+        return Recalled("conversationId", page.total, expected, turns=turns)
 
-    async def _by_context(self, asked: RecallRequest, agent: Agent) -> RecallAnswer:
-        """Answer with the artifacts, turns and decisions that meet the filters, newest first."""
-        call, conditions = self._call(asked, agent), asked.filters.conditions()
+    async def _by_context(self, call: _Call) -> Recalled:
+        """Return the artifacts, turns and decisions that meet the filters, newest first."""
         read, run = self._timeline.page, self._pools.lists.run
-        page = await run(call.caller, read, conditions, asked.viewer, 0, asked.limit, rows=call.rows)
+        page = await run(call.caller, read, call.conditions, call.viewer, 0, call.params.limit, rows=call.rows)
         found = [result for stored in page.stored if (result := self._result(stored, None)) is not None]
-        return await self._complete(call, found, page.total)
+        return await self._complete(call, "context", found, page.total)
 
-    async def _by_query(self, text: str, asked: RecallRequest, agent: Agent) -> RecallAnswer:
-        """Answer with the records most like `text`, an artifact and its chunks being one result, with its events."""
-        call = self._call(asked, agent)
+    async def _by_query(self, call: _Call, text: str, options: SearchOptions) -> Recalled:
+        """Return the records most like `text`, an artifact and its chunks being one result, with its events."""
+        asked = call.params
         sought = [
-            SearchScope(*each) for each in sought_by_query(asked.filters, asked.conversation_id, asked.include_events)
+            SearchScope(*each) for each in sought_by_query(call.conditions, asked.conversation_id, asked.include_events)
         ]
-        mode = self._searching.modes[0] if asked.mode is None else asked.mode
-        by_word = mode is Mode.KEYWORD
+        by_word = options.mode is Mode.KEYWORD
         # by words alone the legs hold all that match, for they are counted
         most = max(len(self._indexes[space].snapshot.keys) for space in SEARCHED) if by_word else CANDIDATES
-        query = Query(text, asked.viewer, mode, sought, asked.abstain, asked.as_of)
+        query = Query(text, call.viewer, options.mode, sought, asked.abstain, options.as_of)
         parts, vector = await self._searching.parts(call.caller, query, max(most, 1))
         events = 1 if asked.include_events and asked.conversation_id is None else 0
         documents = len(parts) - events
@@ -146,14 +185,15 @@ class Recall:
         def count_matching() -> int:
             if by_word:
                 return sum(map(worded_matches, parts))
-            return sum(self._count(*each, asked.viewer) for each in zip(sought, parts, strict=True))
+            return sum(self._count(*each, call.viewer) for each in zip(sought, parts, strict=True))
 
         count = await self._pools.vectors.run(call.caller, count_matching)
         selection = select(parts, said, happened, asked.limit)
         results = await self._read(call, query, SearchHits(parts, selection.all_hits, vector), set(selection.hits))
         if asked.min_score is not None:
             results = [result for result in results if (result.score or 0.0) >= asked.min_score]
-        return await self._complete(replace(call, text=text, vector=vector), results, max(count, len(results)))
+        call = replace(call, text=text, vector=vector)
+        return await self._complete(call, "query", results, max(count, len(results)))
 
     def _count(self, sought: SearchScope, part: Part, viewer: Viewer) -> int:
         """Return how many records of a space match."""
@@ -165,18 +205,15 @@ class Recall:
             count = self._counted[key] = embedded_matches(part.snapshot, part.mask)
         return count + other_matches(part)
 
-    def _call(self, asked: RecallRequest, agent: Agent) -> _Call:
-        return _Call(asked, self._pools.caller(agent), RowReader(self._indexes.set_aside))
-
     async def _read(self, call: _Call, query: Query, found: SearchHits, shown: Collection[Hit]) -> list[Result]:
         """Return the records of the hits that are `shown`, with the records of the other hits as their events."""
         run = self._pools.records.run
         sourced = self._records.knowledge.with_sources
-        read = await run(call.caller, sourced, found.keys(), call.asked.viewer, None, call.rows)
+        read = await run(call.caller, sourced, found.keys(), call.viewer, None, call.rows)
         results: list[Result] = []
         events: dict[int, list[StoredRecord]] = {}
         for one in await self._searching.current_hits(
-            call.caller, found, query, read.stored, windows=True, explain=call.asked.explain
+            call.caller, found, query, read.stored, windows=True, explain=call.params.explain
         ):
             stored = one.stored
             if one.hit in shown:
@@ -188,53 +225,56 @@ class Recall:
                 events.setdefault(stored.facets.parent, []).append(stored)
         return [replace(result, events=events.pop(owner_of(result.stored) or 0, [])) for result in results]
 
-    async def _complete(self, call: _Call, found: Sequence[Result], total: int) -> RecallAnswer:
+    async def _complete(self, call: _Call, selector: Selector, found: Sequence[Result], total: int) -> Recalled:
         """Return the results with their events and neighbours, the related records, and the entities that are named."""
         attached, results = await asyncio.gather(self._attach_events(call, found), self._join_neighbours(call, found))
-        results = _with_events(results, attached, call.asked.limit)
+        results = with_events(results, attached, call.params.limit)
         reached = await self._reach_related(call, results, attached)
-        related, entities = await self._read_named(call, results, reached)
-        shown = [*(each.stored for each in results), *(each.stored for each in related)]
-        successors = await self._successors(call, shown)
-        left_out = len(call.rows.left_out)
-        return RecallAnswer(results, related, entities, total, superseded_by=successors, left_out=left_out)
+        related, counted = await self._read_named(call, results, reached)
+        shown = [*(result.stored for result in results), *(stored for stored, _, _ in related)]
+        successors, set_aside = await self._successors(call, shown), self._indexes.set_aside
+        found_events = sum(len(result.events) for result in results)
+        return Recalled(
+            selector,
+            total,
+            len(call.rows.left_out) + len(results) + found_events + len(related) + len(counted),
+            results=show_results(set_aside, results, successors, by_id=selector == "id"),
+            entities=show_entities(set_aside, counted),
+            related=show_related(set_aside, related, successors),
+        )
 
-    async def _successors(self, call: _Call, shown: Iterable[StoredRecord]) -> Mapping[int, Sequence[str]]:
+    async def _successors(self, call: _Call, shown: Iterable[StoredRecord]) -> Successors:
         """Return the ids of the visible successors of superseded memories, by key."""
         ended, run = ended_memories(shown), self._pools.records.run
-        return await run(call.caller, self._records.conversations.successors, ended, call.asked.viewer) if ended else {}
+        return await run(call.caller, self._records.conversations.successors, ended, call.viewer) if ended else {}
 
     async def _attach_events(self, call: _Call, results: Sequence[Result]) -> AttachedEvents:
         """Return the events that may be attached to the results, and the names in events of the SEEDS first results."""
-        asked = call.asked
+        asked = call.params
         owners = [owner for result in results if (owner := owner_of(result.stored)) is not None]
         first = [owner for result in results[:SEEDS] if (owner := owner_of(result.stored)) is not None]
         parents = owners if asked.include_events and len(results) < asked.limit else []
-        seeded = first if asked.expand and asked.budget else []
+        seeded = first if asked.expand and asked.graph_budget else []
         if not parents and not seeded:
             return AttachedEvents({}, {})
-        conditions = asked.filters.conditions()
         return await self._pools.records.run(
             call.caller,
             self._records.conversations.attached_events,
             parents,
             seeded,
-            conditions,
-            asked.viewer,
+            call.conditions,
+            call.viewer,
             asked.limit,
             call.rows,
         )
 
     async def _join_neighbours(self, call: _Call, results: Sequence[Result]) -> list[Result]:
         """Return the results; passages with their neighbours, if these are asked for."""
-        asked = call.asked
-        places = places_beside([result.stored for result in results]) if asked.expand_neighbors else []
+        places = places_beside([result.stored for result in results]) if call.params.expand_neighbors else []
         if not places:
             return list(results)
-        conditions = asked.filters.conditions()
-        passages = await self._pools.records.run(
-            call.caller, self._records.conversations.neighbours, places, conditions, asked.viewer, call.rows
-        )
+        read, run = self._records.conversations.neighbours, self._pools.records.run
+        passages = await run(call.caller, read, places, call.conditions, call.viewer, call.rows)
         attempt, part = self._indexes.set_aside.attempt, DerivedPart.SNIPPETS
         found: list[Result] = []
         for result in results:
@@ -249,25 +289,25 @@ class Recall:
         self, call: _Call, results: Sequence[Result], attached: AttachedEvents
     ) -> list[ReachedRecord]:
         """Return the best related records: those that name a node of the results, or a node one edge away."""
-        asked = call.asked
-        if not asked.expand or not asked.budget:
+        budget = call.params.graph_budget
+        if not call.params.expand or not budget:
             return []
         named = [result.stored for result in results if self._names(result.stored) is not None]
         if not (refs := seeds(named, attached.named)):
             return []
-        around = await self._pools.records.run(
-            call.caller, self._records.graph.read_neighbourhood, list(refs), asked.viewer, call.rows
-        )
-        index, without = self._indexes[MEMORY], _shown_keys(results)
+        run, read = self._pools.records.run, self._records.graph.read_neighbourhood
+        around = await run(call.caller, read, list(refs), call.viewer, call.rows)
+        index, without = self._indexes[MEMORY], shown_keys(results)
         snapshot, nodes = index.snapshot, nodes_of(refs, around)
         compared = Comparison(call.vector, call.text)
         if call.text is not None and call.vector is None:
-            compared = replace(compared, words=index.words(asked.viewer, snapshot))
+            compared = replace(compared, words=index.words(call.viewer, snapshot))
         elif call.text is None:
             first = results[0].stored
-            compared = Comparison(await self._pools.records.run(call.caller, self._direction, first, asked.viewer))
+            compared = Comparison(await run(call.caller, self._direction, first, call.viewer))
         pool = self._pools.records if compared.words is None else self._pools.keywords
-        return await pool.run(call.caller, reach, snapshot, asked, nodes, without, compared)
+        chosen = call.conditions, call.viewer, call.categories
+        return await pool.run(call.caller, reach, snapshot, *chosen, nodes, without, compared, budget)
 
     def _direction(self, stored: StoredRecord, viewer: Viewer) -> Floats | None:
         """Return the mean vector of a record; None without one."""
@@ -276,34 +316,32 @@ class Recall:
 
     async def _read_named(
         self, call: _Call, results: Sequence[Result], reached: Sequence[ReachedRecord]
-    ) -> tuple[list[RelatedRecord], list[NamedCount]]:
-        """Return the related records as they are now, and the entities that anything in the answer names."""
-        asked, conditions = call.asked, call.asked.filters.conditions()
+    ) -> tuple[list[Relation], Sequence[tuple[StoredRecord, int]]]:
+        """Return the records that are still related, and the entities named in the answer, with their counts."""
+        wanted, run = call.params.include_entities, self._pools.records.run
         shown = [each for result in results for each in (result.stored, *result.events)]
         spelled = {name: ref for stored in shown for name, ref in (self._names(stored) or {}).items()}
-        names = set(spelled) if asked.include_entities else set()
+        names = set(spelled) if wanted else set()
         if not reached and not names:
             return [], []
         keys = [each.key for each in reached]
-        read, entities = await self._pools.records.run(
-            call.caller, self._records.graph.with_entities, keys, names, asked.viewer, asked.include_entities, call.rows
+        read, entities = await run(
+            call.caller, self._records.graph.with_entities, keys, names, call.viewer, wanted, call.rows
         )
-        attempt, part = self._indexes.set_aside.attempt, DerivedPart.SNIPPETS
-        made = [
-            attempt(part, stored.version, partial(_relate, each, stored, asked, spelled), None)
-            for each in reached
-            if (stored := read.get(each.key)) is not None
-        ]
-        related = [one for one in made if one is not None]
+        attempt, related = self._indexes.set_aside.attempt, list[Relation]()
+        for each in reached:
+            if (stored := read.get(each.key)) is not None:
+                work = partial(_name_relation, call, each, stored, spelled)
+                if (name := attempt(DerivedPart.SNIPPETS, stored.version, work, None)) is not None:
+                    related.append((stored, each, name))
         if not entities:
             return related, []
         snapshot = self._indexes[MEMORY].snapshot
-        counted = await self._pools.records.run(call.caller, mentions, snapshot, conditions, asked.viewer, entities)
-        return related, counted
+        return related, await run(call.caller, mentions, snapshot, call.conditions, call.viewer, entities)
 
     def _result(self, stored: StoredRecord, score: float | None) -> Result | None:
         """Return the result of a record; None if its content cannot be read."""
-        work = partial(_result, stored, score)
+        work = partial(make_result, stored, score)
         return self._indexes.set_aside.attempt(DerivedPart.ANSWERS, stored.version, work, None)
 
     def _names(self, stored: StoredRecord) -> Mapping[str, str] | None:
@@ -312,48 +350,9 @@ class Recall:
         return self._indexes.set_aside.attempt(DerivedPart.SNIPPETS, stored.version, work, None)
 
 
-def _relate(
-    reached: ReachedRecord, stored: StoredRecord, asked: RecallRequest, spelled: Mapping[str, str]
-) -> RelatedRecord | None:
-    """Return a related record as it is now; None if it has changed and is related no more."""
-    node, conditions = reached.node, asked.filters.conditions()
-    changed = stored.seq != reached.seq
-    if changed and not (accepts(conditions, stored) and still_reached(stored.record, node, asked.categories)):
+def _name_relation(call: _Call, reached: ReachedRecord, stored: StoredRecord, spelled: Mapping[str, str]) -> str | None:
+    """Return the name that relates a record; None if the record has changed and is related no more."""
+    node, changed = reached.node, stored.seq != reached.seq
+    if changed and not (accepts(call.conditions, stored) and still_reached(stored.record, node, call.categories)):
         return None
-    return RelatedRecord(stored, reached.score, node.reason, via(node, stored.record, spelled))
-
-
-def _result(stored: StoredRecord, score: float | None) -> Result:
-    return Result(stored, content_of(stored), score)
-
-
-def _shown_keys(results: Sequence[Result]) -> set[int]:
-    """Return the keys of all records in the answer so far: results, the artifacts of chunks, attached events."""
-    shown: set[int] = set()
-    for result in results:
-        owner = owner_of(result.stored)
-        shown.update([result.stored.key, *(event.key for event in result.events)])
-        shown.update([] if owner is None else [owner])
-    return shown
-
-
-def _with_events(results: Sequence[Result], attached: AttachedEvents, limit: int) -> list[Result]:
-    """Return the results with events, at most `limit` of both, each event once; those found by a query have priority.
-
-    The events of a result are the newest first.
-    """
-    shown = {one.key for result in results for one in (result.stored, *result.events)}
-    left = limit - len(shown)
-    found = []
-    for result in results:
-        owner = owner_of(result.stored)
-        others = [event for event in attached.events.get(owner or 0, ()) if event.key not in shown][: max(0, left)]
-        left -= len(others)
-        shown.update(event.key for event in others)
-        found.append(replace(result, events=sorted([*result.events, *others], key=_newest_first)))
-    return found
-
-
-def _newest_first(event: StoredRecord) -> tuple[float, str]:
-    at = event.record.event_time if isinstance(event.record, Event) else None
-    return (inf if at is None else -at.timestamp(), str(event.record.id))
+    return via(node, stored.record, spelled)

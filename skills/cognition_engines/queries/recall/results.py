@@ -1,64 +1,29 @@
-"""The requests and answers of recall: frozen values, free of any wire format."""
+"""Results of recall while they are read: each with its content and its events."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from enum import StrEnum
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
 
-from cognition_engines.models import MemoryFilters, Mode, Viewer
+from cognition_engines.kinds.graph import Event
+from cognition_engines.models import Decision
+from cognition_engines.queries.recall.selection import content_of, owner_of
 from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.store.reads.knowledge import SourceName
-from cognition_engines.store.reads.memories import TurnPage
+from cognition_engines.store.reads.memories import AttachedEvents
 from cognition_engines.store.values import StoredRecord
 
 
 @dataclass(frozen=True, slots=True)
-class RecallRequest:
-    """A request for recall: which records, and how many.
-
-    `id` selects before all others, then `query`, within a conversation if `conversation_id` is given, too; then that
-    alone; without any of them `filters` do. `mode` is that of a query, None the engine's default.
-    `limit` (1 to 50) bounds results and attached events together, `budget` (0 to 50) related items. `categories`
-    are those of related events; None is every one. Of a query, `min_score` leaves out results below it.
-    """
-
-    viewer: Viewer = Viewer()
-    filters: MemoryFilters = MemoryFilters()
-    limit: int = 10
-    expand: bool = True
-    include_events: bool = True
-    include_entities: bool = True
-    expand_neighbors: bool = False
-    budget: int = 10
-    categories: tuple[str, ...] | None = None
-    id: str | None = None
-    conversation_id: str | None = None
-    query: str | None = None
-    mode: Mode | None = None
-    explain: bool = False
-    abstain: bool = False
-    as_of: datetime | None = None
-    min_score: float | None = None
-
-
-class Reason(StrEnum):
-    """Why an item is related: it names an actor of a seed, a subject of one, or a node one edge away."""
-
-    SAME_ACTOR = "same_actor"
-    SAME_SUBJECT = "same_subject"
-    EDGE = "edge"
-
-
-@dataclass(frozen=True, slots=True)
 class Result:
-    """A record that was found. `content` is its own, or with its neighbours; `score` None if nothing is ranked.
+    """A record that was found. `content` is its `own`, or with its neighbours; `score` None if nothing is ranked.
 
     `source` names the source of a chunk. `explanation` is None if none was asked for. `window` is the window of its
     text nearest to the query; None if there is none or words alone decide.
     """
 
     stored: StoredRecord
+    own: str
     content: str
     score: float | None
     events: Sequence[StoredRecord] = ()
@@ -67,36 +32,40 @@ class Result:
     source: SourceName | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RelatedRecord:
-    """An event, artifact or turn that shares the node `via` with the results; `score` is 0.0 to 1.0."""
-
-    stored: StoredRecord
-    score: float | None
-    reason: Reason
-    via: str
+def make_result(stored: StoredRecord, score: float | None) -> Result:
+    """Return the result of a record. Raise ValueError if recall shows no such record."""
+    content = content_of(stored)
+    own = stored.record.text if isinstance(stored.record, Decision) else content
+    return Result(stored, own, content, score)
 
 
-@dataclass(frozen=True, slots=True)
-class NamedCount:
-    """An entity, and how many records name it."""
+def shown_keys(results: Sequence[Result]) -> set[int]:
+    """Return the keys of all records in the answer so far: results, the artifacts of chunks, attached events."""
+    shown: set[int] = set()
+    for result in results:
+        owner = owner_of(result.stored)
+        shown.update([result.stored.key, *(event.key for event in result.events)])
+        shown.update([] if owner is None else [owner])
+    return shown
 
-    stored: StoredRecord
-    count: int
 
+def with_events(results: Sequence[Result], attached: AttachedEvents, limit: int) -> list[Result]:
+    """Return the results with events, at most `limit` of both, each event once; those found by a query have priority.
 
-@dataclass(frozen=True, slots=True)
-class RecallAnswer:
-    """The answer: results in order, related records, the entities that they name, and how many records match.
-
-    For a conversation it is `turns` and `total` alone. `superseded_by` are the ids of the visible successors of
-    superseded memories in it, by key; `left_out` counts records that belong to it and cannot be read.
+    The events of a result are the newest first.
     """
+    shown = {one.key for result in results for one in (result.stored, *result.events)}
+    left = limit - len(shown)
+    found = []
+    for result in results:
+        owner = owner_of(result.stored)
+        others = [event for event in attached.events.get(owner or 0, ()) if event.key not in shown][: max(0, left)]
+        left -= len(others)
+        shown.update(event.key for event in others)
+        found.append(replace(result, events=sorted([*result.events, *others], key=_newest_first)))
+    return found
 
-    results: Sequence[Result]
-    related: Sequence[RelatedRecord]
-    entities: Sequence[NamedCount]
-    total: int
-    turns: TurnPage | None = None
-    superseded_by: Mapping[int, Sequence[str]] = field(default_factory=dict)
-    left_out: int = 0
+
+def _newest_first(event: StoredRecord) -> tuple[float, str]:
+    at = event.record.event_time if isinstance(event.record, Event) else None
+    return (inf if at is None else -at.timestamp(), str(event.record.id))

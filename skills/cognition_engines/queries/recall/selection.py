@@ -9,7 +9,7 @@ import numpy as np
 from cognition_engines.indexes.columns.snapshot import Bools, Ints, Snapshot
 from cognition_engines.kinds.registry import SPECS
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import Conditions, MemoryFilters, OneOf
+from cognition_engines.models import Conditions, OneOf
 from cognition_engines.queries.known_items import order_hits
 from cognition_engines.retrieval.fusion import Hit, Part, record_key
 from cognition_engines.spaces import DECISIONS, KNOWLEDGE, MEMORY, Space
@@ -27,13 +27,12 @@ def named_by(id: str) -> list[tuple[Kind, str]]:
 
 
 def sought_by_query(
-    filters: MemoryFilters, conversation: str | None, include_events: bool
+    conditions: Conditions, conversation: str | None, include_events: bool
 ) -> list[tuple[Space, Conditions]]:
     """Return the spaces that a query searches, with the conditions on their records; events are the last of them.
 
     For a conversation it is the turns alone.
     """
-    conditions = filters.conditions()
     said = OneOf(("kind",), _DOCUMENTS)
     if conversation is not None:
         return [(MEMORY, (*conditions, said, OneOf(("conversation_id",), (conversation,))))]
