@@ -25,7 +25,6 @@ from cognition_engines.kinds.registry import Record
 from cognition_engines.models import EVERYTHING, Mode
 from cognition_engines.queries.episodes import EpisodeQuestion
 from cognition_engines.queries.everything import SearchRequest
-from cognition_engines.queries.knowledge import KnowledgeQuestion
 from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.queries.search import Query, Search, SearchScope
@@ -33,6 +32,7 @@ from cognition_engines.relevance import RELEVANCE
 from cognition_engines.retrieval.fusion import CANDIDATES, fuse_parts
 from cognition_engines.spaces import SEARCHED
 from cstp.values.decision_searches import QueryDecisionsParams
+from cstp.values.knowledge import SearchKnowledgeParams
 
 QUESTIONS: Final = Path(__file__).with_name("mixed_questions.jsonl")
 FOLDERS: Final = ("decisions", "knowledge", "extractions", "episodes", "memory", "conversations")
@@ -122,8 +122,10 @@ async def _find_decisions(engine: Engine, text: str) -> list[str]:
 
 
 async def _knowledge(engine: Engine, text: str) -> list[str]:
-    found = await engine.search_knowledge(KnowledgeQuestion(text, EVERYTHING, limit=_LIMIT))
-    return [name_of(match.record) for match in found]
+    found = await engine.search_knowledge(SearchKnowledgeParams(query=text, limit=_LIMIT), EVERYTHING)
+    return [
+        str(match.source and match.source.source_id) if match.type == "chunk" else match.id for match in found.results
+    ]
 
 
 async def _episodes(engine: Engine, text: str) -> list[str]:

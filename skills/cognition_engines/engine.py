@@ -31,6 +31,7 @@ from cognition_engines.queries.decision_reads import DecisionReader
 from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.everything import Everything
+from cognition_engines.queries.extractions import Extractions
 from cognition_engines.queries.following import Following, ReachedSeq
 from cognition_engines.queries.governing import Governing
 from cognition_engines.queries.knowledge import Knowledge
@@ -160,15 +161,15 @@ class Engine:
         decision_reads = DecisionReader(*read)
         self.get_decision, self.decision_graph = decision_reads.get, decision_reads.graph
         self.list_decisions, self.count_decisions = decision_reads.list, decision_reads.count
-        knowledge = Knowledge(records, indexes, searching, self.pools)
-        self.search_knowledge: Final = knowledge.query
-        self.get_chunk: Final = knowledge.chunk
+        knowledge = Knowledge(records, indexes, searching, passages, self.pools)
+        self.search_knowledge, self.get_chunk = knowledge.search, knowledge.chunk
         episodes = Episodes(records, searching, self.pools)
         self.get_episode, self.find_episodes = episodes.get, episodes.find
         self.decision_context: Final = DecisionContexts(governing, passages, indexes.set_aside).read
-        self.list_episodes: Final = lists.episodes
-        self.list_memories: Final = lists.memories
-        self.list_extractions: Final = lists.extractions
+        self.list_episodes, self.list_memories = lists.episodes, lists.memories
+        extractions = Extractions(*read)
+        self.list_extracted_decisions: Final = extractions.decisions
+        self.list_patterns, self.list_warnings = extractions.patterns, extractions.warnings
         self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
         everything = Everything(records, searching, passages, self.pools, indexes.set_aside)
         self.search, self.fetch = everything.search, everything.fetch

@@ -223,8 +223,8 @@ FAULTS = [
     Fault(SUMMARISE, "queryDecisions", DECISIONS | BOUND, "decisions", **LEFT_OUT),
     Fault(f"{HANDLERS}.everything:_item", "search", KINDS, "results", **LEFT_OUT),
     Fault(f"{HANDLERS}.everything:_item", "search", KINDS | BOUND, "results", **LEFT_OUT),
-    Fault(f"{HANDLERS}.knowledge:_to_found", "searchKnowledge", KINDS, "results", **LEFT_OUT),
-    Fault(f"{HANDLERS}.knowledge:_to_found", "searchKnowledge", KINDS | {"snippets": True}, "results", **LEFT_OUT),
+    Fault(f"{ENGINE}.knowledge:_to_found", "searchKnowledge", KINDS, "results", **LEFT_OUT),
+    Fault(f"{ENGINE}.knowledge:_to_found", "searchKnowledge", KINDS | {"snippets": True}, "results", **LEFT_OUT),
     Fault(f"{HANDLERS}.episodes:_to_episode", "findEpisodes", KINDS, "episodes", **LEFT_OUT),
     Fault(f"{HANDLERS}.recall:_item", "recall", KINDS, "results", **LEFT_OUT),
     Fault(f"{HANDLERS}.recall:_item", "recall", KINDS | BOUND, "results", **LEFT_OUT),
@@ -240,7 +240,7 @@ FAULTS = [
     ),
     Fault(LISTED, "listDecisions", {}, "decisions", **UNLISTED),
     Fault(f"{HANDLERS}.episodes:_summary", "listEpisodes", {}, "episodes", **UNLISTED),
-    Fault(f"{HANDLERS}.extractions:_to_cited", "getWarnings", {}, "results", **UNLISTED),
+    Fault(f"{ENGINE}.extractions:_common_members", "getWarnings", {}, "results", **UNLISTED),
     Fault(f"{HANDLERS}.memories:_memory", "listMemories", {}, "memories", **UNLISTED),
     Fault(f"{ENGINE}.recall.recall:content_of", "recall", KINDS, "results", **LEFT_OUT),
     Fault(f"{ENGINE}.recall.recall:refs_of", "recall", KINDS, "results"),
@@ -300,7 +300,7 @@ def test_a_record_whose_successors_cannot_be_read_keeps_its_place(
     [
         ("listDecisions", "decisions", LISTED),
         ("listEpisodes", "episodes", f"{HANDLERS}.episodes:_summary"),
-        ("getWarnings", "results", f"{HANDLERS}.extractions:_to_cited"),
+        ("getWarnings", "results", f"{ENGINE}.extractions:_common_members"),
         ("listMemories", "memories", f"{HANDLERS}.memories:_memory"),
     ],
 )

@@ -9,7 +9,6 @@ from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
-from cognition_engines.queries.knowledge import KnowledgeQuestion
 from cognition_engines.writing.erasing import Forget, Forgotten
 from cognition_engines.writing.knowledge import read_given
 from cognition_engines.writing.requests import (
@@ -21,6 +20,7 @@ from cognition_engines.writing.requests import (
     WriteConflict,
     WritesRefused,
 )
+from cstp.values.knowledge import SearchKnowledgeParams
 
 WRITE = frozenset({"read", "write"})
 ANN = WriteCaller("ann", EVERYTHING, WRITE)
@@ -50,7 +50,7 @@ async def store(engine: Engine, writer: WriteCaller, *sent: dict[str, Any], **ot
 
 
 async def words_found(engine: Engine, words: str, viewer: Viewer = EVERYTHING) -> int:
-    return len(await engine.search_knowledge(KnowledgeQuestion(words, viewer)))
+    return len((await engine.search_knowledge(SearchKnowledgeParams(query=words), viewer)).results)
 
 
 async def test_all_of_a_call_is_found_and_what_refers_to_its_source_names_it(engine: Engine) -> None:
@@ -62,9 +62,9 @@ async def test_all_of_a_call_is_found_and_what_refers_to_its_source_names_it(eng
     ]
     for words in ("moon", "neap", "steep"):
         assert await words_found(engine, words) == 1, words
-    (match,) = await engine.search_knowledge(KnowledgeQuestion("neap", EVERYTHING))
+    (match,) = (await engine.search_knowledge(SearchKnowledgeParams(query="neap"), EVERYTHING)).results
     assert match.source is not None
-    assert (match.source.title, match.record.source_id) == ("Tides", done.records[2].id)
+    assert (match.source.title, match.source.source_id) == ("Tides", done.records[2].id)
 
 
 async def test_storing_again_changes_what_differs_and_nothing_else(engine: Engine) -> None:
@@ -101,10 +101,10 @@ async def test_the_passages_of_a_source_stay_its_owners_when_another_agent_amend
     await store(engine, ANN, SOURCE)
     amended = await store(engine, ROOT, SOURCE | {"content": "# Spring\n\nThe moon pulls more.\n"})
     assert [(one.status, one.chunks) for one in amended.records] == [("changed", 1)]
-    (match,) = await engine.search_knowledge(KnowledgeQuestion("moon", EVERYTHING))
+    (match,) = (await engine.search_knowledge(SearchKnowledgeParams(query="moon"), EVERYTHING)).results
     with pytest.raises(ScopeNeeded):
-        await engine.write(BEN, Forget(id=str(match.record.id)))
-    done = await engine.write(ANN, Forget(id=str(match.record.id)))
+        await engine.write(BEN, Forget(id=match.id))
+    done = await engine.write(ANN, Forget(id=match.id))
     assert isinstance(done, Forgotten)
     assert done.kind == "chunk"
 

@@ -25,8 +25,7 @@ from cognition_engines.queries.answers.search_options import (
 )
 from cognition_engines.queries.answers.shown_items import make_items
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
-from cognition_engines.queries.knowledge import title
-from cognition_engines.queries.lists import citation
+from cognition_engines.queries.knowledge import cite_source, title
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import InvalidParams, JsonValue, NotFound, Violation
@@ -220,8 +219,7 @@ def _source(found: FoundRecord) -> tuple[str | None, str | None]:
             return shown_path(origin) or PurePosixPath(origin.source).name, None
         case Chunk() | Extraction():
             id = record.source_id
-            cited = citation(record, {} if found.source is None or id is None else {id: found.source})
-            return cited.title, cited.source_id
+            return cite_source(record, {} if found.source is None or id is None else {id: found.source}), id
         case Event():
             return facets.system, None if record.artifact_id is None else add_prefix(Kind.ARTIFACT, record.artifact_id)
         case Turn():
