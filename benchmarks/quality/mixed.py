@@ -23,7 +23,6 @@ from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import Record
 from cognition_engines.models import EVERYTHING, Mode
-from cognition_engines.queries.episodes import EpisodeQuestion
 from cognition_engines.queries.everything import SearchRequest
 from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.recall.results import RecallRequest
@@ -32,6 +31,7 @@ from cognition_engines.relevance import RELEVANCE
 from cognition_engines.retrieval.fusion import CANDIDATES, fuse_parts
 from cognition_engines.spaces import SEARCHED
 from cstp.values.decision_searches import QueryDecisionsParams
+from cstp.values.episodes import FindEpisodesParams
 from cstp.values.knowledge import SearchKnowledgeParams
 
 QUESTIONS: Final = Path(__file__).with_name("mixed_questions.jsonl")
@@ -129,8 +129,8 @@ async def _knowledge(engine: Engine, text: str) -> list[str]:
 
 
 async def _episodes(engine: Engine, text: str) -> list[str]:
-    found = await engine.find_episodes(EpisodeQuestion(text, EVERYTHING, limit=_LIMIT))
-    return [str(match.episode.id) for match in found]
+    found = await engine.find_episodes(FindEpisodesParams(query=text, limit=_LIMIT), EVERYTHING)
+    return [str(match.id) for match in found.episodes]
 
 
 async def _recall(engine: Engine, text: str) -> list[str]:

@@ -163,10 +163,10 @@ class Engine:
         self.list_decisions, self.count_decisions = decision_reads.list, decision_reads.count
         knowledge = Knowledge(records, indexes, searching, passages, self.pools)
         self.search_knowledge, self.get_chunk = knowledge.search, knowledge.chunk
-        episodes = Episodes(records, searching, self.pools)
-        self.get_episode, self.find_episodes = episodes.get, episodes.find
+        episodes = Episodes(records, self.listings, searching, self.pools)
+        self.get_episode, self.list_episodes, self.find_episodes = episodes.get, episodes.list, episodes.find
         self.decision_context: Final = DecisionContexts(governing, passages, indexes.set_aside).read
-        self.list_episodes, self.list_memories = lists.episodes, lists.memories
+        self.list_memories: Final = lists.memories
         extractions = Extractions(*read)
         self.list_extracted_decisions: Final = extractions.decisions
         self.list_patterns, self.list_warnings = extractions.patterns, extractions.warnings

@@ -14,9 +14,9 @@ from cognition_engines.indexes.columns.listing import ListPage
 from cognition_engines.ingest.options import Options, Progress, Silent, Summary
 from cognition_engines.models import MemoryFilters, Viewer
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
-from cognition_engines.queries.lists import EpisodeFilters
 from cognition_engines.queries.recall.results import RecallAnswer, RecallRequest
 from cstp.values.decision_searches import QueryDecisionsParams, QueryDecisionsResult
+from cstp.values.episodes import ListEpisodesParams, ListEpisodesResult
 from cstp.values.extractions import ExtractionsParams, GetDecisionsResult, GetPatternsResult, GetWarningsResult
 from cstp.values.knowledge import GetChunkParams, GetChunkResult, SearchKnowledgeParams, SearchKnowledgeResult
 
@@ -61,11 +61,9 @@ class SyncEngine:
         """Return a chunk with similar ones, best first. Raise NotFound if there is no such chunk."""
         return self._run(self.engine.get_chunk(params, viewer))
 
-    def list_episodes(
-        self, filters: EpisodeFilters = EpisodeFilters(), viewer: Viewer = Viewer(), offset: int = 0, limit: int = 50
-    ) -> ListPage:
-        """Return the episodes from `offset` on, newest first."""
-        return self._run(self.engine.list_episodes(filters, viewer, offset, limit))
+    def list_episodes(self, params: ListEpisodesParams, viewer: Viewer = Viewer()) -> ListEpisodesResult:
+        """Return a page of episodes, newest first."""
+        return self._run(self.engine.list_episodes(params, viewer))
 
     def list_memories(
         self, filters: MemoryFilters = MemoryFilters(), viewer: Viewer = Viewer(), offset: int = 0, limit: int = 50

@@ -16,6 +16,7 @@ from cognition_engines.models import Mode
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.sync_engine import SyncEngine
 from cstp.values.decision_searches import QueryDecisionsParams
+from cstp.values.episodes import ListEpisodesParams
 from cstp.values.extractions import ExtractionsParams
 from cstp.values.knowledge import GetChunkParams, SearchKnowledgeParams
 from tests.serving import SeededEmbedder
@@ -54,7 +55,7 @@ def test_what_is_ingested_is_found_by_each_question_at_once(engine: SyncEngine, 
     assert (match.id, match.status) == ("dec_cache", "accepted")
     assert {found.id for found in engine.search_knowledge("cache").results} == {"chk_one", "ext_one"}
     assert engine.get_chunk(GetChunkParams(chunk_id="chk_one")).content == "A cache keeps what was computed."
-    assert [stored.record.id for stored in engine.list_episodes().stored] == [7]
+    assert [one.id for one in engine.list_episodes(ListEpisodesParams()).episodes] == [7]
     of_topic = ExtractionsParams(topic="cache")
     assert [one.source_title for one in engine.list_warnings(of_topic).results] == ["A book"]
     assert engine.list_patterns(of_topic).results == engine.list_extracted_decisions(of_topic).results == []

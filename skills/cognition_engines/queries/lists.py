@@ -17,12 +17,10 @@ from cognition_engines.models import (
     SUPERSEDED,
     Conditions,
     Filters,
-    HasAll,
     MemoryFilters,
     OneOf,
     Overdue,
     Viewer,
-    between_dates,
     in_force,
     microseconds,
     one_of,
@@ -63,24 +61,6 @@ class Listings:
         for listing in (self.decisions, self.episodes, self.extractions, self.timeline):
             with suppress(ComponentFailed):  # the call that needs it reports the failure
                 listing.follow()
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeFilters:
-    """Conditions on episodes, all of which must hold; None, or an empty list of tags, is no condition.
-
-    Bounds are inclusive and leave out episodes without a time. An episode has all of `tags`; tags and `category` match
-    whole and exactly.
-    """
-
-    date_from: datetime | None = None
-    date_to: datetime | None = None
-    tags: tuple[str, ...] = ()
-    category: str | None = None
-
-    def conditions(self) -> Conditions:
-        tagged = (HasAll("tags", self.tags),) if self.tags else ()
-        return (*between_dates("at", self.date_from, self.date_to), *tagged, *one_of("category", self.category))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,19 +118,6 @@ class Lists:
         self._listings = listings
         self._pools = pools
         self._set_aside = set_aside
-
-    async def episodes(
-        self,
-        filters: EpisodeFilters = EpisodeFilters(),
-        viewer: Viewer = Viewer(),
-        offset: int = 0,
-        limit: int = 50,
-        agent: Agent = None,
-    ) -> ListPage:
-        """Return the episodes from `offset` on, newest first, for `agent`."""
-        caller = self._pools.caller(agent)
-        page = self._listings.episodes.page
-        return await self._pools.lists.run(caller, page, filters.conditions(), viewer, offset, limit)
 
     async def memories(
         self,
