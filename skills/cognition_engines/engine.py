@@ -35,7 +35,8 @@ from cognition_engines.queries.extractions import Extractions
 from cognition_engines.queries.following import Following, ReachedSeq
 from cognition_engines.queries.governing import Governing
 from cognition_engines.queries.knowledge import Knowledge
-from cognition_engines.queries.lists import Listings, Lists
+from cognition_engines.queries.lists import Listings
+from cognition_engines.queries.memories import Memories
 from cognition_engines.queries.operator_reads import OperatorReads
 from cognition_engines.queries.passages import Passages
 from cognition_engines.queries.phrase_lift import Phrases
@@ -154,7 +155,7 @@ class Engine:
         self.read_options: Final = partial(read_options, searching)
         passages = Passages(cache, self.pools, options.relevance, indexes.set_aside)
         read = records, self.listings, self.pools, indexes.set_aside
-        lists, governing = Lists(*read), Governing(*read)
+        governing = Governing(*read)
         self.modes: Final = searching.modes
         decisions = Decisions(records, searching, passages, self.pools, options.name)
         self.query_decisions: Final = decisions.query
@@ -166,7 +167,7 @@ class Engine:
         episodes = Episodes(records, self.listings, searching, self.pools)
         self.get_episode, self.list_episodes, self.find_episodes = episodes.get, episodes.list, episodes.find
         self.decision_context: Final = DecisionContexts(governing, passages, indexes.set_aside).read
-        self.list_memories: Final = lists.memories
+        self.list_memories: Final = Memories(*read).list
         extractions = Extractions(*read)
         self.list_extracted_decisions: Final = extractions.decisions
         self.list_patterns, self.list_warnings = extractions.patterns, extractions.warnings

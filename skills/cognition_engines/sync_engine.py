@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.open import EmbeddingChoice
 from cognition_engines.engine import DEFAULTS, Engine, EngineOptions
-from cognition_engines.indexes.columns.listing import ListPage
 from cognition_engines.ingest.options import Options, Progress, Silent, Summary
-from cognition_engines.models import MemoryFilters, Viewer
+from cognition_engines.models import Viewer
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
 from cognition_engines.queries.recall.results import RecallAnswer, RecallRequest
 from cstp.values.decision_searches import QueryDecisionsParams, QueryDecisionsResult
 from cstp.values.episodes import ListEpisodesParams, ListEpisodesResult
 from cstp.values.extractions import ExtractionsParams, GetDecisionsResult, GetPatternsResult, GetWarningsResult
 from cstp.values.knowledge import GetChunkParams, GetChunkResult, SearchKnowledgeParams, SearchKnowledgeResult
+from cstp.values.memories import ListMemoriesParams, ListMemoriesResult
 
 T = TypeVar("T")
 
@@ -65,11 +65,9 @@ class SyncEngine:
         """Return a page of episodes, newest first."""
         return self._run(self.engine.list_episodes(params, viewer))
 
-    def list_memories(
-        self, filters: MemoryFilters = MemoryFilters(), viewer: Viewer = Viewer(), offset: int = 0, limit: int = 50
-    ) -> ListPage:
-        """Return the artifacts and turns from `offset` on, newest first."""
-        return self._run(self.engine.list_memories(filters, viewer, offset, limit))
+    def list_memories(self, params: ListMemoriesParams, viewer: Viewer = Viewer()) -> ListMemoriesResult:
+        """Return a page of artifacts and turns, newest first."""
+        return self._run(self.engine.list_memories(params, viewer))
 
     def list_extracted_decisions(self, params: ExtractionsParams, viewer: Viewer = Viewer()) -> GetDecisionsResult:
         """Return a page of the decisions that were extracted from sources, newest first."""

@@ -241,7 +241,7 @@ FAULTS = [
     Fault(LISTED, "listDecisions", {}, "decisions", **UNLISTED),
     Fault(f"{ENGINE}.episodes:_summary", "listEpisodes", {}, "episodes", **UNLISTED),
     Fault(f"{ENGINE}.extractions:_common_members", "getWarnings", {}, "results", **UNLISTED),
-    Fault(f"{HANDLERS}.memories:_memory", "listMemories", {}, "memories", **UNLISTED),
+    Fault(f"{ENGINE}.memories:_memory", "listMemories", {}, "memories", **UNLISTED),
     Fault(f"{ENGINE}.recall.recall:content_of", "recall", KINDS, "results", **LEFT_OUT),
     Fault(f"{ENGINE}.recall.recall:refs_of", "recall", KINDS, "results"),
     Fault(f"{ENGINE}.recall.recall:refs_of", "recall", KINDS | {"expand": False}, "results"),
@@ -301,7 +301,7 @@ def test_a_record_whose_successors_cannot_be_read_keeps_its_place(
         ("listDecisions", "decisions", LISTED),
         ("listEpisodes", "episodes", f"{ENGINE}.episodes:_summary"),
         ("getWarnings", "results", f"{ENGINE}.extractions:_common_members"),
-        ("listMemories", "memories", f"{HANDLERS}.memories:_memory"),
+        ("listMemories", "memories", f"{ENGINE}.memories:_memory"),
     ],
 )
 def test_a_page_of_a_list_stays_full_if_a_record_cannot_be_shown(

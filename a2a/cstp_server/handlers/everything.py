@@ -20,6 +20,7 @@ from cognition_engines.queries.answers.search_options import (
     SearchOptions,
     count_omitted,
     explain_result,
+    memory_filters,
     shown_path,
     shown_place,
 )
@@ -40,7 +41,6 @@ from cstp.values.everything import (
     SearchResult,
 )
 from cstp.values.reads import MADE_TITLE, title_from
-from cstp_server.handlers.memories import memory_filters
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _TYPES: Final[Mapping[Kind, FoundType]] = {

@@ -12,7 +12,13 @@ from cognition_engines.kinds.graph import Entity, Event
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.queries.answers.fitting import Cutting, FittedItem, fit
-from cognition_engines.queries.answers.search_options import SearchOptions, count_omitted, explain_result, no_match
+from cognition_engines.queries.answers.search_options import (
+    SearchOptions,
+    count_omitted,
+    explain_result,
+    memory_filters,
+    no_match,
+)
 from cognition_engines.queries.answers.shown_items import make_item, make_items, make_plain_items
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
 from cognition_engines.queries.recall.selection import content_of
@@ -24,7 +30,6 @@ from cstp.methods.memories import RECALL
 from cstp.values import recall as wire
 from cstp.values.base import Wire
 from cstp.values.reads import SNIPPET_BYTES, Interpreted
-from cstp_server.handlers.memories import memory_filters
 from cstp_server.handlers.recall_metadata import Successors, actors_of, metadata_of, subject_of, successors_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 

@@ -1,8 +1,6 @@
-"""Lists page by page, the listings that they are read from, and counts of decisions in their columns."""
+"""The listings that lists are read from, and counts of decisions in their columns."""
 
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final
 
@@ -10,30 +8,14 @@ import numpy as np
 
 from cognition_engines.background import Background, BackgroundThread
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.columns.listing import Listing, ListPage
+from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.indexes.columns.snapshot import count_labels, count_members
-from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import (
-    SUPERSEDED,
-    Conditions,
-    Filters,
-    MemoryFilters,
-    OneOf,
-    Overdue,
-    Viewer,
-    in_force,
-    microseconds,
-    one_of,
-)
-from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.turns import Agent
+from cognition_engines.models import SUPERSEDED, Filters, Overdue, Viewer, in_force, microseconds, one_of
 from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, NO_NUMBER, TIMELINE
-from cognition_engines.store.reads.memories import ended_memories
 from cognition_engines.store.records import Records
 from cstp.values.decision_reads import DayCount, GetStatsResult, RecentActivity, TagCount
 
-_MEMORIES: Final = OneOf(("kind",), (Kind.ARTIFACT.label, Kind.TURN.label))
 MOST_NAMES: Final = 100  # of each label, the most frequent ones
 MOST_TAGS: Final = 50
 MOST_DAYS: Final = 366  # the latest ones that have any
@@ -61,22 +43,6 @@ class Listings:
         for listing in (self.decisions, self.episodes, self.extractions, self.timeline):
             with suppress(ComponentFailed):  # the call that needs it reports the failure
                 listing.follow()
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryPage(ListPage):
-    """One page of a list of memories; `superseded_by` are the visible successors of superseded ones, by key."""
-
-    superseded_by: Mapping[int, Sequence[str]]
-
-
-def memory_page(
-    listing: Listing, records: Records, conditions: Conditions, viewer: Viewer, offset: int, limit: int
-) -> MemoryPage:
-    """Return the memories that meet the conditions, newest first. Raise ComponentFailed as the listing does."""
-    page = listing.page(conditions, viewer, offset, limit)
-    ended = ended_memories(page.stored)
-    return MemoryPage(page.total, page.stored, records.conversations.successors(ended, viewer) if ended else {})
 
 
 def count_decisions(listing: Listing, filters: Filters, viewer: Viewer, now: datetime) -> GetStatsResult:
@@ -108,28 +74,3 @@ def _of_days(at: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> list[DayCount]
     days, counts = np.unique(at // _DAY, return_counts=True)
     latest = zip(days[-MOST_DAYS:].tolist(), counts[-MOST_DAYS:].tolist(), strict=True)
     return [DayCount(_EPOCH + timedelta(days=day), count) for day, count in latest]
-
-
-class Lists:
-    """Reads pages of lists. Methods raise ComponentFailed when the records do not answer."""
-
-    def __init__(self, records: Records, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
-        self._records = records
-        self._listings = listings
-        self._pools = pools
-        self._set_aside = set_aside
-
-    async def memories(
-        self,
-        filters: MemoryFilters = MemoryFilters(),
-        viewer: Viewer = Viewer(),
-        offset: int = 0,
-        limit: int = 50,
-        agent: Agent = None,
-    ) -> MemoryPage:
-        """Return the artifacts and turns from `offset` on, newest first, for `agent`."""
-        caller = self._pools.caller(agent)
-        conditions = (*filters.conditions(), _MEMORIES)
-        listing = self._listings.timeline
-        run = self._pools.lists.run
-        return await run(caller, memory_page, listing, self._records, conditions, viewer, offset, limit)

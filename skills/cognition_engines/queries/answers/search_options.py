@@ -1,4 +1,4 @@
-"""Common parts of the answers of searches: the mode, abstention, explanations, and places."""
+"""Common parts of the answers of searches: the mode, conditions, abstention, explanations, and places."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,15 +9,18 @@ from typing import Any, Protocol
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import Mode
+from cognition_engines.models import SENSITIVITIES, MemoryFilters, Mode
 from cognition_engines.queries.search import Search
 from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Window
 from cstp.errors import InvalidParams, Violation
+from cstp.values.everything import SearchParams
+from cstp.values.memories import ListMemoriesParams
 from cstp.values.reads import Boosts, Explained, Interpreted, LegRanks, MatchedWindow, NearestRecord, PassagePlace
+from cstp.values.recall import RecallParams
 
 
-class SearchParams(Protocol):
+class AnySearchParams(Protocol):
     """Parameters that every search has."""
 
     @property
@@ -54,7 +57,7 @@ class SearchOptions:
         return round((perf_counter() - self.began) * 1000)
 
 
-def read_options(searching: Search, params: SearchParams) -> SearchOptions:
+def read_options(searching: Search, params: AnySearchParams) -> SearchOptions:
     """Return the options of a search's answer; its dates only if they are explained and the query names some.
 
     Raise InvalidParams for an unavailable mode, and for `abstain` in the mode keyword or without a least cosine.
@@ -75,6 +78,22 @@ def read_options(searching: Search, params: SearchParams) -> SearchOptions:
 def _interpreted(searching: Search, query: str, as_of: datetime) -> Interpreted | None:
     found = None if searching.dates is None else searching.dates.read(query, as_of)
     return None if found is None else Interpreted(date_from=found.first, date_to=found.last)
+
+
+def memory_filters(params: ListMemoriesParams | RecallParams | SearchParams) -> MemoryFilters:
+    """Return the conditions that a record must meet now."""
+    return MemoryFilters(
+        context=params.context,
+        source=params.source,
+        sensitivity=None if params.sensitivity is None else SENSITIVITIES[params.sensitivity],
+        min_importance=params.min_importance,
+        date_from=params.date_from,
+        date_to=params.date_to,
+        project=params.project,
+        author=params.author,
+        people=tuple(params.participants or ()),
+        current=datetime.now(UTC) if params.current else None,
+    )
 
 
 def count_omitted(max_tokens: int | None, lacking: int) -> int | None:
