@@ -26,6 +26,7 @@ from cognition_engines.ingest.options import FollowedSource, Options, Progress, 
 from cognition_engines.masking.masked_values import load_rules
 from cognition_engines.masking.policy import POLICIES, SecretPolicies
 from cognition_engines.queries.answers.search_options import read_options
+from cognition_engines.queries.briefing.session_context import Sessions
 from cognition_engines.queries.decision_context import DecisionContexts
 from cognition_engines.queries.decision_reads import DecisionReader
 from cognition_engines.queries.decisions import Decisions
@@ -43,7 +44,6 @@ from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
-from cognition_engines.queries.session_context import Sessions
 from cognition_engines.queries.speakers import Speakers
 from cognition_engines.queries.turns import Caller, Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of

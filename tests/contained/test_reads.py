@@ -23,7 +23,7 @@ from tests.stores import Stores
 
 Breaking = Callable[..., list[int]]
 ENGINE = "cognition_engines.queries"
-HANDLER = "cstp_server.handlers.session_context"
+BRIEFING = "cognition_engines.queries.briefing.session_context"
 LONG = " ".join(f"The harbour has {number} berths for the ferry." for number in range(60))
 NOTE = "Tides are noted by the day."
 SPOKEN = "I painted the harbour wall yellow."
@@ -212,13 +212,13 @@ FAULTS = [
     Fault(PASSAGE, "getSessionContext", TASK, "warnings", **BRIEFED),
     Fault(PASSAGE, "getSessionContext", TASK, "episodes", **BRIEFED),
     Fault(PASSAGE, "getSessionContext", FILES, "decisions", **BRIEFED),
-    Fault(f"{ENGINE}.session_context:_beginning", "getSessionContext", TASK, "decisions", **BRIEFED),
-    Fault(f"{HANDLER}:_decision", "getSessionContext", TASK, "decisions", **BRIEFED),
-    Fault(f"{HANDLER}:_action", "getSessionContext", TASK, "ready", **BRIEFED),
-    Fault(f"{HANDLER}:_change", "getSessionContext", TASK | {"since": 0}, "changes", **BRIEFED),
-    Fault(f"{HANDLER}:_extraction", "getSessionContext", TASK, "warnings", place=1, **BRIEFED),
-    Fault(f"{HANDLER}:_episode", "getSessionContext", TASK, "episodes", **BRIEFED),
-    Fault(f"{HANDLER}:measure", "getSessionContext", TASK, "decisions", **BRIEFED),
+    Fault(f"{BRIEFING}:_beginning", "getSessionContext", TASK, "decisions", **BRIEFED),
+    Fault(f"{BRIEFING}:decision_item", "getSessionContext", TASK, "decisions", **BRIEFED),
+    Fault(f"{BRIEFING}:action_item", "getSessionContext", TASK, "ready", **BRIEFED),
+    Fault(f"{BRIEFING}:change_item", "getSessionContext", TASK | {"since": 0}, "changes", **BRIEFED),
+    Fault(f"{BRIEFING}:lesson_item", "getSessionContext", TASK, "warnings", **BRIEFED),
+    Fault(f"{BRIEFING}:lesson_item", "getSessionContext", TASK, "episodes", **BRIEFED),
+    Fault(f"{BRIEFING}:measure", "getSessionContext", TASK, "decisions", **BRIEFED),
     Fault(SUMMARISE, "queryDecisions", DECISIONS, "decisions", **LEFT_OUT),
     Fault(SUMMARISE, "queryDecisions", DECISIONS | BOUND, "decisions", **LEFT_OUT),
     Fault(f"{HANDLERS}.everything:_item", "search", KINDS, "results", **LEFT_OUT),
@@ -340,7 +340,7 @@ def test_a_briefing_counts_the_records_that_it_cannot_show_and_names_none(
     harbour: Serving, broken: Breaking, monkeypatch: pytest.MonkeyPatch, format: str
 ) -> None:
     whole = harbour.ask("getSessionContext", **TASK, format=format)
-    broken(f"{HANDLER}:_decision", ValueError)
+    broken(f"{BRIEFING}:decision_item", ValueError)
     faulty = harbour.ask("getSessionContext", **TASK, format=format)
     monkeypatch.undo()
     notes = harbour.indexes.set_aside.records
@@ -354,7 +354,7 @@ def test_a_briefing_counts_the_records_that_it_cannot_show_and_names_none(
 
 def test_a_briefing_ends_before_no_change_that_it_shows(harbour: Serving, broken: Breaking) -> None:
     newest = harbour.ask("getSessionContext", since=0, include=["changes"], maxTokens=32000)
-    broken(f"{HANDLER}:_change", ValueError)
+    broken(f"{BRIEFING}:change_item", ValueError)
     pages = [harbour.ask("getSessionContext", since=0, include=["changes"], maxTokens=600)]
     while pages[-1]["more"]:
         assert pages[-1]["changes"]

@@ -12,6 +12,7 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.writing.requests import LinkDecisions, UnlinkDecisions, WriteCaller, WriteConflict, WriteRefused
 from cstp.values.decision_reads import GetDecisionParams
+from cstp.values.records import ChangesParams
 from tests.writing.written import new, review, update
 
 SCOPES = frozenset({"read", "write", "review"})
@@ -85,7 +86,7 @@ async def test_a_repeated_call_shows_nothing_that_its_author_sees_no_longer(engi
 
 async def test_a_link_is_a_change_for_none_who_does_not_see_both_of_its_ends(engine: Engine) -> None:
     async def changed(viewer: Viewer, after: int) -> list[str]:
-        return [one.id for one in (await engine.following.read(viewer, after)).changes]
+        return [one.id for one in (await engine.following.read(ChangesParams(since=after), viewer)).changes]
 
     open_one = (await engine.write(ANN, new("Bake bread"))).id
     secret = await engine.write(ANN, new("Buy the mill", sensitivity=Sensitivity.SENSITIVE))

@@ -4,18 +4,15 @@ from typing import Any
 
 from cognition_engines.engine import Engine
 from cognition_engines.exchange.lines import UnreadableLine, origin_object, read_object
-from cognition_engines.kinds.spec import KINDS, Kind
+from cognition_engines.kinds.spec import KINDS
 from cognition_engines.masking.policy import FieldSecret
 from cognition_engines.queries.answers.record_values import LEVELS, to_value
-from cognition_engines.queries.following import FollowedChanges, Following, UnknownCursor
 from cognition_engines.queries.operator_reads import LookUp
-from cognition_engines.store.codec import moment
-from cognition_engines.store.reads.viewer_changes import SeenChange
 from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces
 from cognition_engines.writing.erasing import Forget
 from cognition_engines.writing.knowledge import check_import
 from cognition_engines.writing.requests import PutRecords, WritesRefused
-from cstp.errors import MAX_VIOLATIONS, Conflict, InvalidParams, Overloaded, Violation
+from cstp.errors import MAX_VIOLATIONS, InvalidParams, Overloaded, Violation
 from cstp.methods.records import CHANGES, FORGET, PUT_RECORDS
 from cstp.values import records as wire
 from cstp.values.writes import NotIndexed
@@ -73,23 +70,21 @@ def record_methods(engine: Engine, followers: FollowerPlaces) -> tuple[AnyBound,
     async def changes(params: wire.ChangesParams, call: Call) -> wire.ChangesResult:
         if params.wait_ms and call.batched:
             raise InvalidParams((Violation("waitMs", "must be 0 in a batch"),))
-        kinds = kinds_of(params)
-        cursor = await checked_cursor(params.since, call, following)
-        found = await following.read(call.viewer, cursor, kinds, params.limit, call.agent)
+        cursor = await following.start(params.since, call.viewer, call.agent)
+        params = params.model_copy(update={"since": cursor})
+        found = await following.read(params, call.viewer, call.agent)
         if found.changes or not params.wait_ms:
-            return _result(found)
+            return found
         if not followers.enter(call.agent):
             raise Overloaded(_RETRY_SECONDS)
         try:
             if call.place is not None:
                 call.place.leave()
-            seconds = params.wait_ms / 1000
-            found = await following.wait(
-                call.viewer, cursor, seconds, lambda: followers.must_stop(call.token), kinds, params.limit, call.agent
+            return await following.wait(
+                params, call.viewer, call.agent, params.wait_ms / 1000, lambda: followers.must_stop(call.token)
             )
         finally:
             followers.leave(call.agent)
-        return _result(found)
 
     return (
         BoundMethod(PUT_RECORDS, put_records),
@@ -135,32 +130,3 @@ def _known_state(one: KnownRecord) -> wire.KnownRecordState:
     return wire.KnownRecordState(
         key=one.key, kind=kind, id=one.id, project=one.project, origin=origin_object(one.origin)
     )
-
-
-def kinds_of(params: wire.ChangesParams) -> tuple[Kind, ...] | None:
-    """Return the requested kinds; None for all."""
-    return None if params.kinds is None else tuple(KINDS[name] for name in params.kinds)
-
-
-async def checked_cursor(given: int | str, call: Call, following: Following) -> int:
-    """Return the start. Raise Conflict for a cursor that is not from this store."""
-    if given == wire.NOW:
-        return await following.newest(call.viewer, call.agent)
-    since = int(given)
-    try:
-        await following.check(call.viewer, since, call.agent)
-    except UnknownCursor:
-        raise Conflict(None, "state", "a cursor of this store", "one of a time that has not come") from None
-    return since
-
-
-def change_of(one: SeenChange) -> wire.RecordChange:
-    """Return a change in wire form; its `seq` is its time."""
-    op, label = "delete" if one.gone else "put", one.kind.label
-    return wire.RecordChange.model_validate(
-        {"seq": one.seq, "op": op, "kind": label, "id": one.id, "at": moment(one.seq)}, by_name=True
-    )
-
-
-def _result(found: FollowedChanges) -> wire.ChangesResult:
-    return wire.ChangesResult(changes=[change_of(one) for one in found.changes], cursor=found.cursor, more=found.more)
