@@ -177,7 +177,7 @@ class Engine:
         self.cut: Final = passages.cut_for
         self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds, indexes.background)
         of_operator = OperatorReads(records, self.audit, self.pools)
-        self.look_up, self.list_audit = of_operator.look_up, of_operator.audit_page
+        self.look_up, self.list_audit = of_operator.look_up, of_operator.list_audit
         published = PublishedSeq(indexes, options.others)
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
