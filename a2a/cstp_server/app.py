@@ -22,14 +22,8 @@ from cognition_engines.queries.turns import Caller
 from cstp.methods.registry import METHODS
 from cstp.values.system import DiscoverResult
 from cstp_server.describe.openrpc import discover
-from cstp_server.handlers.decisions import decision_methods
-from cstp_server.handlers.episodes import episode_methods
-from cstp_server.handlers.everything import everything_methods
-from cstp_server.handlers.extractions import extraction_methods
-from cstp_server.handlers.knowledge import knowledge_methods
-from cstp_server.handlers.memories import memory_methods
-from cstp_server.handlers.records import record_methods
-from cstp_server.handlers.session_context import session_context_methods
+from cstp_server.handlers.changes import changes_method
+from cstp_server.handlers.engine_methods import engine_methods
 from cstp_server.handlers.system import system_methods
 from cstp_server.holder.folder_calls import FolderCalls
 from cstp_server.http import discovery as documents, page as pages
@@ -232,14 +226,8 @@ def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMe
     followers = FollowerPlaces(server.max_followers, prepared.gate, tokens)
     methods = (
         *system_methods(engine, limiter, settings.agent.id, prepared.document),
-        *everything_methods(engine),
-        *decision_methods(engine),
-        *extraction_methods(engine),
-        *episode_methods(engine),
-        *knowledge_methods(engine),
-        *memory_methods(engine),
-        *record_methods(engine, followers),
-        *session_context_methods(engine),
+        *engine_methods(engine),
+        changes_method(engine, followers),
     )
     for bound in methods:  # here, and not on the loop in the first call of each
         bound.method.params.model_rebuild()

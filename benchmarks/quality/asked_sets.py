@@ -12,9 +12,9 @@ from benchmarks.quality.known_item import Item, context_words, judge, write_deci
 from benchmarks.quality.measures import Grades, first_rank, ndcg, recall
 from benchmarks.texts import read_decisions
 from cognition_engines.models import EVERYTHING, Mode, Viewer
-from cognition_engines.queries.knowledge import KnowledgeQuestion
 from cognition_engines.sync_engine import SyncEngine
 from cstp.values.decision_searches import QueryDecisionsParams
+from cstp.values.knowledge import SearchKnowledgeParams
 from cstp.values.recall import RecallParams
 
 Ask = Callable[[SyncEngine, str, Mode], Sequence[str]]  # the ids of the first results for the name of a question
@@ -125,8 +125,8 @@ def _documents(folder: Path) -> AskedSet:
     collection = read_collection(folder)
 
     def ask(engine: SyncEngine, id: str, mode: Mode) -> list[str]:
-        found = engine.search_knowledge(KnowledgeQuestion(collection.queries[id], EVERYTHING, mode=mode, limit=10))
-        return [str(match.record.id) for match in found]
+        params = SearchKnowledgeParams(query=collection.queries[id], mode=mode.value)
+        return [match.id for match in engine.search_knowledge(params, EVERYTHING).results]
 
     return AskedSet(
         folder.name,

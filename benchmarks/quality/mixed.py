@@ -23,15 +23,15 @@ from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import Record
 from cognition_engines.models import EVERYTHING, Mode
-from cognition_engines.queries.episodes import EpisodeQuestion
-from cognition_engines.queries.knowledge import KnowledgeQuestion
 from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.search import Query, Search, SearchScope
 from cognition_engines.relevance import RELEVANCE
 from cognition_engines.retrieval.fusion import CANDIDATES, fuse_parts
 from cognition_engines.spaces import SEARCHED
 from cstp.values.decision_searches import QueryDecisionsParams
+from cstp.values.episodes import FindEpisodesParams
 from cstp.values.everything import SearchParams
+from cstp.values.knowledge import SearchKnowledgeParams
 from cstp.values.recall import ChunkMetadata, RecallItem, RecallParams
 
 QUESTIONS: Final = Path(__file__).with_name("mixed_questions.jsonl")
@@ -122,13 +122,15 @@ async def _find_decisions(engine: Engine, text: str) -> list[str]:
 
 
 async def _knowledge(engine: Engine, text: str) -> list[str]:
-    found = await engine.search_knowledge(KnowledgeQuestion(text, EVERYTHING, limit=_LIMIT))
-    return [name_of(match.record) for match in found]
+    found = await engine.search_knowledge(SearchKnowledgeParams(query=text, limit=_LIMIT), EVERYTHING)
+    return [
+        str(match.source and match.source.source_id) if match.type == "chunk" else match.id for match in found.results
+    ]
 
 
 async def _episodes(engine: Engine, text: str) -> list[str]:
-    found = await engine.find_episodes(EpisodeQuestion(text, EVERYTHING, limit=_LIMIT))
-    return [str(match.episode.id) for match in found]
+    found = await engine.find_episodes(FindEpisodesParams(query=text, limit=_LIMIT), EVERYTHING)
+    return [str(match.id) for match in found.episodes]
 
 
 async def _recall(engine: Engine, text: str) -> list[str]:

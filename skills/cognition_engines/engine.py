@@ -26,22 +26,24 @@ from cognition_engines.ingest.options import FollowedSource, Options, Progress, 
 from cognition_engines.masking.masked_values import load_rules
 from cognition_engines.masking.policy import POLICIES, SecretPolicies
 from cognition_engines.queries.answers.search_options import read_options
+from cognition_engines.queries.briefing.session_context import Sessions
 from cognition_engines.queries.decision_context import DecisionContexts
 from cognition_engines.queries.decision_reads import DecisionReader
 from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.everything import Everything
+from cognition_engines.queries.extractions import Extractions
 from cognition_engines.queries.following import Following, ReachedSeq
 from cognition_engines.queries.governing import Governing
 from cognition_engines.queries.knowledge import Knowledge
-from cognition_engines.queries.lists import Listings, Lists
+from cognition_engines.queries.lists import Listings
+from cognition_engines.queries.memories import Memories
 from cognition_engines.queries.operator_reads import OperatorReads
 from cognition_engines.queries.passages import Passages
 from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
-from cognition_engines.queries.session_context import Sessions
 from cognition_engines.queries.speakers import Speakers
 from cognition_engines.queries.turns import Caller, Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
@@ -156,29 +158,29 @@ class Engine:
         self.read_options: Final = partial(read_options, searching)
         passages = Passages(cache, self.pools, options.relevance, indexes.set_aside)
         read = records, self.listings, self.pools, indexes.set_aside
-        lists, governing = Lists(*read), Governing(*read)
+        governing = Governing(*read)
         self.modes: Final = searching.modes
         decisions = Decisions(records, searching, passages, self.pools, options.name)
         self.query_decisions: Final = decisions.query
         decision_reads = DecisionReader(*read)
         self.get_decision, self.decision_graph = decision_reads.get, decision_reads.graph
         self.list_decisions, self.count_decisions = decision_reads.list, decision_reads.count
-        knowledge = Knowledge(records, indexes, searching, self.pools)
-        self.search_knowledge: Final = knowledge.query
-        self.get_chunk: Final = knowledge.chunk
-        episodes = Episodes(records, searching, self.pools)
-        self.get_episode, self.find_episodes = episodes.get, episodes.find
+        knowledge = Knowledge(records, indexes, searching, passages, self.pools)
+        self.search_knowledge, self.get_chunk = knowledge.search, knowledge.chunk
+        episodes = Episodes(records, self.listings, searching, self.pools)
+        self.get_episode, self.list_episodes, self.find_episodes = episodes.get, episodes.list, episodes.find
         self.decision_context: Final = DecisionContexts(governing, passages, indexes.set_aside).read
-        self.list_episodes: Final = lists.episodes
-        self.list_memories: Final = lists.memories
-        self.list_extractions: Final = lists.extractions
+        self.list_memories: Final = Memories(*read).list
+        extractions = Extractions(*read)
+        self.list_extracted_decisions: Final = extractions.decisions
+        self.list_patterns, self.list_warnings = extractions.patterns, extractions.warnings
         self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, passages, self.pools).answer
         everything = Everything(records, searching, passages, self.pools, indexes.set_aside)
         self.search, self.fetch = everything.search, everything.fetch
         self.cut: Final = passages.cut_for
         self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds, indexes.background)
         of_operator = OperatorReads(records, self.audit, self.pools)
-        self.look_up, self.list_audit = of_operator.look_up, of_operator.audit_page
+        self.look_up, self.list_audit = of_operator.look_up, of_operator.list_audit
         published = PublishedSeq(indexes, options.others)
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait

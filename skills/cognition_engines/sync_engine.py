@@ -10,15 +10,14 @@ from typing import Any, TypeVar
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.open import EmbeddingChoice
 from cognition_engines.engine import DEFAULTS, Engine, EngineOptions
-from cognition_engines.indexes.columns.listing import ListPage
 from cognition_engines.ingest.options import Options, Progress, Silent, Summary
-from cognition_engines.kinds.extractions import ExtractionType
-from cognition_engines.models import MemoryFilters, Viewer
-from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion, NearChunk
-from cognition_engines.queries.lists import EpisodeFilters, ExtractionPage
-from cognition_engines.store.reads.knowledge import ChunkFound
+from cognition_engines.models import Viewer
 from cstp.values.decision_searches import QueryDecisionsParams, QueryDecisionsResult
+from cstp.values.episodes import ListEpisodesParams, ListEpisodesResult
 from cstp.values.everything import SearchParams, SearchResult
+from cstp.values.extractions import ExtractionsParams, GetDecisionsResult, GetPatternsResult, GetWarningsResult
+from cstp.values.knowledge import GetChunkParams, GetChunkResult, SearchKnowledgeParams, SearchKnowledgeResult
+from cstp.values.memories import ListMemoriesParams, ListMemoriesResult
 from cstp.values.recall import RecallParams, RecallResult
 
 T = TypeVar("T")
@@ -53,39 +52,34 @@ class SyncEngine:
         asked = QueryDecisionsParams(query=params) if isinstance(params, str) else params
         return self._run(self.engine.query_decisions(asked, viewer))
 
-    def search_knowledge(self, question: KnowledgeQuestion | str) -> list[KnowledgeMatch]:
+    def search_knowledge(self, params: SearchKnowledgeParams | str, viewer: Viewer = Viewer()) -> SearchKnowledgeResult:
         """Return the chunks and extractions that answer best, in order."""
-        asked = KnowledgeQuestion(question) if isinstance(question, str) else question
-        return self._run(self.engine.search_knowledge(asked))
+        asked = SearchKnowledgeParams(query=params) if isinstance(params, str) else params
+        return self._run(self.engine.search_knowledge(asked, viewer))
 
-    def get_chunk(
-        self, id: str, viewer: Viewer = Viewer(), related_limit: int = 5
-    ) -> tuple[ChunkFound, list[NearChunk]] | None:
-        """Return a chunk and at most `related_limit` similar ones, best first; None if there is no such chunk."""
-        return self._run(self.engine.get_chunk(id, viewer, related_limit))
+    def get_chunk(self, params: GetChunkParams, viewer: Viewer = Viewer()) -> GetChunkResult:
+        """Return a chunk with similar ones, best first. Raise NotFound if there is no such chunk."""
+        return self._run(self.engine.get_chunk(params, viewer))
 
-    def list_episodes(
-        self, filters: EpisodeFilters = EpisodeFilters(), viewer: Viewer = Viewer(), offset: int = 0, limit: int = 50
-    ) -> ListPage:
-        """Return the episodes from `offset` on, newest first."""
-        return self._run(self.engine.list_episodes(filters, viewer, offset, limit))
+    def list_episodes(self, params: ListEpisodesParams, viewer: Viewer = Viewer()) -> ListEpisodesResult:
+        """Return a page of episodes, newest first."""
+        return self._run(self.engine.list_episodes(params, viewer))
 
-    def list_memories(
-        self, filters: MemoryFilters = MemoryFilters(), viewer: Viewer = Viewer(), offset: int = 0, limit: int = 50
-    ) -> ListPage:
-        """Return the artifacts and turns from `offset` on, newest first."""
-        return self._run(self.engine.list_memories(filters, viewer, offset, limit))
+    def list_memories(self, params: ListMemoriesParams, viewer: Viewer = Viewer()) -> ListMemoriesResult:
+        """Return a page of artifacts and turns, newest first."""
+        return self._run(self.engine.list_memories(params, viewer))
 
-    def list_extractions(
-        self,
-        type: ExtractionType,
-        topic: str | None = None,
-        viewer: Viewer = Viewer(),
-        offset: int = 0,
-        limit: int = 50,
-    ) -> ExtractionPage:
-        """Return the extractions of a type from `offset` on, newest first, of a topic or of all."""
-        return self._run(self.engine.list_extractions(type, topic, viewer, offset, limit))
+    def list_extracted_decisions(self, params: ExtractionsParams, viewer: Viewer = Viewer()) -> GetDecisionsResult:
+        """Return a page of the decisions that were extracted from sources, newest first."""
+        return self._run(self.engine.list_extracted_decisions(params, viewer))
+
+    def list_patterns(self, params: ExtractionsParams, viewer: Viewer = Viewer()) -> GetPatternsResult:
+        """Return a page of patterns, newest first."""
+        return self._run(self.engine.list_patterns(params, viewer))
+
+    def list_warnings(self, params: ExtractionsParams, viewer: Viewer = Viewer()) -> GetWarningsResult:
+        """Return a page of warnings, newest first."""
+        return self._run(self.engine.list_warnings(params, viewer))
 
     def recall(self, params: RecallParams | str, viewer: Viewer = Viewer()) -> RecallResult:
         """Return the records that the parameters select. Raise NotFound if the viewer sees no record of the id."""

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,12 +16,12 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING
 from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
-from cognition_engines.store.audit.chain import AuditFilters
 from cognition_engines.store.audit.trail import CAPACITY, AuditOptions, AuditTrail
 from cognition_engines.store.records import open_records
 from cognition_engines.writing.requests import WriteCaller
 from cstp.values.decision_links import LinkDecisionsParams
 from cstp.values.decision_writes import SetStatusParams
+from cstp.values.system import AuditCall, AuditParams
 from tests.audit.conftest import refusing
 from tests.stores import Stores, wait_for
 from tests.writing.conftest import engine
@@ -36,10 +35,14 @@ def call(number: int = 1) -> AuditEntry:
     return AuditEntry(datetime.now(UTC), "ann", "cstp", "cstp.getDecision", f"r-{number}")
 
 
-async def rows(engine: Engine, **filters: Any) -> list[AuditEntry]:
+async def rows(engine: Engine) -> list[AuditCall]:
     """The oldest first."""
-    page = await engine.list_audit(AuditFilters(**filters), None, 500)
-    return [row.entry for row in reversed(page.rows)]
+    page = await engine.list_audit(AuditParams(limit=500))
+    return page.rows[::-1]
+
+
+def named(row: AuditCall) -> tuple[AuditedRecord, ...]:
+    return tuple(AuditedRecord(one.kind, one.id, one.written) for one in row.records)
 
 
 def written(*ids: str) -> tuple[AuditedRecord, ...]:
@@ -56,7 +59,7 @@ async def test_every_write_leaves_who_wrote_which_records_by_which_call(engine: 
     await write(engine, ANN, review(successor, "success"))
     found = await rows(engine)
     both = set(written(old, successor))  # the last review lets the successor supersede the old one
-    assert [set(one.records) for one in found] == [
+    assert [set(named(one)) for one in found] == [
         set(written(old)),
         both,
         *[set(written(old))] * 3,
@@ -76,14 +79,14 @@ async def test_a_write_without_a_row_is_no_write(engine: Engine, tmp_path: Path,
             await write(engine, ANN, new("Bake cake"))
         assert failed.value.component == "records"
     assert engine.records.ids(Kind.DECISION) == [kept]
-    assert [one.records for one in await rows(engine)] == [written(kept)]
+    assert [named(one) for one in await rows(engine)] == [written(kept)]
 
 
 async def test_a_write_that_was_written_before_or_only_tried_has_a_row_that_says_so(engine: Engine) -> None:
     first = await write(engine, ANN, new("Bake bread"), "key")
     await write(engine, ANN, new("Bake bread"), "key")
     await write(engine, ANN, new("Bake cake"), dry_run=True)
-    assert [one.records for one in await rows(engine)] == [
+    assert [named(one) for one in await rows(engine)] == [
         written(first.id),
         (AuditedRecord("decision", first.id),),
         (),
@@ -94,7 +97,7 @@ async def test_two_calls_of_one_key_at_once_write_one_record_and_two_rows(engine
     await asyncio.gather(*(write(engine, ANN, new("Bake bread"), "key") for _ in range(2)))
     (id,) = engine.records.ids(Kind.DECISION)
     found = await rows(engine)
-    assert {one.records for one in found} == {written(id), (AuditedRecord("decision", id),)}
+    assert {named(one) for one in found} == {written(id), (AuditedRecord("decision", id),)}
     assert len(found) == 2
 
 
@@ -134,7 +137,7 @@ async def test_rows_and_then_calls_wait_for_a_failing_store(engine: Engine, tmp_
             await trail.add(call(CAPACITY))
         assert failed.value.component == "records"
         with pytest.raises(ComponentFailed):
-            await engine.list_audit(AuditFilters(), None, 1)
+            await engine.list_audit(AuditParams())
     await trail.add(call(CAPACITY))
     await trail.flush()
     assert (trail.state.waiting, trail.state.failing) == (0, False)
@@ -154,7 +157,7 @@ async def test_a_durable_trail_stores_the_row_first_or_fails_the_call(tmp_path: 
         assert failed.value.component == "records"
         assert trail.state.failing
     await trail.add(call(22))
-    page = records.audit.page(AuditFilters(), None, 2)
+    page = records.audit.page(AuditParams(limit=2))
     assert [row.entry.request_id for row in page.rows] == ["r-22", "r-19"]
     assert (trail.close(5.0), trail.state.failing) == (0, False)
     records.close()
@@ -223,8 +226,10 @@ def test_every_acknowledged_write_has_its_row_after_a_kill(tmp_path: Path, store
     records = open_records(url)
     report = records.audit.verify()
     stored = set(records.ids(Kind.DECISION))
-    page = records.audit.page(AuditFilters(), None, 100_000)
-    audited = {one.id for row in page.rows for one in row.entry.records if one.written}
+    pages = [records.audit.page(AuditParams(limit=500))]
+    while pages[-1].before is not None:
+        pages.append(records.audit.page(AuditParams(limit=500, before=pages[-1].before)))
+    audited = {one.id for page in pages for row in page.rows for one in row.entry.records if one.written}
     records.close()
     assert report.intact
     assert acknowledged <= stored == audited

@@ -17,17 +17,17 @@ from tests.serving import SeededEmbedder, Serving, start
 from tests.stores import Stores
 
 Breaking = Callable[..., list[int]]
+QUERIES = "cognition_engines.queries"
 ROWS = "cognition_engines.store.reads.row_reader:stored_record"
-HANDLERS = "cstp_server.handlers"
 WORDS = ("Alga", MARK, "Coral")
 BAD = "bad"
 BOOK: dict[str, Any] = {"source_id": "source:book", "total_chunks": 10}
 IDS = ("first", BAD, "last")
 # function, place of its record, method, parameters, members with the items, part
 CALLS: list[tuple[str, int, str, dict[str, Any], str, Part]] = [
-    ("cognition_engines.queries.decision_reads:_node", 0, "getGraph", {"nodeId": "d-hub"}, "nodes", Part.ANSWERS),
+    (f"{QUERIES}.decision_reads:_node", 0, "getGraph", {"nodeId": "d-hub"}, "nodes", Part.ANSWERS),
     (ROWS, 1, "getGraph", {"nodeId": "d-hub"}, "nodes", Part.ANSWERS),
-    (f"{HANDLERS}.knowledge:_to_related", 0, "getChunk", {"chunkId": "c-hub"}, "relatedChunks", Part.ANSWERS),
+    (f"{QUERIES}.knowledge:_to_related", 0, "getChunk", {"chunkId": "c-hub"}, "relatedChunks", Part.ANSWERS),
     (ROWS, 1, "getChunk", {"chunkId": "c-hub"}, "relatedChunks", Part.ANSWERS),
     (ROWS, 1, "recall", {"conversationId": "quay"}, "turns", Part.ANSWERS),
     (ROWS, 1, "recall", {"id": "art_a-hub"}, "events", Part.ANSWERS),
@@ -109,7 +109,7 @@ def test_a_search_with_links_finds_all_and_the_links_of_all_others(
 ) -> None:
     asked = {"query": "moor", "include": ["links"], "mode": "keyword"}
     whole = quay.ask("queryDecisions", **asked)["decisions"]
-    broken("cognition_engines.queries.successors:links_of", error, 1)
+    broken(f"{QUERIES}.successors:links_of", error, 1)
     faulty = quay.ask("queryDecisions", **asked)["decisions"]
     notes = quay.indexes.set_aside.records
     monkeypatch.undo()
@@ -128,7 +128,7 @@ def test_a_record_whose_item_one_answer_cannot_make_is_in_lists_and_found_again(
     listed = quay.ask("listDecisions")
     asked = {"query": "moor", "mode": "keyword"}
     whole = quay.ask("queryDecisions", **asked)["decisions"]
-    broken("cognition_engines.queries.decisions:summarise", ValueError)
+    broken(f"{QUERIES}.decisions:summarise", ValueError)
     assert quay.ask("queryDecisions", **asked)["omitted"] == 1
     assert quay.ask("listDecisions") == listed
     monkeypatch.undo()

@@ -23,7 +23,7 @@ from tests.stores import Stores
 
 Breaking = Callable[..., list[int]]
 ENGINE = "cognition_engines.queries"
-HANDLER = "cstp_server.handlers.session_context"
+BRIEFING = "cognition_engines.queries.briefing.session_context"
 LONG = " ".join(f"The harbour has {number} berths for the ferry." for number in range(60))
 NOTE = "Tides are noted by the day."
 SPOKEN = "I painted the harbour wall yellow."
@@ -160,7 +160,6 @@ UNLISTED: dict[str, Any] = {"part": Part.LISTS, "changed": None}
 STORE = "cognition_engines.store.reads"
 BOUND = {"maxTokens": 32000}
 GOVERNED = {"files": ["src/a.py"]}
-HANDLERS = "cstp_server.handlers"
 LISTED = "cognition_engines.queries.decision_reads:_to_listed"
 GOVERNING = "cognition_engines.queries.decision_context:_record"
 SUMMARISE = "cognition_engines.queries.decisions:summarise"
@@ -212,20 +211,20 @@ FAULTS = [
     Fault(PASSAGE, "getSessionContext", TASK, "warnings", **BRIEFED),
     Fault(PASSAGE, "getSessionContext", TASK, "episodes", **BRIEFED),
     Fault(PASSAGE, "getSessionContext", FILES, "decisions", **BRIEFED),
-    Fault(f"{ENGINE}.session_context:_beginning", "getSessionContext", TASK, "decisions", **BRIEFED),
-    Fault(f"{HANDLER}:_decision", "getSessionContext", TASK, "decisions", **BRIEFED),
-    Fault(f"{HANDLER}:_action", "getSessionContext", TASK, "ready", **BRIEFED),
-    Fault(f"{HANDLER}:_change", "getSessionContext", TASK | {"since": 0}, "changes", **BRIEFED),
-    Fault(f"{HANDLER}:_extraction", "getSessionContext", TASK, "warnings", place=1, **BRIEFED),
-    Fault(f"{HANDLER}:_episode", "getSessionContext", TASK, "episodes", **BRIEFED),
-    Fault(f"{HANDLER}:measure", "getSessionContext", TASK, "decisions", **BRIEFED),
+    Fault(f"{BRIEFING}:_beginning", "getSessionContext", TASK, "decisions", **BRIEFED),
+    Fault(f"{BRIEFING}:decision_item", "getSessionContext", TASK, "decisions", **BRIEFED),
+    Fault(f"{BRIEFING}:action_item", "getSessionContext", TASK, "ready", **BRIEFED),
+    Fault(f"{BRIEFING}:change_item", "getSessionContext", TASK | {"since": 0}, "changes", **BRIEFED),
+    Fault(f"{BRIEFING}:lesson_item", "getSessionContext", TASK, "warnings", **BRIEFED),
+    Fault(f"{BRIEFING}:lesson_item", "getSessionContext", TASK, "episodes", **BRIEFED),
+    Fault(f"{BRIEFING}:measure", "getSessionContext", TASK, "decisions", **BRIEFED),
     Fault(SUMMARISE, "queryDecisions", DECISIONS, "decisions", **LEFT_OUT),
     Fault(SUMMARISE, "queryDecisions", DECISIONS | BOUND, "decisions", **LEFT_OUT),
     Fault(f"{ENGINE}.everything:searched_record", "search", KINDS, "results", **LEFT_OUT),
     Fault(f"{ENGINE}.everything:searched_record", "search", KINDS | BOUND, "results", **LEFT_OUT),
-    Fault(f"{HANDLERS}.knowledge:_to_found", "searchKnowledge", KINDS, "results", **LEFT_OUT),
-    Fault(f"{HANDLERS}.knowledge:_to_found", "searchKnowledge", KINDS | {"snippets": True}, "results", **LEFT_OUT),
-    Fault(f"{HANDLERS}.episodes:_to_episode", "findEpisodes", KINDS, "episodes", **LEFT_OUT),
+    Fault(f"{ENGINE}.knowledge:_to_found", "searchKnowledge", KINDS, "results", **LEFT_OUT),
+    Fault(f"{ENGINE}.knowledge:_to_found", "searchKnowledge", KINDS | {"snippets": True}, "results", **LEFT_OUT),
+    Fault(f"{ENGINE}.episodes:_to_found", "findEpisodes", KINDS, "episodes", **LEFT_OUT),
     Fault(f"{ENGINE}.recall.answer:recall_item", "recall", KINDS, "results", **LEFT_OUT),
     Fault(f"{ENGINE}.recall.answer:recall_item", "recall", KINDS | BOUND, "results", **LEFT_OUT),
     Fault(f"{ENGINE}.recall.answer:related_item", "recall", {"id": "t-0"}, "related", **LEFT_OUT),
@@ -239,9 +238,9 @@ FAULTS = [
         **LEFT_OUT,
     ),
     Fault(LISTED, "listDecisions", {}, "decisions", **UNLISTED),
-    Fault(f"{HANDLERS}.episodes:_summary", "listEpisodes", {}, "episodes", **UNLISTED),
-    Fault(f"{HANDLERS}.extractions:_to_cited", "getWarnings", {}, "results", **UNLISTED),
-    Fault(f"{HANDLERS}.memories:_memory", "listMemories", {}, "memories", **UNLISTED),
+    Fault(f"{ENGINE}.episodes:_summary", "listEpisodes", {}, "episodes", **UNLISTED),
+    Fault(f"{ENGINE}.extractions:_common_members", "getWarnings", {}, "results", **UNLISTED),
+    Fault(f"{ENGINE}.memories:_memory", "listMemories", {}, "memories", **UNLISTED),
     Fault(f"{ENGINE}.recall.results:content_of", "recall", KINDS, "results", **LEFT_OUT),
     Fault(f"{ENGINE}.recall.recall:refs_of", "recall", KINDS, "results"),
     Fault(f"{ENGINE}.recall.recall:refs_of", "recall", KINDS | {"expand": False}, "results"),
@@ -299,9 +298,9 @@ def test_a_record_whose_successors_cannot_be_read_keeps_its_place(
     ("method", "items", "function"),
     [
         ("listDecisions", "decisions", LISTED),
-        ("listEpisodes", "episodes", f"{HANDLERS}.episodes:_summary"),
-        ("getWarnings", "results", f"{HANDLERS}.extractions:_to_cited"),
-        ("listMemories", "memories", f"{HANDLERS}.memories:_memory"),
+        ("listEpisodes", "episodes", f"{ENGINE}.episodes:_summary"),
+        ("getWarnings", "results", f"{ENGINE}.extractions:_common_members"),
+        ("listMemories", "memories", f"{ENGINE}.memories:_memory"),
     ],
 )
 def test_a_page_of_a_list_stays_full_if_a_record_cannot_be_shown(
@@ -340,7 +339,7 @@ def test_a_briefing_counts_the_records_that_it_cannot_show_and_names_none(
     harbour: Serving, broken: Breaking, monkeypatch: pytest.MonkeyPatch, format: str
 ) -> None:
     whole = harbour.ask("getSessionContext", **TASK, format=format)
-    broken(f"{HANDLER}:_decision", ValueError)
+    broken(f"{BRIEFING}:decision_item", ValueError)
     faulty = harbour.ask("getSessionContext", **TASK, format=format)
     monkeypatch.undo()
     notes = harbour.indexes.set_aside.records
@@ -354,7 +353,7 @@ def test_a_briefing_counts_the_records_that_it_cannot_show_and_names_none(
 
 def test_a_briefing_ends_before_no_change_that_it_shows(harbour: Serving, broken: Breaking) -> None:
     newest = harbour.ask("getSessionContext", since=0, include=["changes"], maxTokens=32000)
-    broken(f"{HANDLER}:_change", ValueError)
+    broken(f"{BRIEFING}:change_item", ValueError)
     pages = [harbour.ask("getSessionContext", since=0, include=["changes"], maxTokens=600)]
     while pages[-1]["more"]:
         assert pages[-1]["changes"]

@@ -13,10 +13,12 @@ from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.ingest.options import Options
 from cognition_engines.models import Mode
-from cognition_engines.queries.knowledge import KnowledgeQuestion
 from cognition_engines.sync_engine import SyncEngine
 from cstp.errors import NotFound
 from cstp.values.decision_searches import QueryDecisionsParams
+from cstp.values.episodes import ListEpisodesParams
+from cstp.values.extractions import ExtractionsParams
+from cstp.values.knowledge import GetChunkParams, SearchKnowledgeParams
 from cstp.values.recall import RecallParams
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
@@ -52,12 +54,12 @@ def test_what_is_ingested_is_found_by_each_question_at_once(engine: SyncEngine, 
     assert (summary.new, summary.rejected) == (len(RECORDS), ())
     (match,) = engine.query_decisions("cache").decisions
     assert (match.id, match.status) == ("dec_cache", "accepted")
-    assert {found.record.id for found in engine.search_knowledge("cache")} == {"chk_one", "ext_one"}
-    read = engine.get_chunk("chk_one")
-    assert read is not None
-    assert read[0].chunk.content == "A cache keeps what was computed."
-    assert [stored.record.id for stored in engine.list_episodes().stored] == [7]
-    assert [listed.citation.title for listed in engine.list_extractions("warning", "cache").extractions] == ["A book"]
+    assert {found.id for found in engine.search_knowledge("cache").results} == {"chk_one", "ext_one"}
+    assert engine.get_chunk(GetChunkParams(chunk_id="chk_one")).content == "A cache keeps what was computed."
+    assert [one.id for one in engine.list_episodes(ListEpisodesParams()).episodes] == [7]
+    of_topic = ExtractionsParams(topic="cache")
+    assert [one.source_title for one in engine.list_warnings(of_topic).results] == ["A book"]
+    assert engine.list_patterns(of_topic).results == engine.list_extracted_decisions(of_topic).results == []
     assert {found.id for found in engine.search("cache").results} >= {"dec_cache", "chk_one", "ext_one", 7}
     assert {found.id for found in engine.recall("cache").results} >= {"dec_cache", "chk_one"}
     (by_id,) = engine.recall(RecallParams(id="chk_one")).results
@@ -79,9 +81,10 @@ async def test_questions_wait_for_no_other_in_an_event_loop(tmp_path: Path, stor
     await engine.ingest([records])
     assert engine.modes == (Mode.KEYWORD,)
     decisions, knowledge = await asyncio.gather(
-        engine.query_decisions(QueryDecisionsParams(query="cache")), engine.search_knowledge(KnowledgeQuestion("stale"))
+        engine.query_decisions(QueryDecisionsParams(query="cache")),
+        engine.search_knowledge(SearchKnowledgeParams(query="stale")),
     )
-    assert ([match.id for match in decisions.decisions], [match.record.id for match in knowledge]) == (
+    assert ([match.id for match in decisions.decisions], [match.id for match in knowledge.results]) == (
         ["dec_cache"],
         ["ext_one"],
     )

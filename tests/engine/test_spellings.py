@@ -6,12 +6,11 @@ from unicodedata import normalize
 
 import pytest
 
-from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Decision
-from cognition_engines.queries.lists import EpisodeFilters
 from cognition_engines.sync_engine import SyncEngine
 from cstp.values.decision_searches import QueryDecisionsParams, QueryFilters
+from cstp.values.episodes import ListEpisodesParams
 from cstp.values.recall import RecallParams
 
 LABEL = "Prüfstände"
@@ -50,9 +49,8 @@ def test_filters_find_a_label_in_whatever_form_it_is_written(engine: SyncEngine,
     for filters in (QueryFilters(tags=[label]), QueryFilters(category=label.upper())):
         asked = QueryDecisionsParams(query="lamps", filters=filters)
         assert {one.id for one in engine.query_decisions(asked, EVERYTHING).decisions} == {"d-NFC", "d-NFD"}
-    for episodes in (EpisodeFilters(tags=(label,)), EpisodeFilters(category=label)):
-        listed = engine.list_episodes(episodes, EVERYTHING).stored
-        assert {one.record.query for one in listed if isinstance(one.record, Episode)} == {*FORMS}
+    for episodes in (ListEpisodesParams(tags=[label]), ListEpisodesParams(category=label)):
+        assert {one.query for one in engine.list_episodes(episodes, EVERYTHING).episodes} == {*FORMS}
     recalled = engine.recall(RecallParams(query="lamps", source=label), EVERYTHING)
     assert {one.id for one in recalled.results} == {"art_a-NFC", "art_a-NFD"}
 

@@ -16,8 +16,8 @@ from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.ingest.collections.addresses import parsed_address
 from cognition_engines.ingest.options import FollowedSource, Options
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import EVERYTHING, Mode, Sensitivity, Viewer
-from cognition_engines.queries.knowledge import KnowledgeQuestion
+from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
+from cstp.values.knowledge import SearchKnowledgeParams
 from tests.ingest.chroma_places import Place
 from tests.ingest.conftest import CountingEmbedder
 from tests.ingest.memories.mongo_server import Mongo, served
@@ -207,8 +207,8 @@ def read_again(engine: Engine) -> bool:
 
 
 def found(engine: Engine, words: str, viewer: Viewer = EVERYTHING) -> list[str]:
-    question = KnowledgeQuestion(words, viewer, 10, Mode.KEYWORD)
-    return sorted(match.record.id for match in asyncio.run(engine.search_knowledge(question)))
+    params = SearchKnowledgeParams(query=words, mode="keyword")
+    return sorted(match.id for match in asyncio.run(engine.search_knowledge(params, viewer)).results)
 
 
 def state(engine: Engine) -> Any:

@@ -11,10 +11,10 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.store.audit.audit_rows import START, AuditedRecord, AuditEntry
-from cognition_engines.store.audit.chain import AuditFilters
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import Watcher, copy_records
+from cstp.values.system import AuditParams
 from tests.stored import changes_of
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -51,16 +51,16 @@ def problems(records: Records, noted: tuple[int, str] | None = None) -> list[tup
 
 
 def numbers(records: Records, **filters: Any) -> list[int]:
-    return [row.number for row in records.audit.page(AuditFilters(**filters), None, 100).rows]
+    return [row.number for row in records.audit.page(AuditParams(limit=100, **filters)).rows]
 
 
 @pytest.mark.long("writes many records")
 def test_a_row_is_read_as_it_was_written_newest_first(records: Records) -> None:
     odd = entry(3, query='NUL \0 and "quotes" and é', code=-32007, records=(), agent="bén")
     records.audit.append([entry(1), entry(2), odd], [])
-    page = records.audit.page(AuditFilters(), None, 2)
+    page = records.audit.page(AuditParams(limit=2))
     assert [row.entry for row in page.rows] == [odd, entry(2)]
-    rest = records.audit.page(AuditFilters(), page.before, 2)
+    rest = records.audit.page(AuditParams(limit=2, before=page.before))
     assert ([row.entry for row in rest.rows], rest.before) == ([entry(1)], None)
     assert page.head.number == 3
     assert page.head.hash == page.rows[0].hash
@@ -150,7 +150,7 @@ def test_a_row_above_the_head_is_found(records: Records, alter: Alter) -> None:
 def test_an_external_note_reveals_a_chain_cut_with_its_head(records: Records, alter: Alter) -> None:
     fill(records, 1, 6)
     head = records.audit.head()
-    kept = records.audit.page(AuditFilters(), 5, 1).rows[0]
+    kept = records.audit.page(AuditParams(limit=1, before=5)).rows[0]
     alter("DELETE FROM audit_records WHERE number > 4", "DELETE FROM audit_rows WHERE number > 4")
     alter(f"UPDATE audit_head SET number = 4, hash = '{kept.hash}'")
     assert problems(records) == []  # which is what a chain alone cannot show
@@ -161,7 +161,7 @@ def test_an_external_note_reveals_a_chain_cut_with_its_head(records: Records, al
 
 def test_a_pruned_chain_begins_at_the_hash_of_the_cut(records: Records, alter: Alter) -> None:
     fill(records, 1, 9)
-    cut = records.audit.page(AuditFilters(), 5, 1).rows[0]
+    cut = records.audit.page(AuditParams(limit=1, before=5)).rows[0]
     assert records.audit.prune(BEGIN + timedelta(hours=5)) == 4
     report = records.audit.verify()
     assert (report.intact, report.rows, report.head.pruned, report.head.pruned_hash) == (True, 5, 4, cut.hash)
@@ -210,7 +210,7 @@ def test_several_processes_append_to_one_chain(records: Records, url: str) -> No
         thread.join()
     report = records.audit.verify()
     assert (report.intact, report.rows) == (True, 180)
-    rows = [row for before in (None, 101) for row in records.audit.page(AuditFilters(), before, 100).rows]
+    rows = [row for before in (None, 101) for row in records.audit.page(AuditParams(limit=100, before=before)).rows]
     assert len({row.entry.request_id for row in rows}) == 180
     for one in others:
         one.close()
@@ -222,7 +222,7 @@ def test_copies_have_the_whole_chain(records: Records, tmp_path: Path, quiet: Wa
     target = open_records(f"sqlite:///{tmp_path}/copy/records.sqlite3")
     copy_records(records.store, target.store, quiet)
     assert target.audit.verify() == records.audit.verify()
-    assert target.audit.page(AuditFilters(), None, 100) == records.audit.page(AuditFilters(), None, 100)
+    assert target.audit.page(AuditParams(limit=100)) == records.audit.page(AuditParams(limit=100))
     fill(target, 10, 11)
     assert target.audit.verify().intact
     target.close()

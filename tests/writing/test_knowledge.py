@@ -9,11 +9,10 @@ from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
-from cognition_engines.queries.knowledge import KnowledgeQuestion
 from cognition_engines.writing.knowledge import read_given
 from cognition_engines.writing.requests import WriteCaller
 from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound
-from cstp.values.knowledge import StoreKnowledgeResult
+from cstp.values.knowledge import SearchKnowledgeParams, StoreKnowledgeResult
 from cstp.values.records import ForgetResult
 from tests.writing.written import forget, knowledge, write
 
@@ -45,7 +44,7 @@ async def store(engine: Engine, writer: WriteCaller, *sent: dict[str, Any], **ot
 
 
 async def words_found(engine: Engine, words: str, viewer: Viewer = EVERYTHING) -> int:
-    return len(await engine.search_knowledge(KnowledgeQuestion(words, viewer)))
+    return len((await engine.search_knowledge(SearchKnowledgeParams(query=words), viewer)).results)
 
 
 async def test_all_of_a_call_is_found_and_what_refers_to_its_source_names_it(engine: Engine) -> None:
@@ -57,9 +56,9 @@ async def test_all_of_a_call_is_found_and_what_refers_to_its_source_names_it(eng
     ]
     for words in ("moon", "neap", "steep"):
         assert await words_found(engine, words) == 1, words
-    (match,) = await engine.search_knowledge(KnowledgeQuestion("neap", EVERYTHING))
+    (match,) = (await engine.search_knowledge(SearchKnowledgeParams(query="neap"), EVERYTHING)).results
     assert match.source is not None
-    assert (match.source.title, match.record.source_id) == ("Tides", done.records[2].id)
+    assert (match.source.title, match.source.source_id) == ("Tides", done.records[2].id)
 
 
 async def test_storing_again_changes_what_differs_and_nothing_else(engine: Engine) -> None:
@@ -96,10 +95,10 @@ async def test_the_passages_of_a_source_stay_its_owners_when_another_agent_amend
     await store(engine, ANN, SOURCE)
     amended = await store(engine, ROOT, SOURCE | {"content": "# Spring\n\nThe moon pulls more.\n"})
     assert [(one.status, one.num_chunks) for one in amended.records] == [("changed", 1)]
-    (match,) = await engine.search_knowledge(KnowledgeQuestion("moon", EVERYTHING))
+    (match,) = (await engine.search_knowledge(SearchKnowledgeParams(query="moon"), EVERYTHING)).results
     with pytest.raises(Forbidden):
-        await write(engine, BEN, forget(str(match.record.id)))
-    done = await write(engine, ANN, forget(str(match.record.id)))
+        await write(engine, BEN, forget(match.id))
+    done = await write(engine, ANN, forget(match.id))
     assert isinstance(done, ForgetResult)
     assert done.kind == "chunk"
 

@@ -11,15 +11,18 @@ import pytest
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.artifacts import Turn
-from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
-from cognition_engines.queries.episodes import EpisodeQuestion
-from cognition_engines.queries.lists import EpisodeFilters
 from cognition_engines.store.write_transaction import Author, read_transaction
 from cognition_engines.writing.requests import WriteCaller
-from cstp.errors import Conflict, Forbidden, InvalidParams
-from cstp.values.episodes import StoreEpisodeParams, StoreEpisodeResult
+from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound
+from cstp.values.episodes import (
+    FindEpisodesParams,
+    GetEpisodeParams,
+    ListEpisodesParams,
+    StoreEpisodeParams,
+    StoreEpisodeResult,
+)
 from cstp.values.memories import GivenActor, GivenEvent, RememberParams, RememberResult
 from cstp.values.recall import RecallParams
 from cstp.values.records import ForgetResult
@@ -62,8 +65,9 @@ async def shown(engine: Engine, seq: int) -> None:
 
 
 async def found_episodes(engine: Engine, words: str, **others: Any) -> list[str]:
-    question = EpisodeQuestion(words, **{"viewer": EVERYTHING, **others})
-    return [match.episode.query for match in await engine.find_episodes(question)]
+    viewer = others.pop("viewer", EVERYTHING)
+    found = await engine.find_episodes(FindEpisodesParams(query=words, **others), viewer)
+    return [match.query for match in found.episodes]
 
 
 async def test_an_episode_is_found_by_what_was_tried_and_learned_and_listed_as_before(engine: Engine) -> None:
@@ -73,26 +77,22 @@ async def test_an_episode_is_found_by_what_was_tried_and_learned_and_listed_as_b
     await shown(engine, done.seq)
     for words in ("berth", "draught"):
         assert await found_episodes(engine, words) == ["Berth a ship"], words
-    assert await found_episodes(engine, "draught", tags=("berths",), min_reward=-0.5, max_reward=-0.5)
-    for others in ({"tags": ("Berths",)}, {"min_reward": -0.4}, {"max_reward": -0.6}):
+    assert await found_episodes(engine, "draught", tags=["berths"], min_reward=-0.5, max_reward=-0.5)
+    for others in ({"tags": ["Berths"]}, {"min_reward": -0.4}, {"max_reward": -0.6}):
         assert await found_episodes(engine, "draught", **others) == [], others
-    (listed,) = (await engine.list_episodes(EpisodeFilters(), EVERYTHING)).stored
-    whole = await engine.get_episode(int(done.id), EVERYTHING)
-    assert whole is not None
-    assert isinstance(whole.record, Episode)
-    assert (whole.record, whole.record.reflection, whole.record.created_at) == (
-        listed.record,
-        "Ask for the draught.",
-        done.created_at,
-    )
-    assert (whole.origin.recorded_by, whole.origin.via, whole.origin.is_written) == ("ann", "cstp", True)
+    (listed,) = (await engine.list_episodes(ListEpisodesParams(), EVERYTHING)).episodes
+    whole = await engine.get_episode(GetEpisodeParams(id=int(done.id)), EVERYTHING)
+    assert (whole.reflection, whole.created_at) == ("Ask for the draught.", done.created_at)
+    assert listed.model_dump().items() <= whole.model_dump().items()
+    origin = whole.provenance
+    assert (origin.recorded_by, origin.via, origin.origin) == ("ann", "cstp", "wire")
 
 
 async def test_an_episode_is_found_by_meaning_where_there_is_a_model(tmp_path: Path, stores: Stores) -> None:
     engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", SeededEmbedder())
     await shown(engine, (await write(engine, ANN, lesson("Berth a ship"))).seq)
-    question = EpisodeQuestion("Berth a ship\n\nMeasure first.", EVERYTHING)
-    (match,) = await engine.find_episodes(question)
+    params = FindEpisodesParams(query="Berth a ship\n\nMeasure first.")
+    (match,) = (await engine.find_episodes(params, EVERYTHING)).episodes
     assert match.distance == pytest.approx(0.0, abs=1e-5)
     engine.close()
 
@@ -109,7 +109,8 @@ async def test_equal_episodes_are_two_and_one_key_stores_one(engine: Engine) -> 
 async def test_an_episode_that_is_too_sensitive_is_neither_read_nor_found(engine: Engine) -> None:
     done = await write(engine, ANN, lesson("Pay wages", sensitivity=Sensitivity.SENSITIVE, project="shop"))
     await shown(engine, done.seq)
-    assert await engine.get_episode(int(done.id), Viewer()) is None
+    with pytest.raises(NotFound):
+        await engine.get_episode(GetEpisodeParams(id=int(done.id)), Viewer())
     assert await found_episodes(engine, "wages", viewer=Viewer()) == []
     shop = Viewer(Sensitivity.SENSITIVE, frozenset({"shop"}))
     assert await found_episodes(engine, "wages", viewer=shop) == ["Pay wages"]

@@ -14,6 +14,7 @@ from cognition_engines.writing.requests import WriteCaller
 from cstp.errors import Conflict, InvalidParams
 from cstp.values.decision_links import LinkDecisionsParams, UnlinkDecisionsParams
 from cstp.values.decision_reads import GetDecisionParams
+from cstp.values.records import ChangesParams
 from tests.writing.written import new, review, update, write
 
 SCOPES = frozenset({"read", "write", "review"})
@@ -87,7 +88,7 @@ async def test_a_repeated_call_shows_nothing_that_its_author_sees_no_longer(engi
 
 async def test_a_link_is_a_change_for_none_who_does_not_see_both_of_its_ends(engine: Engine) -> None:
     async def changed(viewer: Viewer, after: int) -> list[str]:
-        return [one.id for one in (await engine.following.read(viewer, after)).changes]
+        return [one.id for one in (await engine.following.read(ChangesParams(since=after), viewer)).changes]
 
     open_one = (await write(engine, ANN, new("Bake bread"))).id
     secret = await write(engine, ANN, new("Buy the mill", sensitivity=Sensitivity.SENSITIVE))

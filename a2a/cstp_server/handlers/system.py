@@ -4,13 +4,11 @@ from typing import cast
 
 import cstp
 from cognition_engines.engine import Engine
-from cognition_engines.store.audit.audit_rows import AuditRow
-from cognition_engines.store.audit.chain import AuditFilters
 from cstp.methods.system import AUDIT, DISCOVER, WHOAMI
 from cstp.values import system as wire
 from cstp.values.fields import Level
 from cstp_server.limits.limiter import Limiter
-from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call, bind_read
 
 
 def system_methods(
@@ -37,31 +35,8 @@ def system_methods(
     async def discover(_: wire.DiscoverParams, call: Call) -> wire.DiscoverResult:
         return document
 
-    async def audit(params: wire.AuditParams, call: Call) -> wire.AuditResult:
-        filters = AuditFilters(params.agent, params.method, params.id, params.since, params.until)
-        page = await engine.list_audit(filters, params.before, params.limit, call.agent)
-        head = wire.AuditHead(number=page.head.number, hash=page.head.hash, pruned=page.head.pruned)
-        return wire.AuditResult(rows=[audit_call(row) for row in page.rows], before=page.before, head=head)
-
     return (
         BoundMethod(WHOAMI, whoami),
         BoundMethod(DISCOVER, discover),
-        BoundMethod(AUDIT, audit),
-    )
-
-
-def audit_call(row: AuditRow) -> wire.AuditCall:
-    """Return an audit row in wire form."""
-    entry = row.entry
-    return wire.AuditCall(
-        number=row.number,
-        at=entry.at,
-        agent=entry.agent,
-        method=entry.method,
-        via=entry.via,
-        request_id=entry.request_id,
-        code=entry.code,
-        records=[wire.AuditedId(kind=one.kind, id=one.id, written=one.written) for one in entry.records],
-        query=entry.query,
-        hash=row.hash,
+        bind_read(AUDIT, engine.list_audit),
     )

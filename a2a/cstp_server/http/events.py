@@ -15,8 +15,7 @@ from cognition_engines.queries.following import Following
 from cstp.errors import Conflict, CstpError, Forbidden, InvalidParams, Overloaded, QueryFailed, RateLimited, Violation
 from cstp.methods.records import CHANGES
 from cstp.validation import parse_params
-from cstp.values.records import NOW, ChangesParams, ChangesResult, RecordChange
-from cstp_server.handlers.records import change_of, checked_cursor, kinds_of
+from cstp.values.records import NOW, ChangesParams, RecordChange
 from cstp_server.http import endpoint
 from cstp_server.http.auth import Header, Refusal, authenticate
 from cstp_server.rpc.bound import Call
@@ -82,13 +81,14 @@ async def _follow(scope: Scope, send: Send, parts: endpoint.Parts, call: Call) -
         if refused := await parts.dispatcher.admit(CHANGES, call):
             raise refused
         params = parse_params(ChangesParams, _read_query(scope))
-        cursor = await checked_cursor(params.since, call, stream.following)
+        cursor = await stream.following.start(params.since, call.viewer, call.agent)
+        params = params.model_copy(update={"since": cursor, "limit": PAGE})
         entered = parts.followers.enter(call.agent)
         if not entered:
             raise Overloaded(_RETRY_SECONDS)
         await send({"type": "http.response.start", "status": 200, "headers": await _head(parts, call)})
         parts.metrics.count_answer(200)
-        async for text in _events(stream, parts, params, cursor, call):
+        async for text in _events(stream, parts, params, call):
             await send({"type": "http.response.body", "body": text, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
     except CstpError as error:
@@ -108,29 +108,24 @@ async def _follow(scope: Scope, send: Send, parts: endpoint.Parts, call: Call) -
 
 
 async def _events(
-    stream: EventStream, parts: endpoint.Parts, params: ChangesParams, cursor: int, call: Call
+    stream: EventStream, parts: endpoint.Parts, params: ChangesParams, call: Call
 ) -> AsyncIterator[bytes]:
     """Yield blocks of events until the server or the token ends, or the records fail: then the client resumes."""
 
     def is_over() -> bool:
         return parts.followers.must_stop(call.token)
 
-    kinds = kinds_of(params)
-    yield b"id: %d\n\n" % cursor  # so that a client that saw no event resumes here
+    yield b"id: %d\n\n" % int(params.since)  # so that a client that saw no event resumes here
     while not is_over():
         try:
-            found = await stream.following.wait(
-                call.viewer, cursor, stream.quiet_seconds, is_over, kinds, PAGE, call.agent
-            )
+            found = await stream.following.wait(params, call.viewer, call.agent, stream.quiet_seconds, is_over)
         except ComponentFailed as error:
             _log.error("component_failed", component=error.component, reason=str(error), request_id=call.request_id)
             return
-        cursor = found.cursor
+        params = params.model_copy(update={"since": found.cursor})
         if found.changes:
-            shown = [change_of(change) for change in found.changes]
-            page = ChangesResult(changes=shown, cursor=cursor, more=False)
-            await parts.dispatcher.audit_part(CHANGES.name, call, page)
-            yield b"".join(map(_event, shown))
+            await parts.dispatcher.audit_part(CHANGES.name, call, found)
+            yield b"".join(map(_event, found.changes))
         elif not is_over():
             yield b": nothing new\n\n"
 

@@ -2,21 +2,23 @@
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from time import monotonic, time_ns
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from cognition_engines.errors import ComponentBusy, ComponentFailed, EngineError, UnknownChange
+from cognition_engines.errors import ComponentBusy, ComponentFailed, UnknownChange
 from cognition_engines.indexes.published import PublishedSeq
-from cognition_engines.kinds.spec import Kind
+from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import Viewer
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent, half
+from cognition_engines.store.codec import moment
 from cognition_engines.store.database import BLOCK
 from cognition_engines.store.reads.viewer_changes import SeenChange
 from cognition_engines.store.records import Records
+from cstp.errors import Conflict
+from cstp.values.records import NOW, ChangesParams, ChangesResult, RecordChange
 
 Ended: TypeAlias = Callable[[], bool]
 AHEAD: Final = 60_000_000  # microseconds that a cursor may be ahead of this clock, which need not be the database's
@@ -27,19 +29,6 @@ _REMEMBERED: Final = 1024  # cursors that are known to be followed by hidden cha
 _Kinds: TypeAlias = tuple[Kind, ...] | None
 WAIT_SECONDS: Final = 2.0
 COMPONENT: Final = "indexes"
-
-
-class UnknownCursor(EngineError):
-    """A cursor is in the future: it is from another store or from a later state of this one."""
-
-
-@dataclass(frozen=True, slots=True)
-class FollowedChanges:
-    """Changes by ascending `seq`. Later ones come after `cursor`; `more` says whether there are any."""
-
-    changes: Sequence[SeenChange]
-    cursor: int
-    more: bool
 
 
 class Following:
@@ -56,46 +45,41 @@ class Following:
         caller = self._pools.caller(agent)
         return await self._pools.records.run(caller, self._records.viewer_changes.last, viewer)
 
-    async def check(self, viewer: Viewer, since: int, agent: Agent = None) -> None:
-        """Raise UnknownCursor if this store cannot have given the cursor."""
-        if since <= time_ns() // 1000 + AHEAD:
-            return
+    async def start(self, since: int | str, viewer: Viewer, agent: Agent = None) -> int:
+        """Return the cursor that `since` names. Raise Conflict if this store cannot have given it."""
+        if since == NOW:
+            return await self.newest(viewer, agent)
+        cursor = int(since)
         # a clock that was set back leaves cursors that are ahead of it; their changes have that `seq` or a later one
-        if await self.newest(viewer, agent) < since - BLOCK:
-            raise UnknownCursor("a cursor of a time that has not come")
+        if cursor > time_ns() // 1000 + AHEAD and await self.newest(viewer, agent) < cursor - BLOCK:
+            raise Conflict(None, "state", "a cursor of this store", "one of a time that has not come")
+        return cursor
 
-    async def read(
-        self, viewer: Viewer, since: int, kinds: Sequence[Kind] | None = None, limit: int = 100, agent: Agent = None
-    ) -> FollowedChanges:
-        """Return the next `limit` changes after `since`, of some kinds or of all."""
-        wanted = None if kinds is None else tuple(sorted(set(kinds)))
-        after = self._covered.get((viewer, wanted, since), since)
-        caller = self._pools.caller(agent)
-        found = await self._pools.records.run(caller, self._records.viewer_changes.after, viewer, after, wanted, limit)
-        if found.changes:
-            return FollowedChanges(found.changes, found.changes[-1].seq, found.more)
-        self._remember((viewer, wanted, since), found.covered)
-        return FollowedChanges((), since, more=False)
+    async def read(self, params: ChangesParams, viewer: Viewer = Viewer(), agent: Agent = None) -> ChangesResult:
+        """Return the next changes after a cursor that `start` returned."""
+        since, kinds = int(params.since), _kinds(params)
+        after = self._covered.get((viewer, kinds, since), since)
+        caller, read = self._pools.caller(agent), self._records.viewer_changes.after
+        found = await self._pools.records.run(caller, read, viewer, after, kinds, params.limit)
+        if not found.changes:
+            self._remember((viewer, kinds, since), found.covered)
+            return ChangesResult(changes=[], cursor=since, more=False)
+        return ChangesResult(
+            changes=[_change(one) for one in found.changes], cursor=found.changes[-1].seq, more=found.more
+        )
 
     async def wait(
-        self,
-        viewer: Viewer,
-        since: int,
-        seconds: float,
-        ended: Ended,
-        kinds: Sequence[Kind] | None = None,
-        limit: int = 100,
-        agent: Agent = None,
-    ) -> FollowedChanges:
+        self, params: ChangesParams, viewer: Viewer, agent: Agent, seconds: float, ended: Ended
+    ) -> ChangesResult:
         """Read as `read` does; if there is no change, wait for one up to `seconds` or until `ended` returns true."""
         until = monotonic() + seconds
-        wanted = None if kinds is None else tuple(sorted(set(kinds)))
+        since, kinds = int(params.since), _kinds(params)
         while True:
             began = monotonic()
-            found = await self.read(viewer, since, wanted, limit, agent)
+            found = await self.read(params, viewer, agent)
             if found.changes:
                 return found
-            covered = self._covered.get((viewer, wanted, since), since)
+            covered = self._covered.get((viewer, kinds, since), since)
             await asyncio.sleep(min(_PAUSE_SECONDS, max(0.0, until - began)))
             while not await self._published.wait_for(covered + 1, _LOOK_SECONDS, hurry=False):
                 if ended() or monotonic() >= until or monotonic() >= began + _READ_SECONDS:
@@ -109,6 +93,16 @@ class Following:
         self._covered.move_to_end(cursor)
         if len(self._covered) > _REMEMBERED:
             self._covered.popitem(last=False)
+
+
+def _kinds(params: ChangesParams) -> _Kinds:
+    """Return the requested kinds in one order; None for all."""
+    return None if params.kinds is None else tuple(sorted(KINDS[name] for name in params.kinds))
+
+
+def _change(one: SeenChange) -> RecordChange:
+    op: Literal["put", "delete"] = "delete" if one.gone else "put"
+    return RecordChange(seq=one.seq, op=op, kind=one.kind.label, id=one.id, at=moment(one.seq))
 
 
 class ReachedSeq:

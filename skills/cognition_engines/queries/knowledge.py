@@ -1,126 +1,276 @@
 """The search of chunks and extractions, and chunks with similar ones."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Final
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final, get_args
 
 import numpy as np
+from pydantic_core import to_json
 
+from cognition_engines.errors import NoGoodMatch
 from cognition_engines.indexes.columns.snapshot import Floats
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.space import SpaceIndex
 from cognition_engines.kinds.artifacts import ArtifactChunk
-from cognition_engines.kinds.extractions import Extraction
+from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Extraction, heading
 from cognition_engines.kinds.knowledge import Chunk, Cluster
-from cognition_engines.kinds.spec import Kind, Origin
-from cognition_engines.models import Mode, OneOf, Viewer, one_of
-from cognition_engines.queries.lists import about
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Conditions, HasAny, OneOf, Viewer, one_of
+from cognition_engines.queries.answers.fitting import NO_TIME, FittedItem, fit
+from cognition_engines.queries.answers.record_values import to_value
+from cognition_engines.queries.answers.search_options import (
+    SearchOptions,
+    count_omitted,
+    explain_result,
+    no_match,
+    read_options,
+    shown_place,
+)
+from cognition_engines.queries.answers.shown_items import make_items, make_plain_items
+from cognition_engines.queries.passages import Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
-from cognition_engines.queries.turns import Agent
+from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.legs import semantic_leg
-from cognition_engines.retrieval.scores import CurrentHit, Explanation
-from cognition_engines.retrieval.snippets import Window
+from cognition_engines.retrieval.scores import CurrentHit
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.reads.knowledge import ChunkFound, SourceName, WithSources
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
+from cstp.errors import NotFound
+from cstp.values.extractions import AnyContent
+from cstp.values.knowledge import (
+    ChunkCluster,
+    GetChunkParams,
+    GetChunkResult,
+    KnowledgeFilters,
+    KnowledgeFound,
+    RelatedChunk,
+    SearchKnowledgeParams,
+    SearchKnowledgeResult,
+    SearchMetadata,
+    SourceReference,
+)
+from cstp.values.reads import SNIPPET_BYTES
 
 SPARE: Final = 4  # additional chunks beyond the limit, since some may be deleted before they are read
 SNIPPET: Final = 200  # characters
 _CHUNKS: Final = OneOf(("kind",), (Kind.CHUNK.label,))
+_CONTENTS: Final[Mapping[str, type[AnyContent]]] = dict(zip(EXTRACTION_TYPES, get_args(AnyContent), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class KnowledgeQuestion:
-    """A caller's query for chunks and extractions.
+class Knowledge:
+    """The search of chunks and extractions, and reads of chunks with related ones.
 
-    `types` and `source` None, and an empty topic, are no condition. `mode` None is the default mode of the engine;
-    `types` are "chunk" and types of extractions; `source` is a source's id, or its title in any case.
+    Methods raise ComponentFailed naming the part that did not answer.
     """
 
-    text: str
-    viewer: Viewer = Viewer()
-    limit: int = 10
-    mode: Mode | None = None
-    types: tuple[str, ...] | None = None
-    topic: str | None = None
-    source: str | None = None
-    explain: bool = False
-    abstain: bool = False
-    as_of: datetime | None = None
+    def __init__(self, records: Records, indexes: Indexes, searching: Search, passages: Passages, pools: Pools) -> None:
+        self._records = records
+        self._chunks = indexes[KNOWLEDGE]
+        self._searching = searching
+        self._passages = passages
+        self._pools = pools
+        self._set_aside = indexes.set_aside
+
+    async def search(
+        self, params: SearchKnowledgeParams, viewer: Viewer = Viewer(), agent: Agent = None
+    ) -> SearchKnowledgeResult:
+        """Return the best chunks and extractions for `agent`, best first.
+
+        Raise InvalidParams for a mode or an abstention that the engine lacks.
+        """
+        options, caller = read_options(self._searching, params), self._pools.caller(agent)
+        conditions = await self._conditions(caller, params.filters or KnowledgeFilters(), viewer)
+        scope = SearchScope(KNOWLEDGE, conditions)
+        query = Query(params.query, viewer, options.mode, (scope,), params.abstain, options.as_of)
+        rows = RowReader(self._set_aside)
+
+        def reading(found: SearchHits) -> WithSources:
+            return self._records.knowledge.with_sources(found.keys(), viewer, KNOWLEDGE.kinds, rows)
+
+        try:
+            found, read = await self._searching.search_and_read(caller, query, params.limit, reading)
+        except NoGoodMatch as none:
+            return _answer(params, options, (), 0).model_copy(update=no_match(none))
+        explain = params.explain
+        hits = await self._searching.current_hits(caller, found, query, read.stored, windows=True, explain=explain)
+        if (least := params.min_score) is not None:
+            hits = [hit for hit in hits if hit.hit.score >= least]
+        shown = make_items(self._set_aside, hits, partial(_to_found, sources=read.sources))
+        items, count = [item for _, item in shown], len(hits) + len(rows.left_out)
+        if params.max_tokens is not None or params.snippets:
+            items = await self._fit(caller, params, shown, _answer(params, options, (), count))
+        return _answer(params, options, items, count)
+
+    async def _conditions(self, caller: Caller, filters: KnowledgeFilters, viewer: Viewer) -> Conditions:
+        conditions = (*one_of("type", _types(filters)), *about(filters.topic))
+        if filters.source is None:
+            return conditions
+        ids = await self._pools.records.run(caller, self._records.knowledge.source_ids, filters.source, viewer)
+        return (*conditions, *one_of("source_id", (filters.source, *ids)))
+
+    async def _fit(
+        self,
+        caller: Caller,
+        params: SearchKnowledgeParams,
+        shown: Sequence[tuple[CurrentHit, KnowledgeFound]],
+        empty: SearchKnowledgeResult,
+    ) -> list[KnowledgeFound]:
+        """Return the items that fit, with their contents cut."""
+        cut, longest = partial(self._passages.cut, caller), SNIPPET_BYTES if params.snippets else None
+        items = [_to_fitted(item, hit) for hit, item in shown]
+        without_time = empty.model_copy(update=NO_TIME)
+        fitted = await fit(cut, params.query, items, params.max_tokens, without_time, longest)
+        return [item for item in fitted if isinstance(item, KnowledgeFound)]
+
+    async def chunk(self, params: GetChunkParams, viewer: Viewer = Viewer(), agent: Agent = None) -> GetChunkResult:
+        """Return a chunk with related ones, best first. Raise NotFound if the viewer does not see it.
+
+        The vectors are not searched if no related chunks are wanted or the chunk has none.
+        """
+        caller, rows = self._pools.caller(agent), RowReader(self._set_aside)
+        model = self._chunks.model if params.include_related else None
+        read = self._records.knowledge.chunk
+        found = await self._pools.records.run(caller, read, params.chunk_id, viewer, model, rows)
+        if found is None:
+            raise NotFound(params.chunk_id)
+        near, related = await self._related(caller, found, viewer, params.related_limit, rows)
+        return _whole(found, related, len(rows.left_out) + near - len(related) or None)
+
+    async def _related(
+        self, caller: Caller, found: ChunkFound, viewer: Viewer, limit: int, rows: RowReader
+    ) -> tuple[int, list[RelatedChunk]]:
+        """Return the number of related chunks, and those that can be shown."""
+        if found.vectors is None:
+            return 0, []
+        near = self._pools.vectors.run
+        cosines = await near(caller, nearest_chunks, self._chunks, found.key, found.vectors, viewer, limit)
+        if not cosines:
+            return 0, []
+        with_sources, kinds = self._records.knowledge.with_sources, (Kind.CHUNK,)
+        read = await self._pools.records.run(caller, with_sources, list(cosines), viewer, kinds, rows)
+        stored = [read.stored[key] for key in cosines if key in read.stored][:limit]
+        make = partial(_to_related, cosines=cosines, sources=read.sources)
+        return len(stored), [item for _, item in make_plain_items(self._set_aside, stored, make)]
 
 
-@dataclass(frozen=True, slots=True)
-class KnowledgeMatch:
-    """A chunk or an extraction that was found, and its source if known.
-
-    `distance` is the cosine distance to the query, None if there is none; `window` the nearest window of its text, None
-    if words alone decide or if the text no longer matches its vectors.
-    """
-
-    record: Chunk | Extraction
-    stored: StoredRecord
-    source: SourceName | None
-    score: float
-    distance: float | None
-    window: Window | None = None
-    explanation: Explanation | None = None
-
-    @property
-    def origin(self) -> Origin:
-        return self.stored.origin
+def _types(filters: KnowledgeFilters) -> tuple[str, ...] | None:
+    if filters.type is None:
+        return None
+    return tuple(each for name in filters.type for each in (EXTRACTION_TYPES if name == "extraction" else (name,)))
 
 
-def _match(found: CurrentHit, read: WithSources) -> KnowledgeMatch:
-    record, hit = found.stored.record, found.hit
+def _answer(
+    params: SearchKnowledgeParams, options: SearchOptions, items: Sequence[KnowledgeFound], found: int
+) -> SearchKnowledgeResult:
+    """Return the answer with the items; `found` is the number of all matches."""
+    return SearchKnowledgeResult(
+        results=list(items),
+        metadata=SearchMetadata(
+            query=params.query,
+            sources_cited=sorted({item.source.title for item in items if item.source is not None}),
+            result_count=len(items),
+            search_type=options.mode.value,
+        ),
+        query_time_ms=options.query_time_ms,
+        omitted=count_omitted(params.max_tokens, found - len(items)),
+        no_good_match=False if params.abstain else None,
+        interpreted=options.dates,
+    )
+
+
+def _to_found(found: CurrentHit, sources: Mapping[str, SourceName]) -> KnowledgeFound:
+    record, origin = found.stored.record, found.stored.origin
     assert isinstance(record, Chunk | Extraction)
-    source = None if record.source_id is None else read.sources.get(record.source_id)
-    return KnowledgeMatch(record, found.stored, source, hit.score, hit.distance, found.window, found.explanation)
+    assert record.id is not None
+    extraction = record if isinstance(record, Extraction) else None
+    cited = cite_source(record, sources)
+    return KnowledgeFound(
+        id=record.id,
+        type="chunk" if extraction is None else "extraction",
+        extraction_type=None if extraction is None else extraction.type,
+        title=title(record, find_source(record, sources)) if isinstance(record, Chunk) else heading(record),
+        content=record.content if isinstance(record, Chunk) else _content(record),
+        topics=list(record.tags if isinstance(record, Chunk) else record.topics),
+        score=found.hit.score,
+        distance=found.hit.distance,
+        chunk_id=record.id if isinstance(record, Chunk) else record.chunk_id,
+        chunk_info=place(record) if isinstance(record, Chunk) else None,
+        place=shown_place(record),
+        source=None if cited is None else SourceReference(source_id=record.source_id, title=cited),
+        origin=origin.made_by,
+        recorded_by=origin.recorded_by,
+        explain=explain_result(found.explanation, found.window),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """The key of a chunk near another one, and the cosine of its best window, -1 to 1."""
-
-    key: int
-    cosine: float
+def _content(extraction: Extraction) -> AnyContent:
+    model = _CONTENTS[extraction.type]
+    return model.model_validate(extraction.content, strict=False, from_attributes=True, by_name=True)
 
 
-@dataclass(frozen=True, slots=True)
-class NearChunk:
-    """A chunk near another one."""
-
-    stored: StoredRecord
-    chunk: Chunk
-    source: SourceName | None
-    cosine: float
+def _to_fitted(item: KnowledgeFound, found: CurrentHit) -> FittedItem:
+    """Return a chunk as it can be cut, an extraction whole; the title of its source is cited in the answer, too."""
+    cited = 0 if item.source is None else len(to_json(item.source.title)) + 1
+    if not isinstance(item.content, str):
+        return FittedItem(item, None, found.stored, extra=cited)
+    return FittedItem(item, "content", found.stored, extra=cited, own=item.content, window=found.window)
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkCluster:
-    """The ids of all clusters of a chunk, and the name and description of the first known one."""
+def _whole(found: ChunkFound, related: list[RelatedChunk], omitted: int | None) -> GetChunkResult:
+    chunk = found.chunk
+    return to_value(
+        GetChunkResult,
+        chunk,
+        chunk_id=chunk.id,
+        title=title(chunk, found.source),
+        author=author(chunk, found.source),
+        chunk_info=place(chunk),
+        place=shown_place(chunk),
+        cluster=_cluster(found),
+        related_chunks=related,
+        omitted=omitted,
+    )
 
-    ids: tuple[str, ...]
-    name: str | None
-    description: str | None
+
+def _cluster(found: ChunkFound) -> ChunkCluster | None:
+    """Return the clusters of a chunk; None if it is in none."""
+    ids = found.chunk.cluster_ids
+    if not ids:
+        return None
+    known = next((found.clusters[id].record for id in ids if id in found.clusters), None)
+    name, description = (known.name, known.description) if isinstance(known, Cluster) else (None, None)
+    return ChunkCluster(cluster_id=list(ids), cluster_name=name, description=description)
 
 
-def nearest_chunks(index: SpaceIndex, key: int, windows: Floats, viewer: Viewer, limit: int) -> list[Neighbour]:
+def _to_related(stored: StoredRecord, cosines: Mapping[int, float], sources: Mapping[str, SourceName]) -> RelatedChunk:
+    chunk = stored.record
+    assert isinstance(chunk, Chunk)
+    assert chunk.id is not None
+    source = find_source(chunk, sources)
+    return RelatedChunk(
+        chunk_id=chunk.id,
+        title=title(chunk, source),
+        author=author(chunk, source),
+        snippet=snippet(chunk.content),
+        similarity_score=cosines[stored.key],
+    )
+
+
+def nearest_chunks(index: SpaceIndex, key: int, windows: Floats, viewer: Viewer, limit: int) -> dict[int, float]:
     """Return the chunks that the viewer sees nearest to the mean of `windows`, best first, without the chunk `key`.
 
-    At most SPARE more than `limit`.
+    They are keys with the cosine of the best window, -1 to 1. At most SPARE more than `limit`.
     """
     snapshot = index.snapshot
     mask = snapshot.mask((_CHUNKS,), viewer)
     most = limit + SPARE
     # the chunk itself is among them
     ranked = semantic_leg(snapshot, mask, mean_direction(windows), most + 1, index.vectors, viewer)
-    keys: list[int] = snapshot.keys[ranked.rows].tolist()
-    found = zip(keys, ranked.scores.tolist(), strict=True)
-    return [Neighbour(other, cosine) for other, cosine in found if other != key][:most]
+    found = zip(snapshot.keys[ranked.rows].tolist(), ranked.scores.tolist(), strict=True)
+    return dict([(other, cosine) for other, cosine in found if other != key][:most])
 
 
 def mean_direction(windows: Floats) -> Floats:
@@ -131,15 +281,26 @@ def mean_direction(windows: Floats) -> Floats:
     return direction
 
 
-def related_chunks(neighbours: Sequence[Neighbour], read: WithSources, limit: int) -> list[NearChunk]:
-    """Return the first `limit` neighbours that still exist."""
-    found = []
-    for neighbour in neighbours:
-        stored = read.stored.get(neighbour.key)
-        if stored is not None and isinstance(stored.record, Chunk):
-            source = None if stored.record.source_id is None else read.sources.get(stored.record.source_id)
-            found.append(NearChunk(stored, stored.record, source, neighbour.cosine))
-    return found[:limit]
+def about(topic: str | None) -> Conditions:
+    """Return the condition that a record is about a topic; none if the topic is None or empty."""
+    return (HasAny("topics", (topic,)),) if topic else ()
+
+
+def find_source(record: Chunk | Extraction, sources: Mapping[str, SourceName]) -> SourceName | None:
+    """Return the source that a record names; None if it names no known one."""
+    return None if record.source_id is None else sources.get(record.source_id)
+
+
+def cite_source(record: Chunk | Extraction, sources: Mapping[str, SourceName]) -> str | None:
+    """Return the title of a record's source if known, else the title that the record gives, else the source's id.
+
+    None if the record names no source.
+    """
+    source = find_source(record, sources)
+    if source is not None:
+        return source.title
+    given = record.source_title if isinstance(record, Extraction) else None
+    return record.source_id if given is None else given
 
 
 def title(chunk: Chunk, source: SourceName | None) -> str | None:
@@ -154,17 +315,6 @@ def author(chunk: Chunk, source: SourceName | None) -> str | None:
     return ", ".join(source.authors) or None
 
 
-def cluster(found: ChunkFound) -> ChunkCluster | None:
-    """Return the clusters of a chunk; None if it is in none."""
-    ids = found.chunk.cluster_ids
-    if not ids:
-        return None
-    known = next((found.clusters[id].record for id in ids if id in found.clusters), None)
-    if not isinstance(known, Cluster):
-        return ChunkCluster(ids, None, None)
-    return ChunkCluster(ids, known.name, known.description)
-
-
 def place(chunk: Chunk | ArtifactChunk) -> str:
     """Return the place of a chunk in its source: "1/5" is the first of five."""
     return f"{chunk.chunk_index + 1}/{chunk.total_chunks}"
@@ -173,69 +323,3 @@ def place(chunk: Chunk | ArtifactChunk) -> str:
 def snippet(text: str) -> str:
     """Return the first SNIPPET characters, with "..." if there are more."""
     return text if len(text) <= SNIPPET else text[:SNIPPET] + "..."
-
-
-class Knowledge:
-    """The search of chunks and extractions, and reads of chunks with related ones.
-
-    Methods raise ComponentFailed naming the part that did not answer.
-    """
-
-    def __init__(self, records: Records, indexes: Indexes, searching: Search, pools: Pools) -> None:
-        self._records = records
-        self._chunks = indexes[KNOWLEDGE]
-        self._searching = searching
-        self._pools = pools
-
-    async def query(
-        self, question: KnowledgeQuestion, agent: Agent = None, rows: RowReader | None = None
-    ) -> list[KnowledgeMatch]:
-        """Return the best records for `agent`, best first."""
-        caller = self._pools.caller(agent)
-        conditions = (*one_of("type", question.types), *about(question.topic))
-        if question.source is not None:
-            find = self._records.knowledge.source_ids
-            ids = await self._pools.records.run(caller, find, question.source, question.viewer)
-            conditions += one_of("source_id", (question.source, *ids))
-        mode = question.mode or self._searching.modes[0]
-        sought = (SearchScope(KNOWLEDGE, conditions),)
-        query = Query(question.text, question.viewer, mode, sought, question.abstain, question.as_of)
-        reader = rows or RowReader(self._searching.indexes.set_aside)
-
-        def reading(found: SearchHits) -> WithSources:
-            return self._records.knowledge.with_sources(found.keys(), query.viewer, KNOWLEDGE.kinds, reader)
-
-        found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
-        hits = await self._searching.current_hits(
-            caller, found, query, read.stored, windows=True, explain=question.explain
-        )
-        return [_match(hit, read) for hit in hits]
-
-    async def chunk(
-        self,
-        id: str,
-        viewer: Viewer = Viewer(),
-        related_limit: int = 5,
-        agent: Agent = None,
-        rows: RowReader | None = None,
-    ) -> tuple[ChunkFound, list[NearChunk]] | None:
-        """Return a chunk and at most `related_limit` related ones, best first, for `agent`; None without such a chunk.
-
-        The vectors are not searched if the limit is 0 or the chunk has none.
-        """
-        caller = self._pools.caller(agent)
-        model = self._chunks.model if related_limit else None
-        reader, run = rows or RowReader(self._searching.indexes.set_aside), self._pools.records.run
-        found = await run(caller, self._records.knowledge.chunk, id, viewer, model, reader)
-        if found is None:
-            return None
-        if found.vectors is None:
-            return found, []
-        near = await self._pools.vectors.run(
-            caller, nearest_chunks, self._chunks, found.key, found.vectors, viewer, related_limit
-        )
-        if not near:
-            return found, []
-        keys = [each.key for each in near]
-        read = await run(caller, self._records.knowledge.with_sources, keys, viewer, (Kind.CHUNK,), reader)
-        return found, related_chunks(near, read, related_limit)

@@ -1,8 +1,6 @@
-"""Lists page by page, the listings that they are read from, and counts of decisions in their columns."""
+"""The listings that lists are read from, and counts of decisions in their columns."""
 
-from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final
 
@@ -10,39 +8,14 @@ import numpy as np
 
 from cognition_engines.background import Background, BackgroundThread
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.columns.listing import Listing, ListPage
+from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.indexes.columns.snapshot import count_labels, count_members
-from cognition_engines.kinds.extractions import Extraction, ExtractionType
-from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import (
-    SUPERSEDED,
-    Conditions,
-    Filters,
-    HasAll,
-    HasAny,
-    MemoryFilters,
-    OneOf,
-    Overdue,
-    Viewer,
-    between_dates,
-    in_force,
-    microseconds,
-    one_of,
-)
-from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.turns import Agent
+from cognition_engines.models import SUPERSEDED, Filters, Overdue, Viewer, in_force, microseconds, one_of
 from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, NO_NUMBER, TIMELINE
-from cognition_engines.store.reads.knowledge import SourceName
-from cognition_engines.store.reads.memories import ended_memories
-from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import StoredRecord
 from cstp.values.decision_reads import DayCount, GetStatsResult, RecentActivity, TagCount
 
-_MEMORIES: Final = OneOf(("kind",), (Kind.ARTIFACT.label, Kind.TURN.label))
-MOST_TOPICS: Final = 50  # that an answer names
 MOST_NAMES: Final = 100  # of each label, the most frequent ones
 MOST_TAGS: Final = 50
 MOST_DAYS: Final = 366  # the latest ones that have any
@@ -70,115 +43,6 @@ class Listings:
         for listing in (self.decisions, self.episodes, self.extractions, self.timeline):
             with suppress(ComponentFailed):  # the call that needs it reports the failure
                 listing.follow()
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeFilters:
-    """Conditions on episodes, all of which must hold; None, or an empty list of tags, is no condition.
-
-    Bounds are inclusive and leave out episodes without a time. An episode has all of `tags`; tags and `category` match
-    whole and exactly.
-    """
-
-    date_from: datetime | None = None
-    date_to: datetime | None = None
-    tags: tuple[str, ...] = ()
-    category: str | None = None
-
-    def conditions(self) -> Conditions:
-        tagged = (HasAll("tags", self.tags),) if self.tags else ()
-        return (*between_dates("at", self.date_from, self.date_to), *tagged, *one_of("category", self.category))
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryPage(ListPage):
-    """One page of a list of memories; `superseded_by` are the visible successors of superseded ones, by key."""
-
-    superseded_by: Mapping[int, Sequence[str]]
-
-
-def memory_page(
-    listing: Listing, records: Records, conditions: Conditions, viewer: Viewer, offset: int, limit: int
-) -> MemoryPage:
-    """Return the memories that meet the conditions, newest first. Raise ComponentFailed as the listing does."""
-    page = listing.page(conditions, viewer, offset, limit)
-    ended = ended_memories(page.stored)
-    return MemoryPage(page.total, page.stored, records.conversations.successors(ended, viewer) if ended else {})
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """The source that a record names, None if it names none; an unknown source without a title is cited by its id."""
-
-    source_id: str | None
-    title: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ListedExtraction:
-    """An extraction, as it is stored, and its source."""
-
-    extraction: Extraction
-    stored: StoredRecord
-    citation: Citation
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractionPage:
-    """One page of a list of extractions, and the length of the whole list.
-
-    `topics` are the most frequent topics of the type if the requested topic is empty or has no extractions.
-    """
-
-    total: int
-    extractions: Sequence[ListedExtraction]
-    topics: Sequence[str] | None = None
-
-
-def extraction_page(
-    listing: Listing,
-    records: Records,
-    type: ExtractionType,
-    topic: str | None,
-    viewer: Viewer,
-    offset: int,
-    limit: int,
-    set_aside: SetAside,
-) -> ExtractionPage:
-    """Return the extractions of a type that the viewer sees, newest first, of a topic (in any case) or of all.
-
-    Make three store calls, two for an empty page. Raise ComponentFailed when the records do not answer.
-    """
-    of_type = one_of("type", type)
-    page = listing.page((*of_type, *about(topic)), viewer, offset, limit)
-    found = [(each.record, each) for each in page.stored if isinstance(each.record, Extraction)]
-    named = [each.source_id for each, _ in found if each.source_id is not None]
-    sources = records.knowledge.sources(named, viewer, RowReader(set_aside)) if named else {}
-    topics = None
-    if topic == "" or (topic is not None and not page.total):
-        snapshot = listing.follow().snapshot
-        topics = [name for name, _ in count_members(snapshot, snapshot.mask(of_type, viewer), "topics", MOST_TOPICS)]
-    listed = [ListedExtraction(each, stored, citation(each, sources)) for each, stored in found]
-    return ExtractionPage(page.total, listed, topics)
-
-
-def about(topic: str | None) -> Conditions:
-    """Return the condition that a record is about a topic; none if the topic is None or empty."""
-    return (HasAny("topics", (topic,)),) if topic else ()
-
-
-def citation(record: Chunk | Extraction, sources: Mapping[str, SourceName]) -> Citation:
-    """Cite the source of a record by its title if known, else by the title that the record gives, else by its id."""
-    known = None if record.source_id is None else sources.get(record.source_id)
-    if known is not None:
-        return Citation(record.source_id, known.title)
-    given = record.source_title if isinstance(record, Extraction) else None
-    return Citation(record.source_id, record.source_id if given is None else given)
-
-
-def titles(citations: Iterable[Citation]) -> list[str]:
-    """Return the titles in the citations, each once, sorted."""
-    return sorted({each.title for each in citations if each.title is not None})
 
 
 def count_decisions(listing: Listing, filters: Filters, viewer: Viewer, now: datetime) -> GetStatsResult:
@@ -210,57 +74,3 @@ def _of_days(at: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> list[DayCount]
     days, counts = np.unique(at // _DAY, return_counts=True)
     latest = zip(days[-MOST_DAYS:].tolist(), counts[-MOST_DAYS:].tolist(), strict=True)
     return [DayCount(_EPOCH + timedelta(days=day), count) for day, count in latest]
-
-
-class Lists:
-    """Reads pages of lists. Methods raise ComponentFailed when the records do not answer."""
-
-    def __init__(self, records: Records, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
-        self._records = records
-        self._listings = listings
-        self._pools = pools
-        self._set_aside = set_aside
-
-    async def episodes(
-        self,
-        filters: EpisodeFilters = EpisodeFilters(),
-        viewer: Viewer = Viewer(),
-        offset: int = 0,
-        limit: int = 50,
-        agent: Agent = None,
-    ) -> ListPage:
-        """Return the episodes from `offset` on, newest first, for `agent`."""
-        caller = self._pools.caller(agent)
-        page = self._listings.episodes.page
-        return await self._pools.lists.run(caller, page, filters.conditions(), viewer, offset, limit)
-
-    async def memories(
-        self,
-        filters: MemoryFilters = MemoryFilters(),
-        viewer: Viewer = Viewer(),
-        offset: int = 0,
-        limit: int = 50,
-        agent: Agent = None,
-    ) -> MemoryPage:
-        """Return the artifacts and turns from `offset` on, newest first, for `agent`."""
-        caller = self._pools.caller(agent)
-        conditions = (*filters.conditions(), _MEMORIES)
-        listing = self._listings.timeline
-        run = self._pools.lists.run
-        return await run(caller, memory_page, listing, self._records, conditions, viewer, offset, limit)
-
-    async def extractions(
-        self,
-        type: ExtractionType,
-        topic: str | None = None,
-        viewer: Viewer = Viewer(),
-        offset: int = 0,
-        limit: int = 50,
-        agent: Agent = None,
-    ) -> ExtractionPage:
-        """Return the extractions of a type from `offset` on, newest first, of a topic or of all, for `agent`."""
-        caller = self._pools.caller(agent)
-        listing = self._listings.extractions
-        return await self._pools.lists.run(
-            caller, extraction_page, listing, self._records, type, topic, viewer, offset, limit, self._set_aside
-        )

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Viewer
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
-from cognition_engines.store.audit.chain import AuditFilters, AuditPage
+from cognition_engines.store.audit.audit_rows import AuditRow
 from cognition_engines.store.audit.trail import AuditTrail
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import GuardedFile, KnownRecord
+from cstp.values.system import AuditCall, AuditedId, AuditHead, AuditParams, AuditResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,29 @@ class OperatorReads:
             known += origins.of_place(place)
         return FoundBefore(known, origins.guarded_files() if asked.guards else [], seq)
 
-    async def audit_page(
-        self, filters: AuditFilters, before: int | None = None, limit: int = 50, agent: Agent = None
-    ) -> AuditPage:
-        """Return the `limit` newest rows that meet the conditions, of those with a number below `before`.
+    async def list_audit(self, params: AuditParams, viewer: Viewer = Viewer(), agent: Agent = None) -> AuditResult:
+        """Return a page of the calls that meet the conditions, the newest first, whatever the rights of the viewer.
 
         They include every call that this process answered before, and calls of another process after 0.1 s.
         """
         await self._trail.flush()
-        page = self._records.audit.page
-        return await self._pools.records.run(self._pools.caller(agent), page, filters, before, limit)
+        page = await self._pools.records.run(self._pools.caller(agent), self._records.audit.page, params)
+        head = AuditHead(number=page.head.number, hash=page.head.hash, pruned=page.head.pruned)
+        return AuditResult(rows=[audit_call(row) for row in page.rows], before=page.before, head=head)
+
+
+def audit_call(row: AuditRow) -> AuditCall:
+    """Return a row as a value of answers."""
+    entry = row.entry
+    return AuditCall(
+        number=row.number,
+        at=entry.at,
+        agent=entry.agent,
+        method=entry.method,
+        via=entry.via,
+        request_id=entry.request_id,
+        code=entry.code,
+        records=[AuditedId(kind=one.kind, id=one.id, written=one.written) for one in entry.records],
+        query=entry.query,
+        hash=row.hash,
+    )

@@ -13,8 +13,7 @@ from cognition_engines.kinds.registry import add_prefix, keyword_text, spec_of
 from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import Decision
 from cognition_engines.queries.answers.search_options import explain_result, shown_path, shown_place
-from cognition_engines.queries.knowledge import title
-from cognition_engines.queries.lists import citation
+from cognition_engines.queries.knowledge import cite_source, title
 from cognition_engines.retrieval.scores import CurrentHit
 from cognition_engines.store.reads.knowledge import SourceName, source_of
 from cognition_engines.store.values import StoredRecord
@@ -122,8 +121,7 @@ def _source(stored: StoredRecord, sources: Mapping[str, SourceName]) -> tuple[st
             origin = stored.origin
             return shown_path(origin) or PurePosixPath(origin.source).name, None
         case Chunk() | Extraction():
-            cited = citation(record, sources)
-            return cited.title, cited.source_id
+            return cite_source(record, sources), record.source_id
         case Event():
             return facets.system, None if record.artifact_id is None else add_prefix(Kind.ARTIFACT, record.artifact_id)
         case Turn():

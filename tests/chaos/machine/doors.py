@@ -17,11 +17,8 @@ from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.kinds.spec import KINDS
 from cognition_engines.queries.pools import Pool
 from cstp.methods.registry import METHODS
-from cstp_server.handlers.decisions import decision_methods
-from cstp_server.handlers.episodes import episode_methods
-from cstp_server.handlers.knowledge import knowledge_methods
-from cstp_server.handlers.memories import memory_methods
-from cstp_server.handlers.records import record_methods
+from cstp_server.handlers.changes import changes_method
+from cstp_server.handlers.engine_methods import engine_methods
 from cstp_server.limits.limiter import Limiter
 from cstp_server.limits.places import BodyParser, FollowerPlaces, Gate
 from cstp_server.limits.prices import make_plan
@@ -68,13 +65,7 @@ class Doors:
     def _dispatcher(self, engine: Engine) -> Dispatcher:
         places = FollowerPlaces(2, Gate(1, 1), TokenBook(self.folder / "tokens.json", inf))
         limiter = Limiter(make_plan(Settings(limits=_LIMITS), {method.name: method for method in METHODS}), None, 1.0)
-        methods = (
-            *decision_methods(engine),
-            *episode_methods(engine),
-            *knowledge_methods(engine),
-            *memory_methods(engine),
-            *record_methods(engine, places),
-        )
+        methods = (*engine_methods(engine), changes_method(engine, places))
         counted, audited = CallMetrics(CollectorRegistry()), AuditedCalls(engine.audit)
         return Dispatcher(methods, limiter, _BOUNDS, counted, BodyParser(self._parsing), engine.reached, audited)
 

@@ -8,8 +8,8 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.queries.operator_reads import audit_call
 from cognition_engines.store.audit.audit_rows import AuditRow, ChainReport
-from cognition_engines.store.audit.chain import AuditFilters
 from cstp.errors import InvalidParams
 from cstp.validation import parse_params
 from cstp.values.fields import format_instant
@@ -17,7 +17,6 @@ from cstp.values.system import AuditParams
 from cstp_server.cli.conventions import DONE, FAILED
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_table, settings_for
 from cstp_server.cli.store import existing_records
-from cstp_server.handlers.system import audit_call
 from cstp_server.terminal import say
 
 app = command_family("Show which records were read and written, and verify that the audit is intact.")
@@ -55,9 +54,8 @@ def list_rows(
     """
     given = {"agent": agent, "method": method, "id": id, "since": since, "until": until}
     asked = _params({**given, "limit": limit, "before": before})
-    filters = AuditFilters(asked.agent, asked.method, asked.id, asked.since, asked.until)
     with existing_records(settings_for(ctx, data_dir, config)) as records:
-        page = records.audit.page(filters, asked.before, asked.limit)
+        page = records.audit.page(asked)
     if as_json:
         rows = [audit_call(row).model_dump(mode="json") for row in page.rows]
         say(json.dumps({"rows": rows, "before": page.before, "head": asdict(page.head)}))

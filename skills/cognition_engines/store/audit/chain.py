@@ -24,23 +24,13 @@ from cognition_engines.store.audit.audit_rows import (
 from cognition_engines.store.codec import moment
 from cognition_engines.store.database import REPLACED, WAIT, Store, begin_read, begin_scan, failures, pages
 from cognition_engines.store.schema import audit_head, audit_records, audit_rows, records, tombstones
+from cstp.values.system import AuditParams
 
 ROWS_AT_A_TIME: Final = 1000
 _HEAD: Final = sa.select(audit_head)
 _MOVE: Final = sa.update(audit_head).values(number=sa.bindparam("to_number"), hash=sa.bindparam("to_hash"))
 _ROWS: Final = sa.select(audit_rows)
 _PRUNED_AT_A_TIME: Final = 5000  # rows; others may append in between
-
-
-@dataclass(frozen=True, slots=True)
-class AuditFilters:
-    """Conditions on rows, all of which must hold; times are inclusive, `id` is one that a row names."""
-
-    agent: str | None = None
-    method: str | None = None
-    id: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +72,14 @@ class AuditChain:
             at = connection.execute(newest).scalar()
         return None if at is None else moment(at)
 
-    def page(self, filters: AuditFilters, before: int | None, limit: int) -> AuditPage:
-        """Return the `limit` newest rows that meet the conditions, of those with a number below `before`."""
-        statement = _ROWS.where(*_conditions(filters)).order_by(audit_rows.c.number.desc()).limit(limit + 1)
-        if before is not None:
-            statement = statement.where(audit_rows.c.number < before)
+    def page(self, params: AuditParams) -> AuditPage:
+        """Return the newest rows that meet the conditions, of those with a number below `before`."""
+        statement = _ROWS.where(*_conditions(params)).order_by(audit_rows.c.number.desc()).limit(params.limit + 1)
         with begin_read(self._store) as connection:
             found = _read(connection, statement)
             head = head_of(connection)
-        rows = tuple(found[:limit])
-        return AuditPage(rows, rows[-1].number if len(found) > limit else None, head)
+        rows = tuple(found[: params.limit])
+        return AuditPage(rows, rows[-1].number if len(found) > params.limit else None, head)
 
     def verify(self, noted: tuple[int, str] | None = None) -> ChainReport:
         """Return the faults of the chain; see `audit_rows.verify_chain`."""
@@ -205,18 +193,20 @@ def _append_transaction(store: Store) -> Iterator[sa.Connection]:
         yield connection
 
 
-def _conditions(filters: AuditFilters) -> list[sa.ColumnElement[bool]]:
+def _conditions(params: AuditParams) -> list[sa.ColumnElement[bool]]:
     found: list[sa.ColumnElement[bool]] = []
-    if filters.agent is not None:
-        found.append(audit_rows.c.agent == filters.agent)
-    if filters.method is not None:
-        found.append(audit_rows.c.method == filters.method)
-    if filters.id is not None:
-        found.append(audit_rows.c.number.in_(sa.select(audit_records.c.number).where(audit_records.c.id == filters.id)))
-    if filters.since is not None:
-        found.append(audit_rows.c.at >= microseconds(filters.since))
-    if filters.until is not None:
-        found.append(audit_rows.c.at <= microseconds(filters.until))
+    if params.agent is not None:
+        found.append(audit_rows.c.agent == params.agent)
+    if params.method is not None:
+        found.append(audit_rows.c.method == params.method)
+    if params.id is not None:
+        found.append(audit_rows.c.number.in_(sa.select(audit_records.c.number).where(audit_records.c.id == params.id)))
+    if params.since is not None:
+        found.append(audit_rows.c.at >= microseconds(params.since))
+    if params.until is not None:
+        found.append(audit_rows.c.at <= microseconds(params.until))
+    if params.before is not None:
+        found.append(audit_rows.c.number < params.before)
     return found
 
 
