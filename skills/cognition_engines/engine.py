@@ -131,11 +131,10 @@ class _Ingest(Protocol):
 class Engine:
     """All queries over the records, and ingest. The caller closes it in the end.
 
-    Calls name the agent that asks: agents are served in turn. None is the program itself. Questions raise
-    ComponentFailed naming the part that did not answer, and NoGoodMatch if they `abstain`. Reads of decisions, recall,
-    search and fetch take the parameters of a method and return its result, also if they abstain; they raise the errors
-    of the method. `modes` are its modes of search, the default first; `least_cosine` is the cosine from which on a
-    question counts as answered, None if it is not known.
+    Calls name the agent that asks: agents are served in turn. None is the program itself. Each function of a method
+    takes the parameters of the method and returns its result, also if the call abstains; it raises the errors of the
+    method, and ComponentFailed naming the part that did not answer. `modes` are the modes of search, the default first;
+    `least_cosine` is the cosine from which on a question counts as answered, None if it is not known.
     """
 
     audit_rows_lost = 0  # that could not be stored before the engine was closed
