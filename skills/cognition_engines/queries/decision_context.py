@@ -10,7 +10,7 @@ from cognition_engines.queries.answers.shown_items import make_items
 from cognition_engines.queries.governing import ContextRequest, DecisionContext, Governing, GoverningDecision
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.turns import Agent
-from cognition_engines.retrieval.snippets import Room
+from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import SetAside
 from cstp.values.decision_context import GetDecisionContextParams, GetDecisionContextResult, GoverningRecord
 

@@ -18,9 +18,9 @@ from cognition_engines.models import Conditions, Decision, HasAny, Not, Viewer, 
 from cognition_engines.path_sets import PathSet
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.pools import Pools, Work, run_through
-from cognition_engines.queries.successors import links_of
 from cognition_engines.queries.turns import Agent
 from cognition_engines.set_aside import SetAside
+from cognition_engines.store.found_links import links_of
 from cognition_engines.store.reads.row_reader import STRICT, RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord

@@ -11,8 +11,8 @@ import pytest
 
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
-from cognition_engines.retrieval import legs
-from cognition_engines.retrieval.legs import FEW_ROWS, cosines, distances
+from cognition_engines.search import legs
+from cognition_engines.search.legs import FEW_ROWS, cosines, distances
 
 ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 QUERIES = ("database queue", "retry", "shard shard log", "nowhere", "token budget backup schema")
