@@ -317,7 +317,8 @@ class Search:
         state = StoredState(self.texts.records, self.texts.set_aside, query.viewer, query.as_of)
         for signal in self.signals:
             if isinstance(signal, OrderSignal):
-                ranked = replace(ranked, hits=signal.reorder(text, ranked, state))
+                hits = signal.reorder(text, ranked, state)
+                ranked = ranked if hits is ranked.hits else replace(ranked, hits=hits)
         return ranked.hits
 
     def _with_distances(self, found: SearchHits, vector: Floats) -> Work[SearchHits]:
