@@ -305,42 +305,7 @@ def in_force(column: str, moment: datetime | None) -> Conditions:
     return () if moment is None else (AtLeast(column, microseconds(moment) + 1),)
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryFilters:
-    """Conditions on fields that every kind of record has; an absent one is no condition.
-
-    Bounds are inclusive. `context`, `source` and `author` match whole values in any case, `project` exactly, and
-    `sensitivity` that level alone. All of `people` took part, as an author or otherwise. A given condition leaves out
-    records without the field; a `min_importance` of 0 is no condition. `current` leaves out memories that another one
-    supersedes, with their passages and events, and decisions as `Filters.current` does.
-    """
-
-    context: str | None = None
-    source: str | None = None
-    sensitivity: int | None = None
-    min_importance: float = 0.0
-    date_from: datetime | None = None
-    date_to: datetime | None = None
-    project: str | None = None
-    author: str | None = None
-    current: datetime | None = None
-    people: tuple[str, ...] = ()
-
-    def conditions(self) -> Conditions:
-        return (
-            *in_force("until", self.current),
-            *one_of("context", self.context),
-            *one_of("system", self.source),
-            *between("sensitivity", self.sensitivity, self.sensitivity),
-            *between("importance", self.min_importance or None, None),
-            *between_dates("at", self.date_from, self.date_to),
-            *one_of("project", self.project),
-            *one_of("author", None if self.author is None else _collapse_blanks(self.author)),
-            *((HasAll("people", tuple(map(_collapse_blanks, self.people))),) if self.people else ()),
-        )
-
-
-def _collapse_blanks(name: str) -> str:
+def collapse_blanks(name: str) -> str:
     """Return a name with single blanks, as names are stored."""
     return " ".join(name.split())
 

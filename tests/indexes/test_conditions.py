@@ -20,13 +20,13 @@ from cognition_engines.models import (
     Governs,
     HasAll,
     HasAny,
-    MemoryFilters,
     Not,
     OneOf,
     Sensitivity,
     Viewer,
     microseconds,
 )
+from cognition_engines.queries.answers.search_options import memory_conditions
 from cognition_engines.spaces import (
     DECISIONS,
     EPISODES,
@@ -40,6 +40,7 @@ from cognition_engines.spaces import (
 )
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
+from cstp.values.memories import ListMemoriesParams
 from tests.indexes.made import (
     CATEGORIES,
     EPOCH,
@@ -216,8 +217,11 @@ def test_filters_of_decisions_are_conditions_on_their_columns() -> None:
 
 
 def test_an_importance_of_at_least_nothing_is_no_condition_and_a_sensitivity_is_that_level_alone() -> None:
-    assert MemoryFilters().conditions() == MemoryFilters(min_importance=0.0).conditions() == ()
-    assert MemoryFilters(sensitivity=1).conditions() == (AtLeast("sensitivity", 1), AtMost("sensitivity", 1))
+    assert memory_conditions(ListMemoriesParams(min_importance=0.0)) == ()
+    assert memory_conditions(ListMemoriesParams(sensitivity="sensitive")) == (
+        AtLeast("sensitivity", 1),
+        AtMost("sensitivity", 1),
+    )
 
 
 @pytest.mark.long("makes columns of many records")
@@ -225,12 +229,12 @@ def test_an_importance_of_at_least_nothing_is_no_condition_and_a_sensitivity_is_
 def test_every_given_bound_leaves_out_what_lacks_the_field(mixed: Records, space: Space) -> None:
     snapshot = columns_of(mixed, space)
     everything = mixed.reads.by_keys(snapshot.keys[snapshot.alive].tolist(), ALL).values()
-    for filters, has in (
-        (MemoryFilters(date_to=EPOCH + timedelta(days=99)), lambda one: one.facets.at is not None),
-        (MemoryFilters(date_from=EPOCH - timedelta(days=99)), lambda one: one.facets.at is not None),
-        (MemoryFilters(min_importance=1e-9), lambda one: (one.facets.importance or 0) > 0),
+    for params, has in (
+        (ListMemoriesParams(date_to=EPOCH + timedelta(days=99)), lambda one: one.facets.at is not None),
+        (ListMemoriesParams(date_from=EPOCH - timedelta(days=99)), lambda one: one.facets.at is not None),
+        (ListMemoriesParams(min_importance=1e-9), lambda one: (one.facets.importance or 0) > 0),
     ):
-        assert names(snapshot, filters.conditions()) == {str(one.record.id) for one in everything if has(one)}
+        assert names(snapshot, memory_conditions(params)) == {str(one.record.id) for one in everything if has(one)}
 
 
 @pytest.mark.long("makes columns of many records")

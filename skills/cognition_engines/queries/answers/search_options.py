@@ -9,7 +9,17 @@ from typing import Any, Protocol
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import SENSITIVITIES, MemoryFilters, Mode
+from cognition_engines.models import (
+    SENSITIVITIES,
+    Conditions,
+    HasAll,
+    Mode,
+    between,
+    between_dates,
+    collapse_blanks,
+    in_force,
+    one_of,
+)
 from cognition_engines.queries.search import Search
 from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Window
@@ -80,19 +90,25 @@ def _interpreted(searching: Search, query: str, as_of: datetime) -> Interpreted 
     return None if found is None else Interpreted(date_from=found.first, date_to=found.last)
 
 
-def memory_filters(params: ListMemoriesParams | RecallParams | SearchParams) -> MemoryFilters:
-    """Return the conditions that a record must meet now."""
-    return MemoryFilters(
-        context=params.context,
-        source=params.source,
-        sensitivity=None if params.sensitivity is None else SENSITIVITIES[params.sensitivity],
-        min_importance=params.min_importance,
-        date_from=params.date_from,
-        date_to=params.date_to,
-        project=params.project,
-        author=params.author,
-        people=tuple(params.participants or ()),
-        current=datetime.now(UTC) if params.current else None,
+def memory_conditions(params: ListMemoriesParams | RecallParams | SearchParams) -> Conditions:
+    """Return the conditions that a record must meet now, on fields that every kind of record has.
+
+    A given condition leaves out records without the field; a `min_importance` of 0 is no condition. `current` leaves
+    out memories that another one supersedes, with their passages and events, and decisions out of force.
+    """
+    level = None if params.sensitivity is None else SENSITIVITIES[params.sensitivity]
+    author = None if params.author is None else collapse_blanks(params.author)
+    people = tuple(map(collapse_blanks, params.participants or ()))
+    return (
+        *in_force("until", datetime.now(UTC) if params.current else None),
+        *one_of("context", params.context),
+        *one_of("system", params.source),
+        *between("sensitivity", level, level),
+        *between("importance", params.min_importance or None, None),
+        *between_dates("at", params.date_from, params.date_to),
+        *one_of("project", params.project),
+        *one_of("author", author),
+        *((HasAll("people", people),) if people else ()),
     )
 
 
