@@ -48,9 +48,6 @@ STATUSES: Final = (
 )
 
 
-_YES_OR_NO: Final = {True: "yes", False: "no"}  # the texts of `has_outcome`
-
-
 class Mode(StrEnum):
     """The legs that a search runs."""
 
@@ -224,75 +221,6 @@ def one_of(columns: str | tuple[str, ...], texts: str | Sequence[str] | None) ->
         return ()
     named = (columns,) if isinstance(columns, str) else columns
     return (OneOf(named, (texts,) if isinstance(texts, str) else tuple(texts)),)
-
-
-@dataclass(frozen=True, slots=True)
-class Overdue:
-    """The condition that a decision is overdue for review at a moment, or is not if `wanted` is false.
-
-    It is overdue if its `review_by` is earlier, it has no outcome, and it is not superseded.
-    """
-
-    at: datetime
-    wanted: bool = True
-
-    def conditions(self) -> Conditions:
-        overdue = (
-            AtMost("review_by", microseconds(self.at) - 1),
-            *one_of("has_outcome", _YES_OR_NO[False]),
-            Not(one_of("status", SUPERSEDED)),
-        )
-        return overdue if self.wanted else (Not(overdue),)
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Conditions that a decision must meet, all of them; an absent one is no condition.
-
-    Bounds are inclusive. A given bound leaves out decisions without the field. Texts match whole values in any
-    case; `status` matches the normalised or the original text, `agent` the agent that recorded the decision. A
-    decision has all of `tags`. `current` leaves out decisions that are superseded, deprecated, rejected or expired at
-    that moment; `as_of` keeps decisions that were in force then, and leaves out decisions without a date. The patterns
-    of a decision match one of `paths` at least.
-    """
-
-    category: str | None = None
-    min_confidence: float | None = None
-    max_confidence: float | None = None
-    date_after: datetime | None = None
-    date_before: datetime | None = None
-    stakes: tuple[str, ...] | None = None
-    status: tuple[str, ...] | None = None
-    project: str | None = None
-    agent: str | None = None
-    feature: str | None = None
-    pr: str | None = None
-    tags: tuple[str, ...] = ()
-    has_outcome: bool | None = None
-    current: datetime | None = None
-    as_of: datetime | None = None
-    overdue: Overdue | None = None
-    paths: tuple[str, ...] = ()
-
-    def conditions(self) -> Conditions:
-        return (
-            *one_of("category", self.category),
-            *one_of("stakes", self.stakes),
-            *one_of(("status", "status_text"), self.status),
-            *between("confidence", self.min_confidence, self.max_confidence),
-            *between_dates("at", self.date_after, self.date_before),
-            *one_of("project", self.project),
-            *one_of("recorded_by", self.agent),
-            *one_of("feature", self.feature),
-            *one_of("pr", self.pr),
-            *((HasAll("tags", self.tags),) if self.tags else ()),
-            *one_of("has_outcome", None if self.has_outcome is None else _YES_OR_NO[self.has_outcome]),
-            *in_force("until", self.current),
-            *(() if self.as_of is None else between_dates("since", None, self.as_of)),
-            *in_force("until", self.as_of),
-            *(() if self.overdue is None else self.overdue.conditions()),
-            *governing(self.paths),
-        )
 
 
 def governing(paths: tuple[str, ...]) -> Conditions:

@@ -16,7 +16,6 @@ from cognition_engines.models import (
     AtLeast,
     AtMost,
     Conditions,
-    Filters,
     Governs,
     HasAll,
     HasAny,
@@ -27,6 +26,7 @@ from cognition_engines.models import (
     microseconds,
 )
 from cognition_engines.queries.answers.search_options import memory_conditions
+from cognition_engines.queries.decision_conditions import query_conditions
 from cognition_engines.spaces import (
     DECISIONS,
     EPISODES,
@@ -40,6 +40,7 @@ from cognition_engines.spaces import (
 )
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
+from cstp.values.decision_searches import QueryFilters
 from cstp.values.memories import ListMemoriesParams
 from tests.indexes.made import (
     CATEGORIES,
@@ -183,7 +184,7 @@ def test_a_mask_over_more_rows_than_are_told_at_a_time_tells_each() -> None:
             numbers={"confidence": confidence},
         )
     )
-    conditions = Filters(category="C-1", min_confidence=0.2, max_confidence=0.7).conditions()
+    conditions = query_conditions(QueryFilters(category="C-1", min_confidence=0.2, max_confidence=0.7))
     expected = (keys % 3 == 1) & (confidence >= 0.2) & (confidence <= 0.7) & (keys % 5 < 4)
     assert np.array_equal(columns.publish().mask(conditions, Viewer()), expected)
 
@@ -206,14 +207,14 @@ def test_what_is_not_is_all_else_also_what_has_no_such_number_or_text(mixed: Rec
 
 
 def test_filters_of_decisions_are_conditions_on_their_columns() -> None:
-    filters = Filters(category="a", status=("x", "y"), min_confidence=0.5, date_before=EPOCH)
-    assert filters.conditions() == (
+    filters = QueryFilters(category="a", status=["x", "y"], min_confidence=0.5, date_before=EPOCH)
+    assert query_conditions(filters) == (
         OneOf(("category",), ("a",)),
         OneOf(("status", "status_text"), ("x", "y")),
         AtLeast("confidence", 0.5),
         AtMost("at", microseconds(EPOCH)),
     )
-    assert Filters().conditions() == ()
+    assert query_conditions(QueryFilters()) == ()
 
 
 def test_an_importance_of_at_least_nothing_is_no_condition_and_a_sensitivity_is_that_level_alone() -> None:

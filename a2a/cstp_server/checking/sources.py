@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from cognition_engines.indexes.columns.listing import Listing
-from cognition_engines.models import Decision, Filters, Viewer
+from cognition_engines.models import Decision, Viewer, in_force, one_of
 from cognition_engines.queries.governing import ContextRequest, GoverningDecision, read_context
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records
@@ -73,7 +73,7 @@ class FolderSource:
         return [*listed, *(_governed(one, proposed=True) for one in found.proposals)], found.unread
 
     def stated(self) -> Iterator[StatedPatterns]:
-        conditions = Filters(project=self.project, current=datetime.now(UTC)).conditions()
+        conditions = (*one_of("project", self.project), *in_force("until", datetime.now(UTC)))
         offset, total = 0, 1
         while offset < total:
             page = self.listing.page(conditions, self.viewer, offset, _PAGE)

@@ -1,0 +1,78 @@
+"""Conditions on decisions, from the parameters of methods."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from cognition_engines.models import (
+    SUPERSEDED,
+    AtMost,
+    Conditions,
+    HasAll,
+    Not,
+    between,
+    between_dates,
+    governing,
+    in_force,
+    microseconds,
+    one_of,
+)
+from cstp.values.decision_reads import ListDecisionsParams
+from cstp.values.decision_searches import QueryFilters
+
+_YES_OR_NO: Final = {True: "yes", False: "no"}
+
+
+def query_conditions(filters: QueryFilters) -> Conditions:
+    """Return the conditions that a decision must meet now.
+
+    Texts match whole values in any case. `current` leaves out decisions that are superseded, deprecated, rejected or
+    expired; `as_of` keeps decisions that were in force then, and leaves out decisions without a date. The patterns of a
+    decision match one of `paths` at least.
+    """
+    return (
+        *one_of("category", filters.category),
+        *one_of("stakes", filters.stakes),
+        *one_of(("status", "status_text"), filters.status),
+        *between("confidence", filters.min_confidence, filters.max_confidence),
+        *between_dates("at", filters.date_after, filters.date_before),
+        *one_of("project", filters.project),
+        *one_of("recorded_by", filters.agent),
+        *one_of("feature", filters.feature),
+        *one_of("pr", filters.pr),
+        *((HasAll("tags", tuple(filters.tags)),) if filters.tags else ()),
+        *one_of("has_outcome", None if filters.has_outcome is None else _YES_OR_NO[filters.has_outcome]),
+        *in_force("until", datetime.now(UTC) if filters.current else None),
+        *(() if filters.as_of is None else between_dates("since", None, filters.as_of)),
+        *in_force("until", filters.as_of),
+        *governing(tuple(filters.paths or ())),
+    )
+
+
+def list_conditions(params: ListDecisionsParams) -> Conditions:
+    """Return the conditions that a listed decision must meet now."""
+    overdue = () if params.overdue is None else overdue_at(datetime.now(UTC))
+    return (
+        *one_of("category", params.category),
+        *one_of("stakes", params.stakes),
+        *one_of(("status", "status_text"), params.status),
+        *between_dates("at", params.date_from, params.date_to),
+        *one_of("project", params.project),
+        *one_of("recorded_by", params.agent),
+        *((HasAll("tags", tuple(params.tags)),) if params.tags else ()),
+        *one_of("has_outcome", None if params.has_outcome is None else _YES_OR_NO[params.has_outcome]),
+        *in_force("until", datetime.now(UTC) if params.current else None),
+        *((Not(overdue),) if params.overdue is False else overdue),
+        *governing(tuple(params.paths or ())),
+    )
+
+
+def overdue_at(moment: datetime) -> Conditions:
+    """Return the conditions that a decision is overdue for review: its `review_by` is earlier than the moment.
+
+    It also has no outcome, and is not superseded.
+    """
+    return (
+        AtMost("review_by", microseconds(moment) - 1),
+        *one_of("has_outcome", _YES_OR_NO[False]),
+        Not(one_of("status", SUPERSEDED)),
+    )
