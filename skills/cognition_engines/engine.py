@@ -20,21 +20,20 @@ from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.indexes.index_folder import ALONE, FolderLock, WorkerNumber
 from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.published import OtherWorkers, PublishedSeq
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
 from cognition_engines.masking.masked_values import load_rules
 from cognition_engines.masking.policy import POLICIES, SecretPolicies
 from cognition_engines.queries.answers.search_options import read_options
 from cognition_engines.queries.briefing.session_context import Sessions
-from cognition_engines.queries.decision_context import DecisionContexts
+from cognition_engines.queries.decision_context import DecisionContexts, Governing
 from cognition_engines.queries.decision_reads import DecisionReader
 from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.everything import Everything
 from cognition_engines.queries.extractions import Extractions
 from cognition_engines.queries.following import Following, ReachedSeq
-from cognition_engines.queries.governing import Governing
 from cognition_engines.queries.knowledge import Knowledge
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.memories import Memories

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cognition_engines.engine import Engine, EngineOptions
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.ingest.options import Options
 from cognition_engines.models import Mode
 from cognition_engines.sync_engine import SyncEngine

@@ -18,7 +18,7 @@ from cognition_engines.indexes.columns.saved import ColumnsFile, Identity
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.indexes.keywords.index import KeywordIndex, ViewerKeywords
 from cognition_engines.indexes.keywords.text_documents import add_label_terms, columns_of
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Viewer
 from cognition_engines.relevance import Relevance
