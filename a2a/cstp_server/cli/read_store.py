@@ -5,8 +5,8 @@ from contextlib import closing, contextmanager
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.store.database import failures
-from cognition_engines.store.inspection import may_be_written, read_only_store, schema_at
 from cognition_engines.store.opening import open_store
+from cognition_engines.store.read_only import may_be_written, read_only_store, schema_at
 from cognition_engines.store.record_reads import RecordReads
 from cstp_server.cli.options import name_store, without_secrets
 from cstp_server.loaded_settings import LoadedSettings

@@ -5,7 +5,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cognition_engines.store.inspection import may_be_written, read_only_store
+from cognition_engines.store.read_only import may_be_written, read_only_store
 from cognition_engines.store.records import Records, open_records
 from cstp_server.cli.options import name_store
 from cstp_server.cli.read_store import has_records, require_records

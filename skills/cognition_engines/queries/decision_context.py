@@ -1,6 +1,7 @@
 """Calls for the decisions that govern files; of `cstp.getDecisionContext` the answer within a number of tokens."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from math import ceil
@@ -8,6 +9,7 @@ from math import ceil
 from cognition_engines.models import Viewer
 from cognition_engines.queries.answers.fitting import TOKEN_BYTES, Cutting, size_of
 from cognition_engines.queries.answers.shown_items import make_items
+from cognition_engines.queries.found_links import links_of
 from cognition_engines.queries.governing import ContextRequest, DecisionContext, GoverningDecision, read_context
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.passages import PassageRequest, Passages
@@ -16,7 +18,7 @@ from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.snippets import Room
 from cognition_engines.set_aside import SetAside
 from cognition_engines.store.reads.row_reader import RowReader
-from cognition_engines.store.record_reads import RecordReads
+from cognition_engines.store.records import Records
 from cstp.values.decision_context import GetDecisionContextParams, GetDecisionContextResult, GoverningRecord
 
 _SNIPPET = Room(600)  # characters
@@ -27,7 +29,7 @@ _COUNT = 10  # digits of a count in the end
 class Governing:
     """Reads the decisions that govern files. Raises ComponentFailed when the records do not answer."""
 
-    def __init__(self, records: RecordReads, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
+    def __init__(self, records: Records, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
         self._records = records
         self._listings = listings
         self._pools = pools
@@ -40,7 +42,19 @@ class Governing:
     def _read(self, request: ContextRequest) -> Work[DecisionContext]:
         wanted = yield self._pools.lists
         rows = RowReader(self._set_aside)
-        return read_context(self._listings.decisions, self._records, request, datetime.now(UTC), wanted, rows)
+        found = read_context(self._listings.decisions, self._records, request, datetime.now(UTC), wanted, rows)
+        return _with_successors(found, self._records, request.viewer, rows)
+
+
+def _with_successors(found: DecisionContext, records: Records, viewer: Viewer, rows: RowReader) -> DecisionContext:
+    """Return the decisions with the successors of past ones; a past one whose links cannot be read counts as unread."""
+    links = rows.read_each([one.stored for one in found.history], partial(links_of, records, viewer=viewer))
+    history = [
+        replace(one, superseded_by=links[one.stored.key].superseded_by)
+        for one in found.history
+        if one.stored.key in links
+    ]
+    return replace(found, history=history, unread=found.unread + len(found.history) - len(history))
 
 
 class DecisionContexts:

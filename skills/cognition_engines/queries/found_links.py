@@ -9,7 +9,7 @@ from cognition_engines.models import Viewer
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.reads.supersession import Supersession
-from cognition_engines.store.record_reads import RecordReads
+from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
 MOST_EDGES: Final = 100  # of one decision
@@ -24,7 +24,7 @@ class FoundLinks:
     edges: tuple[DecisionLink, ...]
 
 
-def links_of(records: RecordReads, found: Sequence[StoredRecord], viewer: Viewer) -> dict[int, FoundLinks]:
+def links_of(records: Records, found: Sequence[StoredRecord], viewer: Viewer) -> dict[int, FoundLinks]:
     """Return the links of decisions by key. A supersession that an agent made counts once it is in effect."""
     stated = records.decisions.supersessions(found, viewer)
     made = records.decisions.links([str(one.record.id) for one in found], viewer)
@@ -32,7 +32,7 @@ def links_of(records: RecordReads, found: Sequence[StoredRecord], viewer: Viewer
 
 
 def read_links(
-    records: RecordReads, found: Sequence[StoredRecord], viewer: Viewer, set_aside: SetAside
+    records: Records, found: Sequence[StoredRecord], viewer: Viewer, set_aside: SetAside
 ) -> Mapping[int, FoundLinks]:
     """Do as `links_of`, without the decisions whose links cannot be read."""
     rows = RowReader(set_aside, Part.SNIPPETS)

@@ -1,7 +1,7 @@
 """The decisions that govern files: in force, proposed and past, the most specific first."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -16,7 +16,6 @@ from cognition_engines.kinds.affects import PATHS, endings_of, matched_parts, na
 from cognition_engines.kinds.decisions import UNDECIDED
 from cognition_engines.models import Conditions, Decision, HasAny, Not, Viewer, governing, microseconds, one_of
 from cognition_engines.path_sets import PathSet
-from cognition_engines.queries.found_links import links_of
 from cognition_engines.store.reads.row_reader import STRICT, RowReader
 from cognition_engines.store.record_reads import RecordReads
 from cognition_engines.store.values import StoredRecord
@@ -64,7 +63,7 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True)
 class GoverningDecision:
-    """A decision, the texts of its parts that match, the files, and the ids of its successors.
+    """A decision, the texts of its parts that match, the files, and, if they were read, the ids of its successors.
 
     A text is the type of the part, a colon, and its pattern or name; the most specific one comes first.
     """
@@ -104,7 +103,7 @@ def read_context(
 ) -> DecisionContext:
     """Return the decisions that govern the files at a moment, each group by specificity, then the newest first.
 
-    Raise NotWanted if no caller waits any more.
+    Successors are not read. Raise NotWanted if no caller waits any more.
     """
     conditions = request.conditions()
     for _ in range(ATTEMPTS):
@@ -126,10 +125,6 @@ def read_context(
     current, proposals, history = (
         _each(rows, group, partial(_governing, files=files, request=request, wanted=wanted)) for group in read[:3]
     )
-    past = rows.read_each([one.stored for one in history], partial(links_of, records, viewer=request.viewer))
-    history = [
-        replace(one, superseded_by=past[one.stored.key].superseded_by) for one in history if one.stored.key in past
-    ]
     for each in (current, proposals, history):
         each.sort(key=lambda one: -max(map(specificity, one.matched), default=0))
     mentions = _each(rows, read[3], partial(_mentioning, request=request))

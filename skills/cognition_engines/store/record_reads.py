@@ -5,11 +5,10 @@ from typing import Final
 from cognition_engines.store.change_feed import ChangeFeed
 from cognition_engines.store.database import Store, failures, last_seq
 from cognition_engines.store.reads.by_key import Reads
-from cognition_engines.store.reads.decisions import DecisionReads
 
 
 class RecordReads:
-    """Reads of records by key, of decisions, and of the order in which records changed.
+    """Reads of records by key, and of the order in which records changed.
 
     Safe for use by several threads; several processes may open the same database. Every method, of this
     class and of its parts, is one transaction and raises `ComponentFailed` when the database fails. `seq` numbers every
@@ -20,7 +19,6 @@ class RecordReads:
         self.store: Final = store  # for copies, backups, locks and the transactions of agents
         self.store_id: Final = store.store_id  # made with the database, 32 hexadecimal digits
         self.changes: Final = ChangeFeed(store)
-        self.decisions: Final = DecisionReads(store)
         self.reads: Final = Reads(store)
 
     def close(self) -> None:

@@ -14,6 +14,8 @@ from cognition_engines.store.inheritance import renumber
 from cognition_engines.store.opening import CALLS, SETTING, open_store
 from cognition_engines.store.origins import Origins
 from cognition_engines.store.reads.counts import counts_of, stored_dimension
+from cognition_engines.store.reads.decisions import DecisionReads
+from cognition_engines.store.reads.keyword_texts import KeywordTexts
 from cognition_engines.store.reads.knowledge import KnowledgeReads
 from cognition_engines.store.reads.memories import ConversationReads, GraphReads
 from cognition_engines.store.reads.viewer_changes import ViewerChanges
@@ -62,6 +64,8 @@ class Records(RecordReads):
         self.conversations: Final = ConversationReads(store)
         self.forgetting: Final = Forgetting(store)
         self.graph: Final = GraphReads(store)
+        self.decisions: Final = DecisionReads(store)
+        self.keyword_texts: Final = KeywordTexts(store)
         self.knowledge: Final = KnowledgeReads(store)
         self.origins: Final = Origins(store)
         self.viewer_changes: Final = ViewerChanges(store)
