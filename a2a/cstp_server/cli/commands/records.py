@@ -18,7 +18,7 @@ from cognition_engines.store.values import StoredRecord
 from cstp.errors import CstpError, NotFound
 from cstp.methods.decisions import GET_DECISION
 from cstp.methods.episodes import GET_EPISODE
-from cstp.methods.knowledge import GET_CHUNK
+from cstp.methods.extractions import GET_CHUNK
 from cstp.methods.memories import RECALL
 from cstp.values.fields import format_instant
 from cstp_server.cli.commands.authoring import Sending, forget_record
