@@ -26,7 +26,7 @@ from benchmarks.page import RIGHT, describe_machine, describe_versions, resident
 from benchmarks.serving import other_server, write_entries
 from benchmarks.texts import read_queries, read_texts
 from cognition_engines.engine import EngineOptions
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import EVERYTHING, Decision
 from cognition_engines.spaces import DECISIONS

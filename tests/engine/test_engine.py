@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cognition_engines.engine import Engine, EngineOptions
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Mode

@@ -14,7 +14,8 @@ from cognition_engines.background import Background
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.keywords.text_documents import textual
 from cognition_engines.indexes.space import open_space
-from cognition_engines.indexes.vectors.collection import VectorChoice, collection_name
+from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.graph import Entity
 from cognition_engines.kinds.registry import Record, embedding_text

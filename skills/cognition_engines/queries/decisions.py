@@ -19,10 +19,10 @@ from cognition_engines.queries.answers.search_options import (
 from cognition_engines.queries.answers.shown_items import make_item
 from cognition_engines.queries.decision_conditions import query_conditions
 from cognition_engines.queries.decision_values import decision_members, links_of_match, provenance_of_match
+from cognition_engines.queries.found_links import FoundLinks, read_links
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
-from cognition_engines.queries.successors import FoundLinks, read_links
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.scores import CurrentHit
 from cognition_engines.retrieval.snippets import Room

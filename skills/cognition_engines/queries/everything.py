@@ -17,11 +17,11 @@ from cognition_engines.queries.answers.search_options import (
     read_options,
 )
 from cognition_engines.queries.answers.shown_items import make_item
+from cognition_engines.queries.found_links import read_links
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.searched_records import fetched_record, nearest_record, searched_record
-from cognition_engines.queries.successors import read_links
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.scores import CurrentHit
 from cognition_engines.retrieval.snippets import Room

@@ -12,7 +12,7 @@ import pytest
 from cognition_engines.engine import EngineOptions
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns.snapshot import Snapshot
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision, Mode, Sensitivity, Viewer
 from cognition_engines.queries.decision_conditions import query_conditions

@@ -24,9 +24,10 @@ from cognition_engines.queries.briefing.briefed_items import (
 )
 from cognition_engines.queries.briefing.token_budget import Item, Rest, brief, measure
 from cognition_engines.queries.decision_conditions import overdue_at
+from cognition_engines.queries.decision_context import Governing
 from cognition_engines.queries.everything import text_of
 from cognition_engines.queries.following import Following
-from cognition_engines.queries.governing import ContextRequest, Governing
+from cognition_engines.queries.governing import ContextRequest
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools

@@ -1,4 +1,4 @@
-"""The sources of decisions of a check: a server, or the records of a data folder without its indexes."""
+"""The records of a data folder, without its indexes, as the source of decisions of a check."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,59 +8,21 @@ from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.models import Decision, Viewer, in_force, one_of
 from cognition_engines.queries.governing import ContextRequest, GoverningDecision, read_context
 from cognition_engines.spaces import DECISIONS
-from cognition_engines.store.records import Records
+from cognition_engines.store.record_reads import RecordReads
 from cognition_engines.store.values import StoredRecord
-from cstp.client.methods import Methods
-from cstp.values.decision_context import GoverningRecord
 from cstp_server.checking.verdicts import Governed, StatedPatterns
 
-_TOKENS = 32_000  # of an answer
 _PAGE = 500  # decisions
 
 
 @dataclass(frozen=True, slots=True)
-class ServerSource:
-    """A server; decisions of the repository and the project, or of every project if that is None."""
-
-    methods: Methods
-    repository: str
-    project: str | None
-
-    def govern(self, files: Sequence[str]) -> tuple[Sequence[Governed], int]:
-        found = self.methods.get_decision_context(
-            files=list(files),
-            repository=self.repository,
-            project=self.project,
-            max_tokens=_TOKENS,
-            include=["files"],
-        )
-        listed = [self._governed(one, proposed=False) for one in found.governing]
-        return [*listed, *(self._governed(one, proposed=True) for one in found.proposals)], found.omitted
-
-    def stated(self) -> Iterator[StatedPatterns]:
-        offset, total = 0, 1
-        while offset < total:
-            page = self.methods.list_decisions(project=self.project, current=True, limit=_PAGE, offset=offset)
-            for one in page.decisions:
-                patterns = [each.pattern for each in one.affects or () if each.type == "path"]
-                if patterns:
-                    yield StatedPatterns(one.id, one.title, patterns, self._path(one.id))
-            offset, total = offset + _PAGE, page.total
-
-    def _governed(self, one: GoverningRecord, *, proposed: bool) -> Governed:
-        path = None if proposed else self._path(one.id)
-        return Governed(one.id, one.title, one.status, one.date, one.matched, one.files or (), path, proposed)
-
-    def _path(self, id: str) -> str | None:
-        found = self.methods.get_decision(id=id, include_history=False, include_reviews=False, include_links=False)
-        return found.decision.provenance.path
-
-
-@dataclass(frozen=True, slots=True)
 class FolderSource:
-    """The records of a data folder, as the viewer sees them; otherwise as `ServerSource`."""
+    """The records of a data folder, as the viewer sees them.
 
-    records: Records
+    The decisions are those of the repository and the project, or of every project if that is None.
+    """
+
+    records: RecordReads
     listing: Listing
     viewer: Viewer
     repository: str
@@ -85,7 +47,7 @@ class FolderSource:
             offset, total = offset + _PAGE, page.total
 
 
-def folder_source(records: Records, viewer: Viewer, repository: str, project: str | None) -> FolderSource:
+def folder_source(records: RecordReads, viewer: Viewer, repository: str, project: str | None) -> FolderSource:
     """Return a source that reads these records."""
     return FolderSource(records, Listing(records, DECISIONS), viewer, repository, project)
 
