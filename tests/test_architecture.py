@@ -34,7 +34,6 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "backup": "a backup of the store",
     "base": "the base of the classes of its folder",
     "call": "a call to send",
-    "changes": "the changes of records since a cursor",
     "decision_context": "the family",
     "decision_reads": "the family",
     "decisions": "the family",

@@ -25,8 +25,7 @@ from cognition_engines.models import (
     Viewer,
     microseconds,
 )
-from cognition_engines.queries.answers.search_options import memory_conditions
-from cognition_engines.queries.decision_conditions import query_conditions
+from cognition_engines.queries.answers.filter_conditions import memory_conditions, query_conditions
 from cognition_engines.spaces import (
     DECISIONS,
     EPISODES,

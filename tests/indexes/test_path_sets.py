@@ -13,7 +13,7 @@ from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.path_patterns import parse_patterns
 from cognition_engines.path_sets import PathSet, includes
-from cognition_engines.queries.decision_conditions import query_conditions
+from cognition_engines.queries.answers.filter_conditions import query_conditions
 from cognition_engines.queries.governing import ContextRequest, read_context
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records

@@ -21,7 +21,7 @@ from cognition_engines.kinds.graph import Entity
 from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Sensitivity, Viewer
-from cognition_engines.queries.decision_conditions import query_conditions
+from cognition_engines.queries.answers.filter_conditions import query_conditions
 from cognition_engines.relevance import RELEVANCE
 from cognition_engines.retrieval.fusion import Part, fuse_parts, with_bm25
 from cognition_engines.retrieval.legs import keyword_leg, semantic_leg

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import AtLeast, AtMost, Conditions, HasAny, Not, OneOf, Sensitivity, Viewer
-from cognition_engines.queries.answers.search_options import memory_conditions
+from cognition_engines.queries.answers.filter_conditions import memory_conditions
 from cognition_engines.spaces import MEMORY
 from cognition_engines.store.reads.conditions import where
 from cognition_engines.store.records import Records

@@ -10,9 +10,9 @@ from cognition_engines.drafts.ids import content_hash
 from cognition_engines.indexes.columns.listing import RECORDED, ListPage, Order
 from cognition_engines.kinds.decisions import ENDED, DecisionLink, Review
 from cognition_engines.models import SUPERSEDED, Decision, DecisionDetails, Sensitivity, Viewer, between_dates, one_of
+from cognition_engines.queries.answers.filter_conditions import list_conditions
 from cognition_engines.queries.answers.record_values import LEVELS, provenance_of, to_value
 from cognition_engines.queries.answers.shown_items import make_page, make_plain_items
-from cognition_engines.queries.decision_conditions import list_conditions
 from cognition_engines.queries.decision_values import decision_members, edge_of, ended_edge_of
 from cognition_engines.queries.found_links import joined_links
 from cognition_engines.queries.lists import Listings, count_decisions

@@ -8,6 +8,7 @@ from typing import Final
 
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.models import Decision, Viewer
+from cognition_engines.queries.answers.filter_conditions import query_conditions
 from cognition_engines.queries.answers.fitting import NO_TIME, FittedItem, fit
 from cognition_engines.queries.answers.search_options import (
     SearchOptions,
@@ -17,7 +18,6 @@ from cognition_engines.queries.answers.search_options import (
     read_options,
 )
 from cognition_engines.queries.answers.shown_items import make_item
-from cognition_engines.queries.decision_conditions import query_conditions
 from cognition_engines.queries.decision_values import decision_members, links_of_match, provenance_of_match
 from cognition_engines.queries.found_links import FoundLinks, read_links
 from cognition_engines.queries.passages import PassageRequest, Passages

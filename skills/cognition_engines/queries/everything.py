@@ -9,13 +9,9 @@ from cognition_engines.kinds.decisions import ENDED
 from cognition_engines.kinds.registry import SPECS, Record, embedding_text
 from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import Conditions, Decision, HasAll, OneOf, Viewer, governing, one_of
+from cognition_engines.queries.answers.filter_conditions import memory_conditions
 from cognition_engines.queries.answers.fitting import NO_TIME, FittedItem, fit
-from cognition_engines.queries.answers.search_options import (
-    SearchOptions,
-    count_omitted,
-    memory_conditions,
-    read_options,
-)
+from cognition_engines.queries.answers.search_options import SearchOptions, count_omitted, read_options
 from cognition_engines.queries.answers.shown_items import make_item
 from cognition_engines.queries.found_links import read_links
 from cognition_engines.queries.passages import PassageRequest, Passages

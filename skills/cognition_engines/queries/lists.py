@@ -11,7 +11,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.indexes.columns.snapshot import count_labels, count_members
 from cognition_engines.models import SUPERSEDED, Conditions, Viewer, in_force, microseconds, one_of
-from cognition_engines.queries.decision_conditions import overdue_at
+from cognition_engines.queries.answers.filter_conditions import overdue_at
 from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, NO_NUMBER, TIMELINE
 from cognition_engines.store.records import Records

@@ -9,7 +9,8 @@ from cognition_engines.indexes.columns.listing import ListPage
 from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, OneOf, Viewer
-from cognition_engines.queries.answers.search_options import memory_conditions, shown_path
+from cognition_engines.queries.answers.filter_conditions import memory_conditions
+from cognition_engines.queries.answers.search_options import shown_path
 from cognition_engines.queries.answers.shown_items import make_page, make_plain_items
 from cognition_engines.queries.knowledge import snippet
 from cognition_engines.queries.lists import Listings

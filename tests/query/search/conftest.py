@@ -17,7 +17,7 @@ from cognition_engines.indexes.keywords.text_documents import Marks, add_label_t
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Viewer
-from cognition_engines.queries.decision_conditions import query_conditions
+from cognition_engines.queries.answers.filter_conditions import query_conditions
 from cognition_engines.retrieval.fusion import CANDIDATES, Part, fuse_parts, with_bm25
 from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
 from cognition_engines.spaces import DECISIONS

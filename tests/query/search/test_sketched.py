@@ -8,7 +8,7 @@ import pytest
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.models import Sensitivity, Viewer
-from cognition_engines.queries.decision_conditions import query_conditions
+from cognition_engines.queries.answers.filter_conditions import query_conditions
 from cognition_engines.retrieval.legs import RankedRows, cosines, nearest_of, semantic_leg
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.values import Page

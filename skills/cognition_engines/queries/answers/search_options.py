@@ -9,25 +9,12 @@ from typing import Any, Protocol
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import (
-    SENSITIVITIES,
-    Conditions,
-    HasAll,
-    Mode,
-    between,
-    between_dates,
-    collapse_blanks,
-    in_force,
-    one_of,
-)
+from cognition_engines.models import Mode
 from cognition_engines.queries.search import Search
 from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Window
 from cstp.errors import InvalidParams, Violation
-from cstp.values.everything import SearchParams
-from cstp.values.memories import ListMemoriesParams
 from cstp.values.reads import Boosts, Explained, Interpreted, LegRanks, MatchedWindow, NearestRecord, PassagePlace
-from cstp.values.recall import RecallParams
 
 
 class AnySearchParams(Protocol):
@@ -88,28 +75,6 @@ def read_options(searching: Search, params: AnySearchParams) -> SearchOptions:
 def _interpreted(searching: Search, query: str, as_of: datetime) -> Interpreted | None:
     found = None if searching.dates is None else searching.dates.read(query, as_of)
     return None if found is None else Interpreted(date_from=found.first, date_to=found.last)
-
-
-def memory_conditions(params: ListMemoriesParams | RecallParams | SearchParams) -> Conditions:
-    """Return the conditions that a record must meet now, on fields that every kind of record has.
-
-    A given condition leaves out records without the field; a `min_importance` of 0 is no condition. `current` leaves
-    out memories that another one supersedes, with their passages and events, and decisions out of force.
-    """
-    level = None if params.sensitivity is None else SENSITIVITIES[params.sensitivity]
-    author = None if params.author is None else collapse_blanks(params.author)
-    people = tuple(map(collapse_blanks, params.participants or ()))
-    return (
-        *in_force("until", datetime.now(UTC) if params.current else None),
-        *one_of("context", params.context),
-        *one_of("system", params.source),
-        *between("sensitivity", level, level),
-        *between("importance", params.min_importance or None, None),
-        *between_dates("at", params.date_from, params.date_to),
-        *one_of("project", params.project),
-        *one_of("author", author),
-        *((HasAll("people", people),) if people else ()),
-    )
 
 
 def count_omitted(max_tokens: int | None, lacking: int) -> int | None:

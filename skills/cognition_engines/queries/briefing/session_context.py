@@ -14,6 +14,7 @@ from cognition_engines.kinds.extractions import Extraction, heading
 from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import Conditions, Viewer, in_force, one_of
+from cognition_engines.queries.answers.filter_conditions import overdue_at
 from cognition_engines.queries.briefing.briefed_items import (
     Draft,
     Why,
@@ -23,7 +24,6 @@ from cognition_engines.queries.briefing.briefed_items import (
     lesson_item,
 )
 from cognition_engines.queries.briefing.token_budget import Item, Rest, brief, measure
-from cognition_engines.queries.decision_conditions import overdue_at
 from cognition_engines.queries.decision_context import Governing
 from cognition_engines.queries.everything import text_of
 from cognition_engines.queries.following import Following

@@ -16,7 +16,8 @@ from cognition_engines.indexes.columns.snapshot import Floats
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Mode, Viewer
-from cognition_engines.queries.answers.search_options import SearchOptions, memory_conditions, no_match, read_options
+from cognition_engines.queries.answers.filter_conditions import memory_conditions
+from cognition_engines.queries.answers.search_options import SearchOptions, no_match, read_options
 from cognition_engines.queries.passages import Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.recall.answer import (

@@ -1,9 +1,10 @@
-"""Conditions on decisions, from the parameters of methods."""
+"""Conditions on records, from the parameters of methods."""
 
 from datetime import UTC, datetime
 from typing import Final
 
 from cognition_engines.models import (
+    SENSITIVITIES,
     SUPERSEDED,
     AtMost,
     Conditions,
@@ -11,6 +12,7 @@ from cognition_engines.models import (
     Not,
     between,
     between_dates,
+    collapse_blanks,
     governing,
     in_force,
     microseconds,
@@ -18,6 +20,9 @@ from cognition_engines.models import (
 )
 from cstp.values.decision_reads import ListDecisionsParams
 from cstp.values.decision_searches import QueryFilters
+from cstp.values.everything import SearchParams
+from cstp.values.memories import ListMemoriesParams
+from cstp.values.recall import RecallParams
 
 _YES_OR_NO: Final = {True: "yes", False: "no"}
 
@@ -75,4 +80,26 @@ def overdue_at(moment: datetime) -> Conditions:
         AtMost("review_by", microseconds(moment) - 1),
         *one_of("has_outcome", _YES_OR_NO[False]),
         Not(one_of("status", SUPERSEDED)),
+    )
+
+
+def memory_conditions(params: ListMemoriesParams | RecallParams | SearchParams) -> Conditions:
+    """Return the conditions that a record must meet now, on fields that every kind of record has.
+
+    A given condition leaves out records without the field; a `min_importance` of 0 is no condition. `current` leaves
+    out memories that another one supersedes, with their passages and events, and decisions out of force.
+    """
+    level = None if params.sensitivity is None else SENSITIVITIES[params.sensitivity]
+    author = None if params.author is None else collapse_blanks(params.author)
+    people = tuple(map(collapse_blanks, params.participants or ()))
+    return (
+        *in_force("until", datetime.now(UTC) if params.current else None),
+        *one_of("context", params.context),
+        *one_of("system", params.source),
+        *between("sensitivity", level, level),
+        *between("importance", params.min_importance or None, None),
+        *between_dates("at", params.date_from, params.date_to),
+        *one_of("project", params.project),
+        *one_of("author", author),
+        *((HasAll("people", people),) if people else ()),
     )
