@@ -11,8 +11,9 @@ from benchmarks.corpus import QUESTIONS, Question
 from benchmarks.measure import Measured, Timing, Variant, take_turns
 from benchmarks.serving import Caller, found_places
 from cognition_engines.embedding.base import Embedder
-from cognition_engines.models import Filters, Mode
+from cognition_engines.models import Mode
 from cognition_engines.store.values import FloatArray
+from cstp.values.decision_searches import QueryFilters
 
 _EMBEDDING: Final = "embedding"
 _WHERE_EVERY: Final = 10  # a `where` of Chroma takes hundreds of milliseconds: one round in ten asks for it
@@ -47,7 +48,7 @@ def measure_calls(
 ) -> tuple[list[CallRow], Timing]:
     """Return the rows, and the time to embed one query alone. Raises NotServing when a call fails."""
     for query in asked.known:
-        found_places(caller.ask(query, Filters(), Mode.SEMANTIC, LIMIT))
+        found_places(caller.ask(query, QueryFilters(), Mode.SEMANTIC, LIMIT))
     variants = [
         variant
         for place, question in enumerate(QUESTIONS)
@@ -78,7 +79,7 @@ def _variants(
     )
     yield Variant(f"{question.name}/brute", lambda number: brute.nearest(vector(number), brute.mask(filters)))
     if raw is not None:
-        every = 1 if filters == Filters() else _WHERE_EVERY
+        every = 1 if filters == QueryFilters() else _WHERE_EVERY
         yield Variant(f"{question.name}/chroma", lambda number: raw.nearest(vector(number), filters), every)
 
 

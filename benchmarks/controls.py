@@ -11,8 +11,9 @@ from chromadb.config import Settings
 from numpy.typing import NDArray
 
 from benchmarks.corpus import Decisions
-from cognition_engines.models import Decision, Filters
+from cognition_engines.models import Decision
 from cognition_engines.store.values import FloatArray
+from cstp.values.decision_searches import QueryFilters
 
 LIMIT: Final = 10
 _PAGE: Final = 1000
@@ -44,7 +45,7 @@ class RawChroma:
                 metadatas=[described[owner] for owner in page],
             )
 
-    def nearest(self, vector: FloatArray, filters: Filters) -> list[int]:
+    def nearest(self, vector: FloatArray, filters: QueryFilters) -> list[int]:
         """Return the records that own the LIMIT nearest windows."""
         where = cast(chromadb.api.types.Where | None, _where(filters))
         answer = self._collection.query(
@@ -63,7 +64,7 @@ class BruteForce:
         self._starts = np.cumsum(corpus.counts) - corpus.counts
         self._single = len(corpus.vectors) == len(described)
 
-    def mask(self, filters: Filters) -> Bools:
+    def mask(self, filters: QueryFilters) -> Bools:
         mask = np.ones(len(self._starts), np.bool_)
         for name, operator, value in _conditions(filters):
             mask &= _OPERATORS[operator](self._fields[name], value)
@@ -97,7 +98,7 @@ def _metadata(decision: Decision) -> dict[str, str | float]:
     }
 
 
-def _conditions(filters: Filters) -> list[tuple[str, str, Any]]:
+def _conditions(filters: QueryFilters) -> list[tuple[str, str, Any]]:
     """Return fields with Chroma's operators and values."""
     conditions = [
         ("category", "$eq", filters.category),
@@ -111,7 +112,7 @@ def _conditions(filters: Filters) -> list[tuple[str, str, Any]]:
     return [each for each in conditions if each[2] is not None]
 
 
-def _where(filters: Filters) -> Where | None:
+def _where(filters: QueryFilters) -> Where | None:
     conditions: list[Where] = [{name: {operator: value}} for name, operator, value in _conditions(filters)]
     if len(conditions) < 2:
         return conditions[0] if conditions else None

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from benchmarks.texts import Text
 from cognition_engines.kinds.registry import Record, validate_record
 from cognition_engines.kinds.spec import Kind, Origin
-from cognition_engines.models import Decision, Filters
+from cognition_engines.models import Decision
 from cognition_engines.store.values import Entry, FloatArray
+from cstp.values.decision_searches import QueryFilters
 from cstp.values.decisions import AffectedPart
 
 NOISE: Final = 0.5  # length of the noise beside a vector of length 1: copies have a cosine of about 0.89 to it
@@ -53,31 +54,31 @@ class Question:
     """A filter to be measured: what it is called in the table, and as the request has it."""
 
     name: str
-    filters: Filters
+    filters: QueryFilters
 
 
-NONE: Final = Question("no filter", Filters())
+NONE: Final = Question("no filter", QueryFilters())
 ALL_SIX: Final = Question(
     "all six conditions",
-    Filters(
+    QueryFilters(
         category="architecture",
         min_confidence=0.2,
         max_confidence=0.8,
         date_after=FIRST_DAY + timedelta(days=0.15 * DAYS),
         date_before=FIRST_DAY + timedelta(days=0.85 * DAYS),
-        stakes=("medium", "high"),
-        status=("accepted", "proposed"),
+        stakes=["medium", "high"],
+        status=["accepted", "proposed"],
     ),
 )
-ANOTHER_TOPIC: Final = Question("another topic", Filters(category="science"))
+ANOTHER_TOPIC: Final = Question("another topic", QueryFilters(category="science"))
 QUESTIONS: Final = (
     NONE,
-    Question("one condition", Filters(category="integration")),
+    Question("one condition", QueryFilters(category="integration")),
     ALL_SIX,
-    Question("a rare category", Filters(category="rare")),
-    Question("1% at random", Filters(max_confidence=0.01)),
-    Question("one stakes", Filters(stakes=("high",))),
-    Question("one status", Filters(status=("accepted",))),
+    Question("a rare category", QueryFilters(category="rare")),
+    Question("1% at random", QueryFilters(max_confidence=0.01)),
+    Question("one stakes", QueryFilters(stakes=["high"])),
+    Question("one status", QueryFilters(status=["accepted"])),
     ANOTHER_TOPIC,
 )
 

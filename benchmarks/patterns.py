@@ -17,7 +17,8 @@ from cognition_engines.engine import Engine
 from cognition_engines.indexes.indexes import open_indexes
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
-from cognition_engines.queries.governing import ContextRequest, Governing
+from cognition_engines.queries.decision_context import Governing
+from cognition_engines.queries.governing import ContextRequest
 from cognition_engines.store.records import open_records
 from cognition_engines.store.values import Entry
 from cstp.values.decisions import AffectedPart

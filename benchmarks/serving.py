@@ -6,8 +6,8 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import timedelta
 from http.client import HTTPConnection
 from itertools import islice
 from pathlib import Path
@@ -18,9 +18,10 @@ from typing import Any, Final, Protocol
 import orjson
 from prometheus_client.parser import text_string_to_metric_families
 
-from cognition_engines.models import Filters, Mode
+from cognition_engines.models import Mode
 from cognition_engines.store.records import open_records
 from cognition_engines.store.values import Entry
+from cstp.values.decision_searches import QueryFilters
 from cstp_server.open_engine import open_engine
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token, revoke_token
@@ -32,12 +33,6 @@ _BATCH: Final = 1000
 _DEADLINE: Final = 120.0  # seconds for the server to come up
 _READY: Final = 600.0  # seconds until every index has followed
 _ADDRESS: Final = re.compile(rb"http://([0-9.]+):([0-9]+)/cstp")
-_WIRE_NAMES: Final = {
-    "min_confidence": "minConfidence",
-    "max_confidence": "maxConfidence",
-    "date_after": "dateAfter",
-    "date_before": "dateBefore",
-}
 
 
 class NotServing(Exception):
@@ -94,9 +89,14 @@ class Caller:
         self._connection = HTTPConnection("127.0.0.1", port, timeout=_DEADLINE)
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
-    def ask(self, query: str, filters: Filters, mode: Mode, limit: int) -> bytes:
+    def ask(self, query: str, filters: QueryFilters, mode: Mode, limit: int) -> bytes:
         """Return the body of the answer to a query for decisions."""
-        params = {"query": query, "filters": wire_filters(filters), "mode": mode.value, "limit": limit}
+        params = {
+            "query": query,
+            "filters": filters.model_dump(mode="json", exclude_none=True),
+            "mode": mode.value,
+            "limit": limit,
+        }
         return self.send("cstp.queryDecisions", params)
 
     def send(self, method: str, params: Mapping[str, object]) -> bytes:
@@ -130,12 +130,6 @@ def result_of(body: bytes) -> dict[str, Any]:
 def found_places(body: bytes) -> list[int]:
     """Return the places in the corpus of the decisions in an answer. Raises NotServing for an error."""
     return [int(decision["id"].removeprefix("dec_")) for decision in result_of(body)["decisions"]]
-
-
-def wire_filters(filters: Filters) -> dict[str, object]:
-    """Return the filters as a request has them."""
-    given = {_WIRE_NAMES.get(name, name): value for name, value in asdict(filters).items() if value not in (None, ())}
-    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in given.items()}
 
 
 def clean_environment(variables: Mapping[str, str], base: Mapping[str, str] = os.environ) -> dict[str, str]:

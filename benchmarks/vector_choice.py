@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time, sleep
@@ -26,9 +26,9 @@ from benchmarks.page import RIGHT, describe_machine, describe_versions, resident
 from benchmarks.serving import other_server, write_entries
 from benchmarks.texts import read_queries, read_texts
 from cognition_engines.engine import EngineOptions
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.kinds.spec import Kind, Origin
-from cognition_engines.models import EVERYTHING, Decision, Filters
+from cognition_engines.models import EVERYTHING, Decision
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import open_records
 from cognition_engines.store.values import Entry, FloatArray
@@ -40,7 +40,7 @@ TEXTS: Final = 2000
 QUERIES: Final = 200
 WRITTEN: Final = 1000  # records, one batch each, into a running engine
 LIMIT: Final = 10
-FILTERS: Final = {"none": NONE.filters, "half": Filters(max_confidence=0.5), "six": ALL_SIX.filters}
+FILTERS: Final = {"none": NONE.filters, "half": QueryFilters(max_confidence=0.5), "six": ALL_SIX.filters}
 PAGE: Final = Path(__file__).parents[1] / "docs" / "vectors.md"
 BEGIN: Final = "<!-- figures: written by python -m benchmarks.vector_choice -->"
 END: Final = "<!-- end of figures -->"
@@ -139,7 +139,7 @@ def _measure(index: str, url: str, folder: str) -> dict[str, Any]:
         for name, filters in FILTERS.items():
             took = []
             for query in queries:
-                asked = QueryDecisionsParams(query=query, filters=_given(filters), limit=LIMIT, mode="semantic")
+                asked = QueryDecisionsParams(query=query, filters=filters, limit=LIMIT, mode="semantic")
                 began = perf_counter()
                 found = engine.query_decisions(asked, EVERYTHING)
                 took.append((perf_counter() - began) * 1000)
@@ -147,12 +147,6 @@ def _measure(index: str, url: str, folder: str) -> dict[str, Any]:
                     row["ids"].append([match.id for match in found.decisions])
             row[name] = float(np.median(took))
         return row | _written(engine, store, model, vectors)
-
-
-def _given(filters: Filters) -> QueryFilters:
-    """Return filters as a query states them."""
-    stated = {name: value for name, value in asdict(filters).items() if value not in (None, ())}
-    return QueryFilters.model_validate(stated, strict=False)
 
 
 def _written(engine: SyncEngine, url: str, model: str, vectors: FloatArray) -> dict[str, float]:

@@ -21,7 +21,7 @@ from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes, open_indexes
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
 from cognition_engines.wanted import Wanted, always

@@ -124,8 +124,7 @@ def test_only_the_indexes_and_the_registry_import_chromadb() -> None:
 def test_outside_its_folder_a_vector_backend_is_named_by_the_registry_alone() -> None:
     chroma = "cognition_engines.indexes.vectors.chroma."
     found = {one for one, other in _imports() if other.startswith(chroma) and not one.startswith(chroma)}
-    ingested = {f"cognition_engines.ingest.collections.{name}" for name in ("addresses", "chroma_source")}
-    assert found == {"cognition_engines.indexes.vectors.registry", *ingested}
+    assert found == {"cognition_engines.indexes.vectors.registry", "cognition_engines.ingest.collections.chroma_source"}
 
 
 def test_http_requests_are_sent_by_the_client_and_what_reads_collections_alone() -> None:

@@ -1,8 +1,12 @@
 """Each method is in every list that has one line for each method, but in those that other tests compare."""
 
+from importlib import import_module
+from pkgutil import iter_modules
 from random import Random
 
+import cstp.methods
 from benchmarks.kind_calls import make_calls
+from cstp.contract import Method
 from cstp.methods.registry import METHODS
 from cstp_server.cli.demo_calls import CALLS
 from cstp_server.mcp.tools import TOOLS
@@ -14,6 +18,12 @@ READS = {method.name for method in METHODS if method.scope in (None, "read")}
 READ_TOOLS = {name for name, tool in TOOLS.items() if not tool.method.writes}
 NO_TOOLS = {"cstp.audit", "cstp.putRecords", "cstp.whoami", "rpc.discover"}  # for people and programs
 OF_A_DECISION = {"cstp.getDecision", "cstp.getGraph"}  # the demo's have ids that depend on the folder
+
+
+def test_every_method_that_a_module_defines_is_in_the_registry_once() -> None:
+    modules = [import_module(f"cstp.methods.{each.name}") for each in iter_modules(cstp.methods.__path__)]
+    defined = [value.name for each in modules for value in vars(each).values() if isinstance(value, Method)]
+    assert sorted(method.name for method in METHODS) == sorted(defined)
 
 
 def test_every_method_is_a_tool_but_those_for_people_and_programs() -> None:

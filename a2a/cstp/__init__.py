@@ -7,7 +7,6 @@ imported (from `cstp.exports`) when they are first used; `__all__` is the one li
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from cstp.contract import Method
 from cstp.errors import (
     AuthenticationRequired,
     Conflict,

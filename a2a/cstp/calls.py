@@ -25,14 +25,8 @@ from cstp.methods.decisions import (
 )
 from cstp.methods.episodes import FIND_EPISODES, GET_EPISODE, LIST_EPISODES, STORE_EPISODE
 from cstp.methods.everything import FETCH, GET_SESSION_CONTEXT, SEARCH
-from cstp.methods.knowledge import (
-    GET_CHUNK,
-    GET_DECISIONS,
-    GET_PATTERNS,
-    GET_WARNINGS,
-    SEARCH_KNOWLEDGE,
-    STORE_KNOWLEDGE,
-)
+from cstp.methods.extractions import GET_CHUNK, GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
+from cstp.methods.knowledge import SEARCH_KNOWLEDGE, STORE_KNOWLEDGE
 from cstp.methods.memories import LIST_MEMORIES, RECALL, REMEMBER
 from cstp.methods.records import CHANGES, FORGET, PUT_RECORDS
 from cstp.methods.system import AUDIT, DISCOVER, WHOAMI

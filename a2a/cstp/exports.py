@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cstp.call import Call as Call
 from cstp.client.sync_client import Client as Client
+from cstp.contract import Method as Method
 from cstp.validation import parse_params
 from cstp.values import decision_searches as decisions, knowledge
 from cstp.values.decision_context import *

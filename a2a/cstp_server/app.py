@@ -22,8 +22,8 @@ from cognition_engines.queries.turns import Caller
 from cstp.methods.registry import METHODS
 from cstp.values.system import DiscoverResult
 from cstp_server.describe.openrpc import discover
-from cstp_server.handlers.changes import changes_method
 from cstp_server.handlers.engine_methods import engine_methods
+from cstp_server.handlers.followed_changes import changes_method
 from cstp_server.handlers.system import system_methods
 from cstp_server.holder.folder_calls import FolderCalls
 from cstp_server.http import discovery as documents, page as pages

@@ -7,7 +7,7 @@ from dataclasses import replace
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine, EngineOptions, PartBounds
 from cognition_engines.indexes.index_folder import ALONE, FolderLock
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.ingest.maps.map_files import opened_map
 from cognition_engines.ingest.options import FollowedSource, Options, Selection, Texts
 from cognition_engines.masking.policy import SecretPolicies, SecretPolicy

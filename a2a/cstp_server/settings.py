@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from cognition_engines.indexes.vectors.collection import VectorIndex
+from cognition_engines.indexes.vectors.choice import VectorIndex
 from cognition_engines.ingest.collections.addresses import FORMS
 from cognition_engines.masking.policy import AGENTS, FILES, SecretPolicy
 from cognition_engines.relevance import Language

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.ingest.collections.addresses import FORMS, is_address, parsed_address
-from cognition_engines.ingest.options import TextKind
+from cognition_engines.ingest.text_kinds import TextKind
 from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.path_patterns import parse_patterns
 

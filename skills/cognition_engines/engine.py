@@ -6,7 +6,6 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from math import inf
 from pathlib import Path
@@ -20,21 +19,19 @@ from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.indexes.index_folder import ALONE, FolderLock, WorkerNumber
 from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.published import OtherWorkers, PublishedSeq
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
 from cognition_engines.masking.masked_values import load_rules
 from cognition_engines.masking.policy import POLICIES, SecretPolicies
-from cognition_engines.queries.answers.search_options import read_options
 from cognition_engines.queries.briefing.session_context import Sessions
-from cognition_engines.queries.decision_context import DecisionContexts
+from cognition_engines.queries.decision_context import DecisionContexts, Governing
 from cognition_engines.queries.decision_reads import DecisionReader
 from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.everything import Everything
 from cognition_engines.queries.extractions import Extractions
 from cognition_engines.queries.following import Following, ReachedSeq
-from cognition_engines.queries.governing import Governing
 from cognition_engines.queries.knowledge import Knowledge
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.memories import Memories
@@ -134,8 +131,7 @@ class Engine:
 
     Calls name the agent that asks: agents are served in turn. None is the program itself. Each function of a method
     takes the parameters of the method and returns its result, also if the call abstains; it raises the errors of the
-    method, and ComponentFailed naming the part that did not answer. `modes` are the modes of search, the default first;
-    `least_cosine` is the cosine from which on a question counts as answered, None if it is not known.
+    method, and ComponentFailed naming the part that did not answer. `modes` are the modes of search, the default first.
     """
 
     audit_rows_lost = 0  # that could not be stored before the engine was closed
@@ -154,8 +150,6 @@ class Engine:
         self.sources: Final = _follower(options, records, embedder, indexes.background)
         parser, model = QueryParser(options.relevance), None if embedder is None else embedder.model
         searching = _search(records, indexes, cache, self.pools, parser, model)
-        self.least_cosine: Final = searching.least_cosine
-        self.read_options: Final = partial(read_options, searching)
         passages = Passages(cache, self.pools, parser, indexes.set_aside)
         read = records, self.listings, self.pools, indexes.set_aside
         governing = Governing(*read)
@@ -177,10 +171,9 @@ class Engine:
         self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, passages, self.pools).answer
         everything = Everything(records, searching, passages, self.pools, indexes.set_aside)
         self.search, self.fetch = everything.search, everything.fetch
-        self.cut: Final = passages.cut_for
         self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds, indexes.background)
         of_operator = OperatorReads(records, self.audit, self.pools)
-        self.look_up, self.list_audit = of_operator.look_up, of_operator.list_audit
+        self.list_audit: Final = of_operator.list_audit
         published = PublishedSeq(indexes, options.others)
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait

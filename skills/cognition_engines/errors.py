@@ -1,11 +1,15 @@
 """The errors below the wire.
 
-EngineError ├── ComponentFailed a part (records, vectors, keywords, embedder) is down, timed out or answered wrongly │
-└── ComponentBusy it works, but did not begin this call in time ├── NoGoodMatch nothing that was found is near enough to
-a question ├── NotWanted no caller waits for the result any more, so that the work has stopped ├── BackupFailed a backup
-cannot be written, or is damaged; the message names the file ├── ConfigurationError a setting, model file or folder
-cannot be used; the message says what to do ├── WriteRefused, WriteConflict, RecordNotFound, ScopeNeeded: see
-writing/errors.py └── FolderInUse another process holds the indexes of this folder
+    EngineError
+    ├── ComponentFailed       a part (records, vectors, keywords, embedder) is down, timed out or answered wrongly
+    │   └── ComponentBusy     it works, but did not begin this call in time
+    ├── NoGoodMatch           nothing that was found is near enough to a question
+    ├── NotWanted             no caller waits for the result any more, so that the work has stopped
+    ├── BackupFailed          a backup cannot be written, or is damaged; the message names the file
+    ├── ConfigurationError    a setting, model file or folder cannot be used; the message says what to do
+    └── FolderInUse           another process holds the indexes of this folder
+
+Functions of methods also raise the errors of the protocol, `cstp.errors`.
 """
 
 import re

@@ -48,9 +48,6 @@ STATUSES: Final = (
 )
 
 
-_YES_OR_NO: Final = {True: "yes", False: "no"}  # the texts of `has_outcome`
-
-
 class Mode(StrEnum):
     """The legs that a search runs."""
 
@@ -226,75 +223,6 @@ def one_of(columns: str | tuple[str, ...], texts: str | Sequence[str] | None) ->
     return (OneOf(named, (texts,) if isinstance(texts, str) else tuple(texts)),)
 
 
-@dataclass(frozen=True, slots=True)
-class Overdue:
-    """The condition that a decision is overdue for review at a moment, or is not if `wanted` is false.
-
-    It is overdue if its `review_by` is earlier, it has no outcome, and it is not superseded.
-    """
-
-    at: datetime
-    wanted: bool = True
-
-    def conditions(self) -> Conditions:
-        overdue = (
-            AtMost("review_by", microseconds(self.at) - 1),
-            *one_of("has_outcome", _YES_OR_NO[False]),
-            Not(one_of("status", SUPERSEDED)),
-        )
-        return overdue if self.wanted else (Not(overdue),)
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Conditions that a decision must meet, all of them; an absent one is no condition.
-
-    Bounds are inclusive. A given bound leaves out decisions without the field. Texts match whole values in any
-    case; `status` matches the normalised or the original text, `agent` the agent that recorded the decision. A
-    decision has all of `tags`. `current` leaves out decisions that are superseded, deprecated, rejected or expired at
-    that moment; `as_of` keeps decisions that were in force then, and leaves out decisions without a date. The patterns
-    of a decision match one of `paths` at least.
-    """
-
-    category: str | None = None
-    min_confidence: float | None = None
-    max_confidence: float | None = None
-    date_after: datetime | None = None
-    date_before: datetime | None = None
-    stakes: tuple[str, ...] | None = None
-    status: tuple[str, ...] | None = None
-    project: str | None = None
-    agent: str | None = None
-    feature: str | None = None
-    pr: str | None = None
-    tags: tuple[str, ...] = ()
-    has_outcome: bool | None = None
-    current: datetime | None = None
-    as_of: datetime | None = None
-    overdue: Overdue | None = None
-    paths: tuple[str, ...] = ()
-
-    def conditions(self) -> Conditions:
-        return (
-            *one_of("category", self.category),
-            *one_of("stakes", self.stakes),
-            *one_of(("status", "status_text"), self.status),
-            *between("confidence", self.min_confidence, self.max_confidence),
-            *between_dates("at", self.date_after, self.date_before),
-            *one_of("project", self.project),
-            *one_of("recorded_by", self.agent),
-            *one_of("feature", self.feature),
-            *one_of("pr", self.pr),
-            *((HasAll("tags", self.tags),) if self.tags else ()),
-            *one_of("has_outcome", None if self.has_outcome is None else _YES_OR_NO[self.has_outcome]),
-            *in_force("until", self.current),
-            *(() if self.as_of is None else between_dates("since", None, self.as_of)),
-            *in_force("until", self.as_of),
-            *(() if self.overdue is None else self.overdue.conditions()),
-            *governing(self.paths),
-        )
-
-
 def governing(paths: tuple[str, ...]) -> Conditions:
     """Return the condition that a decision governs one of the files; no condition without files."""
     return (Governs("governs", paths),) if paths else ()
@@ -305,42 +233,7 @@ def in_force(column: str, moment: datetime | None) -> Conditions:
     return () if moment is None else (AtLeast(column, microseconds(moment) + 1),)
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryFilters:
-    """Conditions on fields that every kind of record has; an absent one is no condition.
-
-    Bounds are inclusive. `context`, `source` and `author` match whole values in any case, `project` exactly, and
-    `sensitivity` that level alone. All of `people` took part, as an author or otherwise. A given condition leaves out
-    records without the field; a `min_importance` of 0 is no condition. `current` leaves out memories that another one
-    supersedes, with their passages and events, and decisions as `Filters.current` does.
-    """
-
-    context: str | None = None
-    source: str | None = None
-    sensitivity: int | None = None
-    min_importance: float = 0.0
-    date_from: datetime | None = None
-    date_to: datetime | None = None
-    project: str | None = None
-    author: str | None = None
-    current: datetime | None = None
-    people: tuple[str, ...] = ()
-
-    def conditions(self) -> Conditions:
-        return (
-            *in_force("until", self.current),
-            *one_of("context", self.context),
-            *one_of("system", self.source),
-            *between("sensitivity", self.sensitivity, self.sensitivity),
-            *between("importance", self.min_importance or None, None),
-            *between_dates("at", self.date_from, self.date_to),
-            *one_of("project", self.project),
-            *one_of("author", None if self.author is None else _collapse_blanks(self.author)),
-            *((HasAll("people", tuple(map(_collapse_blanks, self.people))),) if self.people else ()),
-        )
-
-
-def _collapse_blanks(name: str) -> str:
+def collapse_blanks(name: str) -> str:
     """Return a name with single blanks, as names are stored."""
     return " ".join(name.split())
 

@@ -17,6 +17,7 @@ OF_THE_DEMO = "test_the_calls_that_are_shown_have_valid_parameters"  # make docs
 # tests of places that the worked method fills as it is defined, or does not have
 OF_THE_CONTRACT = {
     "test_a_conversation_goes_as_written",
+    "test_every_method_that_a_module_defines_is_in_the_registry_once",
     "test_every_method_is_a_tool_but_those_for_people_and_programs",
     "test_every_method_that_reads_records_takes_a_min_seq",
     "test_every_id_in_the_answer_of_a_read_is_marked_with_the_kind_of_its_record",

@@ -5,14 +5,16 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cognition_engines.engine import Engine, EngineOptions
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.ingest.options import Options
-from cognition_engines.models import Mode
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import EVERYTHING, Mode
 from cognition_engines.sync_engine import SyncEngine
 from cstp.errors import NotFound
 from cstp.values.decision_searches import QueryDecisionsParams
@@ -20,6 +22,8 @@ from cstp.values.episodes import ListEpisodesParams
 from cstp.values.extractions import ExtractionsParams
 from cstp.values.knowledge import GetChunkParams, SearchKnowledgeParams
 from cstp.values.recall import RecallParams
+from cstp.values.session_context import GetSessionContextParams
+from tests.kinds import entry
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
 
@@ -92,6 +96,17 @@ async def test_questions_wait_for_no_other_in_an_event_loop(tmp_path: Path, stor
     face = SyncEngine(engine)
     assert [match.id for match in face.query_decisions("cache").decisions] == ["dec_cache"]
     await asyncio.to_thread(face.close)
+
+
+async def test_a_briefing_of_the_program_itself_has_no_undecided_decisions(tmp_path: Path, stores: Stores) -> None:
+    options = EngineOptions(vector_index=VectorChoice("chroma", stores.vectors))
+    engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None, options)
+    made = entry(Kind.DECISION, "bread", title="Bake bread", status="draft")
+    engine.records.put([replace(made, origin=replace(made.origin, recorded_by="ann"))], None)
+    params = GetSessionContextParams(include=["ready"])
+    briefings = [await engine.session_context(params, EVERYTHING, agent) for agent in ("ann", "ben", None)]
+    assert [[one.id for one in briefing.ready or ()] for briefing in briefings] == [["bread"], [], []]
+    engine.close()
 
 
 @pytest.mark.long("computes with the packaged model, or over many records")

@@ -11,7 +11,7 @@ import pytest
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes, open_indexes
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Sensitivity, Viewer
 from cognition_engines.search.legs import keyword_leg, semantic_leg

@@ -8,7 +8,7 @@ import pytest
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.indexes import Indexes, open_indexes
-from cognition_engines.indexes.vectors.collection import VectorChoice, machine_memory
+from cognition_engines.indexes.vectors.choice import VectorChoice, machine_memory
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records
 from cstp_server.loaded_settings import load_settings

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cognition_engines.chroma_address import server_address
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.indexes.vectors.chroma.address import server_address
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, close_folder, open_folder
 from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.kinds.spec import Kind, Origin

@@ -16,17 +16,16 @@ from cognition_engines.models import (
     AtLeast,
     AtMost,
     Conditions,
-    Filters,
     Governs,
     HasAll,
     HasAny,
-    MemoryFilters,
     Not,
     OneOf,
     Sensitivity,
     Viewer,
     microseconds,
 )
+from cognition_engines.queries.answers.filter_conditions import memory_conditions, query_conditions
 from cognition_engines.spaces import (
     DECISIONS,
     EPISODES,
@@ -40,6 +39,8 @@ from cognition_engines.spaces import (
 )
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
+from cstp.values.decision_searches import QueryFilters
+from cstp.values.memories import ListMemoriesParams
 from tests.indexes.made import (
     CATEGORIES,
     EPOCH,
@@ -182,7 +183,7 @@ def test_a_mask_over_more_rows_than_are_told_at_a_time_tells_each() -> None:
             numbers={"confidence": confidence},
         )
     )
-    conditions = Filters(category="C-1", min_confidence=0.2, max_confidence=0.7).conditions()
+    conditions = query_conditions(QueryFilters(category="C-1", min_confidence=0.2, max_confidence=0.7))
     expected = (keys % 3 == 1) & (confidence >= 0.2) & (confidence <= 0.7) & (keys % 5 < 4)
     assert np.array_equal(columns.publish().mask(conditions, Viewer()), expected)
 
@@ -205,19 +206,22 @@ def test_what_is_not_is_all_else_also_what_has_no_such_number_or_text(mixed: Rec
 
 
 def test_filters_of_decisions_are_conditions_on_their_columns() -> None:
-    filters = Filters(category="a", status=("x", "y"), min_confidence=0.5, date_before=EPOCH)
-    assert filters.conditions() == (
+    filters = QueryFilters(category="a", status=["x", "y"], min_confidence=0.5, date_before=EPOCH)
+    assert query_conditions(filters) == (
         OneOf(("category",), ("a",)),
         OneOf(("status", "status_text"), ("x", "y")),
         AtLeast("confidence", 0.5),
         AtMost("at", microseconds(EPOCH)),
     )
-    assert Filters().conditions() == ()
+    assert query_conditions(QueryFilters()) == ()
 
 
 def test_an_importance_of_at_least_nothing_is_no_condition_and_a_sensitivity_is_that_level_alone() -> None:
-    assert MemoryFilters().conditions() == MemoryFilters(min_importance=0.0).conditions() == ()
-    assert MemoryFilters(sensitivity=1).conditions() == (AtLeast("sensitivity", 1), AtMost("sensitivity", 1))
+    assert memory_conditions(ListMemoriesParams(min_importance=0.0)) == ()
+    assert memory_conditions(ListMemoriesParams(sensitivity="sensitive")) == (
+        AtLeast("sensitivity", 1),
+        AtMost("sensitivity", 1),
+    )
 
 
 @pytest.mark.long("makes columns of many records")
@@ -225,12 +229,12 @@ def test_an_importance_of_at_least_nothing_is_no_condition_and_a_sensitivity_is_
 def test_every_given_bound_leaves_out_what_lacks_the_field(mixed: Records, space: Space) -> None:
     snapshot = columns_of(mixed, space)
     everything = mixed.reads.by_keys(snapshot.keys[snapshot.alive].tolist(), ALL).values()
-    for filters, has in (
-        (MemoryFilters(date_to=EPOCH + timedelta(days=99)), lambda one: one.facets.at is not None),
-        (MemoryFilters(date_from=EPOCH - timedelta(days=99)), lambda one: one.facets.at is not None),
-        (MemoryFilters(min_importance=1e-9), lambda one: (one.facets.importance or 0) > 0),
+    for params, has in (
+        (ListMemoriesParams(date_to=EPOCH + timedelta(days=99)), lambda one: one.facets.at is not None),
+        (ListMemoriesParams(date_from=EPOCH - timedelta(days=99)), lambda one: one.facets.at is not None),
+        (ListMemoriesParams(min_importance=1e-9), lambda one: (one.facets.importance or 0) > 0),
     ):
-        assert names(snapshot, filters.conditions()) == {str(one.record.id) for one in everything if has(one)}
+        assert names(snapshot, memory_conditions(params)) == {str(one.record.id) for one in everything if has(one)}
 
 
 @pytest.mark.long("makes columns of many records")

@@ -11,7 +11,7 @@ import pytest
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.indexes.indexes import open_indexes
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import DECISIONS

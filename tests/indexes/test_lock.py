@@ -12,7 +12,7 @@ import pytest
 from cognition_engines.errors import ComponentFailed, FolderInUse
 from cognition_engines.indexes.index_folder import FolderLock, holder
 from cognition_engines.indexes.indexes import open_indexes
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.store.records import Records
 
 

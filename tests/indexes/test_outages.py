@@ -10,7 +10,7 @@ import pytest
 
 from cognition_engines.indexes.indexes import open_indexes
 from cognition_engines.indexes.vectors import live as neighbours
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records

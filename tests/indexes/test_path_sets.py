@@ -11,12 +11,13 @@ from hypothesis import given, strategies as st
 from cognition_engines.errors import NotWanted
 from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import Filters
 from cognition_engines.path_patterns import parse_patterns
 from cognition_engines.path_sets import PathSet, includes
+from cognition_engines.queries.answers.filter_conditions import query_conditions
 from cognition_engines.queries.governing import ContextRequest, read_context
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records
+from cstp.values.decision_searches import QueryFilters
 from cstp.values.decisions import AffectedPart
 from tests.indexes.reference_patterns import reference_includes
 from tests.kinds import entry
@@ -103,5 +104,5 @@ def test_matching_stops_between_patterns_and_costs_other_callers_nothing(records
     answered = Waiting(1_000_000)
     assert read_context(listing, records, request, datetime.now(UTC), answered) == found
     again = Waiting(1_000_000)
-    listing.page(Filters(paths=request.files).conditions(), request.viewer, 0, 1, None, again)
+    listing.page(query_conditions(QueryFilters(paths=list(request.files))), request.viewer, 0, 1, None, again)
     assert 1_000_000 - again.left == 1  # for the record of the page: the patterns that match are known

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from cognition_engines.chroma_address import server_address
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes, open_indexes
-from cognition_engines.indexes.vectors.chroma.address import server_address
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer, FoundCollection, start_over
-from cognition_engines.indexes.vectors.collection import VectorChoice, collection_name
+from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision
 from cognition_engines.spaces import DECISIONS

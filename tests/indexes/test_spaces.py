@@ -14,12 +14,14 @@ from cognition_engines.background import Background
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.keywords.text_documents import textual
 from cognition_engines.indexes.space import open_space
-from cognition_engines.indexes.vectors.collection import VectorChoice, collection_name
+from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.graph import Entity
 from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
+from cognition_engines.models import Decision, Sensitivity, Viewer
+from cognition_engines.queries.answers.filter_conditions import query_conditions
 from cognition_engines.relevance import RELEVANCE
 from cognition_engines.search.candidates import SpaceCandidates
 from cognition_engines.search.fusion import rank_spaces, score_by_both
@@ -27,6 +29,7 @@ from cognition_engines.search.legs import keyword_leg, semantic_leg, with_bm25
 from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, KNOWLEDGE, MEMORY, SEARCHED, Space
 from cognition_engines.store.records import Records
+from cstp.values.decision_searches import QueryFilters
 from tests.indexes.made import MADE, Maker, entry
 from tests.stores import Stores
 
@@ -252,7 +255,7 @@ def test_a_space_that_gets_a_column_has_its_keyword_index_rebuilt_with_it(run: R
     earlier.close(monotonic() + 5)
     index = run.opened(None)[DECISIONS]
     run.wait_until(lambda: index.keywords_state == "ready")
-    snapshot, high = index.snapshot, Filters(stakes=("high",)).conditions()
+    snapshot, high = index.snapshot, query_conditions(QueryFilters(stakes=["high"]))
     words = index.words(ALL, snapshot)
     found = keyword_leg(snapshot, snapshot.mask(high, ALL), "queue", 10, words, ALL, textual(high))
     assert len(found.rows) == 10

@@ -9,7 +9,8 @@ import pytest
 
 from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord
-from cognition_engines.ingest.options import TextKind, Texts
+from cognition_engines.ingest.options import Texts
+from cognition_engines.ingest.text_kinds import TextKind
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.models import Decision
 from tests.ingest.ordinary import ordinary_texts

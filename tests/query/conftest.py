@@ -16,9 +16,10 @@ import pytest
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
+from cognition_engines.models import Decision, Sensitivity, Viewer
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry, FloatArray
+from cstp.values.decision_searches import QueryFilters
 from cstp.values.decisions import Reason
 from tests.serving import DIM, SeededEmbedder, Serving, start, unit
 from tests.stores import Stores
@@ -45,7 +46,7 @@ class Reference:
 
     known: Mapping[str, Known]
 
-    def matching(self, filters: Filters, viewer: Viewer) -> list[Known]:
+    def matching(self, filters: QueryFilters, viewer: Viewer) -> list[Known]:
         return [one for one in self.known.values() if meets(one.decision, filters) and may_see(one.decision, viewer)]
 
     def cosine(self, one: Known, vector: FloatArray) -> float | None:
@@ -57,7 +58,9 @@ class Reference:
         cosine = self.cosine(self.known[id], vector)
         return None if cosine is None else min(2.0, max(0.0, round(1 - cosine, 6)))
 
-    def semantic(self, filters: Filters, viewer: Viewer, vector: FloatArray, limit: int) -> list[tuple[str, float]]:
+    def semantic(
+        self, filters: QueryFilters, viewer: Viewer, vector: FloatArray, limit: int
+    ) -> list[tuple[str, float]]:
         """Ids and cosines, best first, ties by id."""
         found = [(one.decision.id, self.cosine(one, vector)) for one in self.matching(filters, viewer)]
         return best([(id, cosine) for id, cosine in found if cosine is not None], limit)
@@ -74,7 +77,7 @@ def may_see(decision: Decision, viewer: Viewer) -> bool:
     return viewer.projects is None or (decision.project is not None and decision.project in viewer.projects)
 
 
-def meets(decision: Decision, filters: Filters) -> bool:
+def meets(decision: Decision, filters: QueryFilters) -> bool:
     """The rule of the filters, stated once more."""
 
     def among(given: str | None, wanted: Sequence[str]) -> bool:
@@ -123,7 +126,7 @@ def random_decision(random: Random, number: int) -> Decision:
     )
 
 
-def random_filters(random: Random) -> Filters:
+def random_filters(random: Random) -> QueryFilters:
     """Each condition in about a third of them."""
 
     def maybe(make: Callable[[], Any]) -> Any:
@@ -131,14 +134,14 @@ def random_filters(random: Random) -> Filters:
 
     low, high = sorted(random.choices([0.0, 0.25, 0.5, 0.75, 1.0], k=2))
     early, late = sorted(EPOCH + timedelta(days=random.randrange(6), hours=random.choice([0, 12])) for _ in range(2))
-    return Filters(
+    return QueryFilters(
         category=maybe(lambda: random.choice(["architecture", "PROCESS", "arch", "nothing"])),
         min_confidence=maybe(lambda: low),
         max_confidence=maybe(lambda: high),
         date_after=maybe(lambda: early),
         date_before=maybe(lambda: late),
-        stakes=maybe(lambda: tuple(random.sample(["LOW", "medium", "high", "none"], k=2))),
-        status=maybe(lambda: tuple(random.sample(["accepted", "Accepted, with doubts", "OTHER", "acc"], k=2))),
+        stakes=maybe(lambda: random.sample(["LOW", "medium", "high", "none"], k=2)),
+        status=maybe(lambda: random.sample(["accepted", "Accepted, with doubts", "OTHER", "acc"], k=2)),
     )
 
 

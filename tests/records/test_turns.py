@@ -28,7 +28,7 @@ def around(records: Records) -> dict[str, list[list[str]]]:
     page = records.changes.page(MEMORY, 0, 1000, None)
     ids = dict(zip(page.keys.tolist(), page.ids, strict=True))
     found = {}
-    for text in records.reads.texts(page.keys.tolist()):
+    for text in records.keyword_texts.by_keys(page.keys.tolist()):
         away = [list(each) for each in text.adjacent]
         while away and not away[-1]:
             away.pop()

@@ -10,11 +10,13 @@ import sqlalchemy as sa
 
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import AtLeast, AtMost, Conditions, HasAny, MemoryFilters, Not, OneOf, Sensitivity, Viewer
+from cognition_engines.models import AtLeast, AtMost, Conditions, HasAny, Not, OneOf, Sensitivity, Viewer
+from cognition_engines.queries.answers.filter_conditions import memory_conditions
 from cognition_engines.spaces import MEMORY
 from cognition_engines.store.reads.conditions import where
 from cognition_engines.store.records import Records
 from cognition_engines.store.schema import records as table
+from cstp.values.recall import RecallParams
 from tests.kinds import entry
 
 SYSTEMS = ["Straße", "STRASSE", "slack", "Slack", "İ"]
@@ -56,9 +58,18 @@ def test_sql_finds_what_the_columns_find(mixed: Records, url: str) -> None:
     snapshot = columns.publish()
     days = (None, datetime(2024, 1, 4, tzinfo=UTC))
     tried = [
-        MemoryFilters(context, system, level, importance, first, last).conditions()
+        memory_conditions(
+            RecallParams.model_construct(
+                context=context,
+                source=system,
+                sensitivity=level,
+                min_importance=importance,
+                date_from=first,
+                date_to=last,
+            )
+        )
         for context, system, level, importance, first, last in product(
-            (None, "NOTE"), (None, "strasse", "SLACK"), (None, 1), (0.0, 0.5), days, days
+            (None, "NOTE"), (None, "strasse", "SLACK"), (None, "sensitive"), (0.0, 0.5), days, days
         )
     ]
     tried += [(OneOf(("kind", "project"), ("event", "p", "nothing")),), (AtLeast("parent", 0), AtMost("parent", 50))]

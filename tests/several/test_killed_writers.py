@@ -24,7 +24,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from cognition_engines.indexes.indexes import open_indexes
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
+
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import open_records
 

@@ -32,78 +32,24 @@ from cstp.values.decision_writes import (
     UpdateDecisionResult,
 )
 
-GET_DECISION_CONTEXT = Method(
-    name="cstp.getDecisionContext",
-    summary="Return the decisions that govern files: in force, proposed and past.",
-    params=GetDecisionContextParams,
-    result=GetDecisionContextResult,
-    paths="files",
-    from_records=True,
+_ERRORS: Final = (QueryFailed, NotFound, Conflict)
+
+QUERY_DECISIONS = Method(
+    name="cstp.queryDecisions",
+    summary="Search the agent's decisions by meaning and by words, with filters.",
+    params=QueryDecisionsParams,
+    result=QueryDecisionsResult,
+    paths="filters.paths",
+    cost=2,
     tool=ToolText(
-        title="Decisions that govern files",
+        title="Search decisions",
         description=(
-            "Use before you change files: it returns the decisions that govern them, those in force first, with "
-            "the proposed and the past ones. For questions in words use query_decisions."
+            "Use for why something is as it is, or whether it was decided already: it searches decisions, with their "
+            "confidence, outcome and successors. fetch with an id gives the whole "
+            "decision."
         ),
         view="decision",
-    ),
-)
-
-
-LINK_DECISIONS = Method(
-    name="cstp.linkDecisions",
-    summary="Link two decisions.",
-    params=LinkDecisionsParams,
-    result=LinkDecisionsResult,
-    errors=(QueryFailed, NotFound, Conflict),
-    scope="review",
-    cost=3,
-    tool=ToolText(
-        title="Link two decisions",
-        description=(
-            "Use to link one decision to another: supersedes, depends_on, relates_to, contradicts, refines, caused_by"
-            " or blocks. Your own link of the same type between the two is replaced."
-        ),
-        adds=False,
-        repeatable=True,
-    ),
-)
-UNLINK_DECISIONS = Method(
-    name="cstp.unlinkDecisions",
-    summary="End a link between two decisions; the history keeps it.",
-    params=UnlinkDecisionsParams,
-    result=LinkDecisionsResult,
-    errors=(QueryFailed, NotFound, Conflict),
-    scope="review",
-    other_scopes=("admin",),
-    cost=3,
-    tool=ToolText(
-        title="End a link",
-        description=(
-            "Use to end a link between two decisions, named by its source, its target and its type. The decisions "
-            "stay, and the history keeps the link."
-        ),
-        adds=False,
-        repeatable=True,
-        quotes=True,
-    ),
-)
-
-
-GET_GRAPH = Method(
-    name="cstp.getGraph",
-    summary="Read which decisions are linked to one, and how.",
-    params=GetGraphParams,
-    result=GetGraphResult,
-    errors=(QueryFailed, NotFound),
-    cost=2,
-    from_records=True,
-    tool=ToolText(
-        title="Read how decisions are linked",
-        description=(
-            "Use before you change what others may rest on: it reads which decisions are linked to one, over up to "
-            "five links, such as supersedes, depends_on and contradicts. Needs the id of a decision."
-        ),
+        defaults={"include": ["snippet", "links", "provenance"], "max_tokens": ANSWER_TOKENS},
     ),
 )
 
@@ -124,6 +70,8 @@ GET_DECISION = Method(
         view="decision",
     ),
 )
+
+
 LIST_DECISIONS = Method(
     name="cstp.listDecisions",
     summary="List the decisions page by page, newest first or in another order, with filters.",
@@ -159,7 +107,42 @@ GET_STATS = Method(
 )
 
 
-_ERRORS: Final = (QueryFailed, NotFound, Conflict)
+GET_GRAPH = Method(
+    name="cstp.getGraph",
+    summary="Read which decisions are linked to one, and how.",
+    params=GetGraphParams,
+    result=GetGraphResult,
+    errors=(QueryFailed, NotFound),
+    cost=2,
+    from_records=True,
+    tool=ToolText(
+        title="Read how decisions are linked",
+        description=(
+            "Use before you change what others may rest on: it reads which decisions are linked to one, over up to "
+            "five links, such as supersedes, depends_on and contradicts. Needs the id of a decision."
+        ),
+    ),
+)
+
+
+GET_DECISION_CONTEXT = Method(
+    name="cstp.getDecisionContext",
+    summary="Return the decisions that govern files: in force, proposed and past.",
+    params=GetDecisionContextParams,
+    result=GetDecisionContextResult,
+    paths="files",
+    from_records=True,
+    tool=ToolText(
+        title="Decisions that govern files",
+        description=(
+            "Use before you change files: it returns the decisions that govern them, those in force first, with "
+            "the proposed and the past ones. For questions in words use query_decisions."
+        ),
+        view="decision",
+    ),
+)
+
+
 RECORD_DECISION = Method(
     name="cstp.recordDecision",
     summary="Record a decision that this agent made.",
@@ -178,6 +161,8 @@ RECORD_DECISION = Method(
         quotes=True,
     ),
 )
+
+
 UPDATE_DECISION = Method(
     name="cstp.updateDecision",
     summary="Change members of a decision; what it was before is kept.",
@@ -196,6 +181,8 @@ UPDATE_DECISION = Method(
         repeatable=True,
     ),
 )
+
+
 REVIEW_DECISION = Method(
     name="cstp.reviewDecision",
     summary="Say how a decision turned out.",
@@ -213,6 +200,8 @@ REVIEW_DECISION = Method(
         ),
     ),
 )
+
+
 SET_STATUS = Method(
     name="cstp.setStatus",
     summary="Give a decision another status, such as accepted.",
@@ -233,21 +222,43 @@ SET_STATUS = Method(
 )
 
 
-QUERY_DECISIONS = Method(
-    name="cstp.queryDecisions",
-    summary="Search the agent's decisions by meaning and by words, with filters.",
-    params=QueryDecisionsParams,
-    result=QueryDecisionsResult,
-    paths="filters.paths",
-    cost=2,
+LINK_DECISIONS = Method(
+    name="cstp.linkDecisions",
+    summary="Link two decisions.",
+    params=LinkDecisionsParams,
+    result=LinkDecisionsResult,
+    errors=(QueryFailed, NotFound, Conflict),
+    scope="review",
+    cost=3,
     tool=ToolText(
-        title="Search decisions",
+        title="Link two decisions",
         description=(
-            "Use for why something is as it is, or whether it was decided already: it searches decisions, with their "
-            "confidence, outcome and successors. fetch with an id gives the whole "
-            "decision."
+            "Use to link one decision to another: supersedes, depends_on, relates_to, contradicts, refines, caused_by"
+            " or blocks. Your own link of the same type between the two is replaced."
         ),
-        view="decision",
-        defaults={"include": ["snippet", "links", "provenance"], "max_tokens": ANSWER_TOKENS},
+        adds=False,
+        repeatable=True,
+    ),
+)
+
+
+UNLINK_DECISIONS = Method(
+    name="cstp.unlinkDecisions",
+    summary="End a link between two decisions; the history keeps it.",
+    params=UnlinkDecisionsParams,
+    result=LinkDecisionsResult,
+    errors=(QueryFailed, NotFound, Conflict),
+    scope="review",
+    other_scopes=("admin",),
+    cost=3,
+    tool=ToolText(
+        title="End a link",
+        description=(
+            "Use to end a link between two decisions, named by its source, its target and its type. The decisions "
+            "stay, and the history keeps the link."
+        ),
+        adds=False,
+        repeatable=True,
+        quotes=True,
     ),
 )

@@ -29,23 +29,6 @@ LIST_EPISODES = Method(
 )
 
 
-STORE_EPISODE = Method(
-    name="cstp.storeEpisode",
-    summary="Store what was tried, how well it went and what was learned.",
-    params=StoreEpisodeParams,
-    result=StoreEpisodeResult,
-    errors=(QueryFailed, Conflict),
-    scope="write",
-    cost=3,
-    tool=ToolText(
-        title="Store an episode",
-        description=(
-            "Use once a task has ended and taught something, not for progress: store what was tried (query), how well"
-            " it went (reward, -1 to 1) and what another agent should learn (reflection). Without the same "
-            "idempotency_key a repeated call stores it twice."
-        ),
-    ),
-)
 GET_EPISODE = Method(
     name="cstp.getEpisode",
     summary="Read an episode whole, with its reflection.",
@@ -61,6 +44,8 @@ GET_EPISODE = Method(
         ),
     ),
 )
+
+
 FIND_EPISODES = Method(
     name="cstp.findEpisodes",
     summary="Find episodes by meaning and by words of what was tried and learned.",
@@ -71,6 +56,25 @@ FIND_EPISODES = Method(
         description=(
             "Use before you try something: it finds earlier attempts and their lessons by meaning and by words, by "
             "reward and tags. A low reward says what to avoid."
+        ),
+    ),
+)
+
+
+STORE_EPISODE = Method(
+    name="cstp.storeEpisode",
+    summary="Store what was tried, how well it went and what was learned.",
+    params=StoreEpisodeParams,
+    result=StoreEpisodeResult,
+    errors=(QueryFailed, Conflict),
+    scope="write",
+    cost=3,
+    tool=ToolText(
+        title="Store an episode",
+        description=(
+            "Use once a task has ended and taught something, not for progress: store what was tried (query), how well"
+            " it went (reward, -1 to 1) and what another agent should learn (reflection). Without the same "
+            "idempotency_key a repeated call stores it twice."
         ),
     ),
 )

@@ -5,6 +5,26 @@ from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.values.memories import ListMemoriesParams, ListMemoriesResult, RememberParams, RememberResult
 from cstp.values.recall import RecallParams, RecallResult
 
+RECALL = Method(
+    name="cstp.recall",
+    summary="Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them.",
+    params=RecallParams,
+    result=RecallResult,
+    errors=(NotFound, QueryFailed),
+    cost=2,
+    tool=ToolText(
+        title="Recall what was said and written",
+        description=(
+            "Use for who said, promised or owns what: meetings, mails, notes and conversations, with their events and"
+            " related people. Give a query, an id, a conversation_id for its latest turns, or a context for the "
+            "newest. With an id the text is whole, else cut to what fits."
+        ),
+        naming=("selector",),
+        defaults={"snippets": True, "graph_budget": 5, "max_tokens": ANSWER_TOKENS},
+    ),
+)
+
+
 LIST_MEMORIES = Method(
     name="cstp.listMemories",
     summary="List what was said and written page by page, newest first, with filters.",
@@ -37,25 +57,5 @@ REMEMBER = Method(
             " in record_decision."
         ),
         adds=False,
-    ),
-)
-
-
-RECALL = Method(
-    name="cstp.recall",
-    summary="Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them.",
-    params=RecallParams,
-    result=RecallResult,
-    errors=(NotFound, QueryFailed),
-    cost=2,
-    tool=ToolText(
-        title="Recall what was said and written",
-        description=(
-            "Use for who said, promised or owns what: meetings, mails, notes and conversations, with their events and"
-            " related people. Give a query, an id, a conversation_id for its latest turns, or a context for the "
-            "newest. With an id the text is whole, else cut to what fits."
-        ),
-        naming=("selector",),
-        defaults={"snippets": True, "graph_budget": 5, "max_tokens": ANSWER_TOKENS},
     ),
 )

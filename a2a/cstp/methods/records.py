@@ -28,18 +28,6 @@ CHANGES = Method(
 )
 
 
-PUT_RECORDS = Method(
-    name="cstp.putRecords",
-    summary="Put records of files that were read elsewhere, all of a call or none.",
-    params=PutRecordsParams,
-    result=PutRecordsResult,
-    errors=(QueryFailed, Conflict),
-    scope="admin",
-    cost=3,
-    stores=True,
-)
-
-
 FORGET = Method(
     name="cstp.forget",
     summary="Forget a record with all that came of it, for good.",
@@ -59,4 +47,16 @@ FORGET = Method(
         adds=False,
         repeatable=True,
     ),
+)
+
+
+PUT_RECORDS = Method(
+    name="cstp.putRecords",
+    summary="Put records of files that were read elsewhere, all of a call or none.",
+    params=PutRecordsParams,
+    result=PutRecordsResult,
+    errors=(QueryFailed, Conflict),
+    scope="admin",
+    cost=3,
+    stores=True,
 )

@@ -3,6 +3,15 @@
 from cstp.contract import Method
 from cstp.values.system import AuditParams, AuditResult, DiscoverParams, DiscoverResult, WhoamiParams, WhoamiResult
 
+AUDIT = Method(
+    name="cstp.audit",
+    summary="List who has read or written which records, newest first, with filters.",
+    params=AuditParams,
+    result=AuditResult,
+    scope="admin",
+)
+
+
 WHOAMI = Method(
     name="cstp.whoami",
     summary="Return which agent the token belongs to, its scopes, clearance, projects and limits.",
@@ -22,13 +31,4 @@ DISCOVER = Method(
     errors=(),
     scope=None,
     audited=False,
-)
-
-
-AUDIT = Method(
-    name="cstp.audit",
-    summary="List who has read or written which records, newest first, with filters.",
-    params=AuditParams,
-    result=AuditResult,
-    scope="admin",
 )

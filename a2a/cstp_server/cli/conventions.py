@@ -54,6 +54,12 @@ DataDirOption = Annotated[
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="A settings file in YAML. Default: CSTP_CONFIG.")
 ]
+TokenOption = Annotated[
+    str | None, typer.Option(metavar="TOKEN", help="The bearer token; CSTP_TOKEN is safer, since ps shows options.")
+]
+TimeoutOption = Annotated[
+    float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="Timeout of an answer in seconds.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON line for machines.")]
 
 

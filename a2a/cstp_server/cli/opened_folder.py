@@ -7,9 +7,10 @@ import typer
 
 from cognition_engines.errors import EngineError, FolderInUse
 from cstp.client.methods import Methods
-from cstp_server.cli.chosen_methods import ReadPlace, server_methods
 from cstp_server.cli.options import name_store
-from cstp_server.cli.store import require_records
+from cstp_server.cli.read_place import ReadPlace
+from cstp_server.cli.read_store import require_records
+from cstp_server.cli.remote_methods import server_methods
 from cstp_server.folder_methods import folder_methods, reading_token
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.observe.log import configure_logging, write_rest

@@ -17,17 +17,9 @@ from cognition_engines.ingest.detect import Stream, opened_stream
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.items import Collection
 from cognition_engines.ingest.maps.map_files import opened_map
-from cognition_engines.ingest.options import (
-    DECISION_FOLDERS,
-    Options,
-    Progress,
-    Selection,
-    Summary,
-    TextKind,
-    Texts,
-    bare_name,
-)
+from cognition_engines.ingest.options import DECISION_FOLDERS, Options, Progress, Selection, Summary, Texts, bare_name
 from cognition_engines.ingest.run import ingest
+from cognition_engines.ingest.text_kinds import TextKind
 from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.path_patterns import BadPattern, parse_patterns

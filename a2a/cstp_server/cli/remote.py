@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from time import sleep
-from typing import Annotated, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import httpx
 import typer
@@ -41,12 +41,6 @@ from cstp_server.cli.conventions import FAMILIES, Unreachable
 from cstp_server.terminal import say, say_lines
 
 R = TypeVar("R")
-TokenOption = Annotated[
-    str | None, typer.Option(metavar="TOKEN", help="The bearer token; CSTP_TOKEN is safer, since ps shows options.")
-]
-TimeoutOption = Annotated[
-    float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="Timeout of an answer in seconds.")
-]
 _NOTHING: Final[Mapping[str, object]] = {}
 _LONGEST_WAIT: Final = 120  # seconds for which a server may ask
 _ATTEMPTS: Final = 20  # at one call

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.text import Text
 
 from cognition_engines.escapes import one_line
-from cognition_engines.store.inspection import read_only_store
+from cognition_engines.store.read_only import read_only_store
 from cognition_engines.store.stored_secrets import StoredSecret, find_stored_secrets
 from cstp_server.cli.progress import record_bars
-from cstp_server.cli.store import require_records
+from cstp_server.cli.read_store import require_records
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.terminal import say
 

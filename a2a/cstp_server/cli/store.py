@@ -5,26 +5,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cognition_engines.errors import ConfigurationError
-from cognition_engines.store.inspection import may_be_written, read_only_store, schema_at
+from cognition_engines.store.read_only import may_be_written, read_only_store
 from cognition_engines.store.records import Records, open_records
-from cstp_server.cli.options import name_store, without_secrets
+from cstp_server.cli.options import name_store
+from cstp_server.cli.read_store import has_records, require_records
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.settings import Settings
-
-
-def has_records(settings: Settings) -> bool:
-    """Return whether a database with our tables exists. Creates nothing.
-
-    Raise ConfigurationError for a URL that names no database, ComponentFailed if the database does not answer.
-    """
-    return schema_at(settings.store_url) is not None
-
-
-def require_records(loaded: LoadedSettings) -> None:
-    """Raise ConfigurationError if there is no store to read. Creates nothing."""
-    if not has_records(loaded.settings):
-        raise ConfigurationError(_nothing_there(loaded.settings))
 
 
 @contextmanager
@@ -77,10 +63,3 @@ def compared_records(loaded: LoadedSettings) -> Iterator[Records]:
 
 def _open(settings: Settings) -> closing[Records]:
     return closing(open_records(settings.store_url, named=settings.store_named))
-
-
-def _nothing_there(settings: Settings) -> str:
-    if settings.store.url is None:
-        return f"{settings.data_dir} holds no records yet: fill it with cstp ingest PATH, or name another --data-dir"
-    where = without_secrets(settings.store.url)
-    return f"store.url: {where} holds no records yet: correct it (CSTP_STORE__URL), or fill it with cstp ingest PATH"

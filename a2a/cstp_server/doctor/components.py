@@ -15,7 +15,8 @@ from cognition_engines.ingest.formats.converted import Unreadable
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.options import Selection
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.store.inspection import StoreContents, StoreState, inspect_store, other_schema, sqlite_file
+from cognition_engines.store.inspection import StoreContents, StoreState, inspect_store, other_schema
+from cognition_engines.store.read_only import sqlite_file
 from cognition_engines.store.schema import HEAD
 from cstp.methods.registry import METHODS
 from cstp_server.doctor.environment import MB, mode_findings

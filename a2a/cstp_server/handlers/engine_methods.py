@@ -1,7 +1,7 @@
 """Binds the methods that the engine answers by itself."""
 
 from cognition_engines.engine import Engine
-from cstp.methods import decisions, episodes, everything, knowledge, memories, records, system
+from cstp.methods import decisions, episodes, everything, extractions, knowledge, memories, records, system
 from cstp_server.rpc.bound import AnyBound, bind_read, bind_write
 
 
@@ -17,10 +17,10 @@ def engine_methods(engine: Engine) -> tuple[AnyBound, ...]:
         bind_read(decisions.GET_STATS, engine.count_decisions),
         bind_read(decisions.GET_GRAPH, engine.decision_graph),
         bind_read(decisions.GET_DECISION_CONTEXT, engine.decision_context),
-        bind_read(knowledge.GET_DECISIONS, engine.list_extracted_decisions),
-        bind_read(knowledge.GET_PATTERNS, engine.list_patterns),
-        bind_read(knowledge.GET_WARNINGS, engine.list_warnings),
-        bind_read(knowledge.GET_CHUNK, engine.get_chunk),
+        bind_read(extractions.GET_DECISIONS, engine.list_extracted_decisions),
+        bind_read(extractions.GET_PATTERNS, engine.list_patterns),
+        bind_read(extractions.GET_WARNINGS, engine.list_warnings),
+        bind_read(extractions.GET_CHUNK, engine.get_chunk),
         bind_read(knowledge.SEARCH_KNOWLEDGE, engine.search_knowledge),
         bind_read(episodes.LIST_EPISODES, engine.list_episodes),
         bind_read(episodes.GET_EPISODE, engine.get_episode),

@@ -18,7 +18,7 @@ from typing import Final
 import structlog
 
 from cognition_engines.indexes.index_folder import WorkerNumber
-from cognition_engines.indexes.vectors.collection import MEGABYTE, machine_memory
+from cognition_engines.indexes.vectors.choice import MEGABYTE, machine_memory
 from cstp_server.limits.common_windows import CommonWindows, windows_memory
 from cstp_server.process.stop import FORCED_SECONDS, Watchdog
 from cstp_server.settings import Settings

@@ -16,7 +16,7 @@ from typing import Final
 
 from cognition_engines.errors import ConfigurationError, FolderInUse
 from cognition_engines.indexes.keywords.files import copy_index
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.whole_file import write_json
 from cognition_engines.spaces import SEARCHED
 

@@ -27,7 +27,7 @@ from cognition_engines.indexes.index_folder import (
     write_marks,
 )
 from cognition_engines.indexes.space import SpaceIndex, open_space, worst
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.registry import BACKENDS
 from cognition_engines.indexes.watcher import Watcher
 from cognition_engines.kinds.registry import embedding_text

@@ -18,7 +18,7 @@ from cognition_engines.indexes.columns.saved import ColumnsFile, Identity
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.indexes.keywords.index import KeywordIndex, ViewerKeywords
 from cognition_engines.indexes.keywords.text_documents import add_label_terms, columns_of
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Viewer
 from cognition_engines.relevance import Relevance
@@ -330,7 +330,7 @@ class SpaceIndex:
 
     def _texts_of(self, page: Page, keys: Sequence[int]) -> list[Text]:
         """Return the texts of some of a page's records, with their marks."""
-        return add_label_terms(self._records.reads.texts(keys), page, self.snapshot.read)
+        return add_label_terms(self._records.keyword_texts.by_keys(keys), page, self.snapshot.read)
 
     def _step(self, *, skip_words: bool) -> bool:
         """Apply one page of changes, to words and columns or to columns alone; return whether there may be more."""

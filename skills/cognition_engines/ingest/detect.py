@@ -19,9 +19,10 @@ from cognition_engines.ingest.formats.converted import FORMATS, WRITTEN_AS_TEXT,
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.items import Item, RejectedRecord, Warned, rejected, warned
 from cognition_engines.ingest.maps.dumps import read_dump
-from cognition_engines.ingest.options import BY_MARKS, TextKind, Texts
+from cognition_engines.ingest.options import BY_MARKS, Texts
 from cognition_engines.ingest.repository import STREAM, UNNAMED
 from cognition_engines.ingest.structured.reader import read_json, read_json_lines, read_lines, read_yaml, starts_lines
+from cognition_engines.ingest.text_kinds import TextKind
 from cognition_engines.markdown.blobs import without_blobs
 from cognition_engines.markdown.document import MOST_LINES, Document, read_markdown
 from cognition_engines.models import Problem

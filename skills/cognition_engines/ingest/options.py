@@ -1,12 +1,12 @@
 """The options and the report of an ingest: values, in a module that imports nothing expensive."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from threading import Event
 from typing import Final, Protocol
 
 from cognition_engines.ingest.maps.field_map import FieldMap
+from cognition_engines.ingest.text_kinds import TextKind
 from cognition_engines.masking.policy import FILES, SecretPolicy
 from cognition_engines.models import Problem, Sensitivity
 
@@ -16,14 +16,6 @@ DECISION_FOLDERS: Final = ("adr", "adrs", "decisions", "architecture-decisions",
 def bare_name(folder: str) -> str:
     """Return the letters and digits of a folder's name in lower case: `Decision_Records` is `decisionrecords`."""
     return "".join(character for character in folder.lower() if character.isalnum())
-
-
-class TextKind(StrEnum):
-    """The kinds of text."""
-
-    DECISION = "decision"
-    DOCUMENT = "document"
-    TRANSCRIPT = "transcript"
 
 
 @dataclass(frozen=True, slots=True)

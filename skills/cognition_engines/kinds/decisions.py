@@ -57,7 +57,6 @@ _Refs: TypeAlias = Annotated[
         description="an id, a number or a file name, or a list of at most 64 of them, each of at most 200 characters"
     ),
 ]
-OutcomeName: TypeAlias = Literal["success", "partial", "failure", "abandoned"]
 LinkType: TypeAlias = Literal["supersedes", "depends_on", "relates_to", "contradicts", "refines", "caused_by", "blocks"]
 ACYCLIC: Final[tuple[LinkType, ...]] = ("supersedes", "depends_on")  # of these a circle would mean nothing
 

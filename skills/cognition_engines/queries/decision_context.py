@@ -1,22 +1,60 @@
-"""The answer of `cstp.getDecisionContext`: the decisions that govern files, within a number of tokens."""
+"""Calls for the decisions that govern files; of `cstp.getDecisionContext` the answer within a number of tokens."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from math import ceil
 
 from cognition_engines.models import Viewer
 from cognition_engines.queries.answers.fitting import TOKEN_BYTES, Cutting, size_of
 from cognition_engines.queries.answers.shown_items import make_items
-from cognition_engines.queries.governing import ContextRequest, DecisionContext, Governing, GoverningDecision
+from cognition_engines.queries.governing import ContextRequest, DecisionContext, GoverningDecision, read_context
+from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.passages import PassageRequest, Passages
+from cognition_engines.queries.pools import Pools, Work, run_through
 from cognition_engines.queries.turns import Agent
 from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import SetAside
+from cognition_engines.store.found_links import links_of
+from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.records import Records
 from cstp.values.decision_context import GetDecisionContextParams, GetDecisionContextResult, GoverningRecord
 
 _SNIPPET = Room(600)  # characters
 _MOST_CUT = 200  # snippets, of which more never fit
 _COUNT = 10  # digits of a count in the end
+
+
+class Governing:
+    """Reads the decisions that govern files. Raises ComponentFailed when the records do not answer."""
+
+    def __init__(self, records: Records, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
+        self._records = records
+        self._listings = listings
+        self._pools = pools
+        self._set_aside = set_aside
+
+    async def context(self, request: ContextRequest, agent: Agent = None) -> DecisionContext:
+        """Return the decisions that govern the files or have one of the names, for `agent`."""
+        return await run_through(self._pools.caller(agent), self._read, request)
+
+    def _read(self, request: ContextRequest) -> Work[DecisionContext]:
+        wanted = yield self._pools.lists
+        rows = RowReader(self._set_aside)
+        found = read_context(self._listings.decisions, self._records, request, datetime.now(UTC), wanted, rows)
+        return _with_successors(found, self._records, request.viewer, rows)
+
+
+def _with_successors(found: DecisionContext, records: Records, viewer: Viewer, rows: RowReader) -> DecisionContext:
+    """Return the decisions with the successors of past ones; a past one whose links cannot be read counts as unread."""
+    links = rows.read_each([one.stored for one in found.history], partial(links_of, records, viewer=viewer))
+    history = [
+        replace(one, superseded_by=links[one.stored.key].superseded_by)
+        for one in found.history
+        if one.stored.key in links
+    ]
+    return replace(found, history=history, unread=found.unread + len(found.history) - len(history))
 
 
 class DecisionContexts:

@@ -9,7 +9,8 @@ from typing import Final
 from cognition_engines.drafts.ids import content_hash
 from cognition_engines.indexes.columns.listing import RECORDED, ListPage, Order
 from cognition_engines.kinds.decisions import ENDED, DecisionLink, Review
-from cognition_engines.models import SUPERSEDED, Decision, DecisionDetails, Filters, Overdue, Sensitivity, Viewer
+from cognition_engines.models import SUPERSEDED, Decision, DecisionDetails, Sensitivity, Viewer, between_dates, one_of
+from cognition_engines.queries.answers.filter_conditions import list_conditions
 from cognition_engines.queries.answers.record_values import LEVELS, provenance_of, to_value
 from cognition_engines.queries.answers.shown_items import make_page, make_plain_items
 from cognition_engines.queries.decision_values import decision_members, edge_of, ended_edge_of
@@ -93,7 +94,7 @@ class DecisionReader:
         )
 
     def _read_page(self, params: ListDecisionsParams, viewer: Viewer, order: Order | None) -> Work[ListPage]:
-        conditions = _list_filters(params).conditions()
+        conditions = list_conditions(params)
         wanted = yield self._pools.lists
         return self._listings.decisions.page(conditions, viewer, params.offset, params.limit, order, wanted)
 
@@ -102,9 +103,10 @@ class DecisionReader:
     ) -> GetStatsResult:
         """Count the decisions that the viewer sees, among those of the parameters."""
         caller, now = self._pools.caller(agent), datetime.now(UTC)
-        filters = Filters(project=params.project, date_after=params.date_from, date_before=params.date_to)
+        dates = between_dates("at", params.date_from, params.date_to)
+        conditions = (*dates, *one_of("project", params.project))
         listing = self._listings.decisions
-        return await self._pools.lists.run(caller, count_decisions, listing, filters, viewer, now)
+        return await self._pools.lists.run(caller, count_decisions, listing, conditions, viewer, now)
 
     async def graph(self, params: GetGraphParams, viewer: Viewer = Viewer(), agent: Agent = None) -> GetGraphResult:
         """Return the decisions linked with one. Raise NotFound if the viewer does not see that one."""
@@ -115,24 +117,6 @@ class DecisionReader:
         if found is None:
             raise NotFound(params.node_id)
         return _graph(found, params.depth, self._set_aside)
-
-
-def _list_filters(params: ListDecisionsParams) -> Filters:
-    now = datetime.now(UTC)
-    return Filters(
-        category=params.category,
-        stakes=None if params.stakes is None else (params.stakes,),
-        status=None if params.status is None else (params.status,),
-        agent=params.agent,
-        tags=tuple(params.tags or ()),
-        project=params.project,
-        has_outcome=params.has_outcome,
-        current=now if params.current else None,
-        overdue=None if params.overdue is None else Overdue(now, params.overdue),
-        date_after=params.date_from,
-        date_before=params.date_to,
-        paths=tuple(params.paths or ()),
-    )
 
 
 def _to_listed(stored: StoredRecord) -> ListedDecision:

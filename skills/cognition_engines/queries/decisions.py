@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
 from cognition_engines.errors import NoGoodMatch
-from cognition_engines.models import Decision, Filters, Viewer
+from cognition_engines.models import Decision, Viewer
+from cognition_engines.queries.answers.filter_conditions import query_conditions
 from cognition_engines.queries.answers.fitting import NO_TIME, FittedItem, fit
 from cognition_engines.queries.answers.search_options import (
     SearchOptions,
@@ -30,7 +30,7 @@ from cognition_engines.store.found_links import FoundLinks, read_links
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
-from cstp.values.decision_searches import DecisionSummary, QueryDecisionsParams, QueryDecisionsResult, QueryFilters
+from cstp.values.decision_searches import DecisionSummary, QueryDecisionsParams, QueryDecisionsResult
 
 SNIPPET: Final = Room(600)  # characters
 
@@ -63,8 +63,7 @@ class Decisions:
         fails.
         """
         options, caller = read_options(self._searching, params), self._pools.caller(agent)
-        filters = filters_of(params.filters)
-        scope = SearchScope(DECISIONS, filters.conditions())
+        scope = SearchScope(DECISIONS, () if params.filters is None else query_conditions(params.filters))
         query = Query(params.query, viewer, options.mode, (scope,), params.limit, params.abstain, options.as_of)
         rows = RowReader(self._searching.indexes.set_aside)
         answered = partial(self._answer, params, options)
@@ -151,30 +150,6 @@ def parts_of(params: QueryDecisionsParams) -> frozenset[str]:
     """Return the parts that each decision of an answer has in addition to its fields."""
     switches = {"links": params.include_links, "provenance": params.include_provenance}
     return frozenset((*(params.include or ()), *(name for name, wanted in switches.items() if wanted)))
-
-
-def filters_of(given: QueryFilters | None) -> Filters:
-    """Return the filters of a query as conditions on decisions now."""
-    if given is None:
-        return Filters()
-    return Filters(
-        category=given.category,
-        min_confidence=given.min_confidence,
-        max_confidence=given.max_confidence,
-        date_after=given.date_after,
-        date_before=given.date_before,
-        stakes=None if given.stakes is None else tuple(given.stakes),
-        status=None if given.status is None else tuple(given.status),
-        project=given.project,
-        agent=given.agent,
-        tags=tuple(given.tags or ()),
-        feature=given.feature,
-        pr=given.pr,
-        has_outcome=given.has_outcome,
-        current=datetime.now(UTC) if given.current else None,
-        as_of=given.as_of,
-        paths=tuple(given.paths or ()),
-    )
 
 
 def summarise(

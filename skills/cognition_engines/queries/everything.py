@@ -9,8 +9,9 @@ from cognition_engines.kinds.decisions import ENDED
 from cognition_engines.kinds.registry import SPECS, Record, embedding_text
 from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import Conditions, Decision, HasAll, OneOf, Viewer, governing, one_of
+from cognition_engines.queries.answers.filter_conditions import memory_conditions
 from cognition_engines.queries.answers.fitting import NO_TIME, FittedItem, fit
-from cognition_engines.queries.answers.search_options import SearchOptions, count_omitted, memory_filters, read_options
+from cognition_engines.queries.answers.search_options import SearchOptions, count_omitted, read_options
 from cognition_engines.queries.answers.shown_items import make_item
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
@@ -192,7 +193,7 @@ def _answer(params: SearchParams, options: SearchOptions, items: Sequence[Search
 
 def _search_scopes(params: SearchParams) -> Iterator[SearchScope]:
     """Yield the spaces of the kinds, with the conditions on their records."""
-    common, tags, paths = memory_filters(params).conditions(), tuple(params.tags or ()), tuple(params.paths or ())
+    common, tags, paths = memory_conditions(params), tuple(params.tags or ()), tuple(params.paths or ())
     wanted = {*_KINDS} if params.kinds is None else {KINDS[name] for name in params.kinds}
     if Kind.ARTIFACT in wanted:
         wanted.add(Kind.ARTIFACT_CHUNK)

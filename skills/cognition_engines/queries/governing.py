@@ -1,8 +1,8 @@
 """The decisions that govern files: in force, proposed and past, the most specific first."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Final
 
@@ -16,13 +16,8 @@ from cognition_engines.kinds.affects import PATHS, endings_of, matched_parts, na
 from cognition_engines.kinds.decisions import UNDECIDED
 from cognition_engines.models import Conditions, Decision, HasAny, Not, Viewer, governing, microseconds, one_of
 from cognition_engines.path_sets import PathSet
-from cognition_engines.queries.lists import Listings
-from cognition_engines.queries.pools import Pools, Work, run_through
-from cognition_engines.queries.turns import Agent
-from cognition_engines.set_aside import SetAside
-from cognition_engines.store.found_links import links_of
 from cognition_engines.store.reads.row_reader import STRICT, RowReader
-from cognition_engines.store.records import Records
+from cognition_engines.store.record_reads import RecordReads
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.wanted import Wanted, always, check_wanted
 
@@ -68,7 +63,7 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True)
 class GoverningDecision:
-    """A decision, the texts of its parts that match, the files, and the ids of its successors.
+    """A decision, the texts of its parts that match, the files, and, if they were read, the ids of its successors.
 
     A text is the type of the part, a colon, and its pattern or name; the most specific one comes first.
     """
@@ -98,28 +93,9 @@ class DecisionContext:
     unread: int = 0
 
 
-class Governing:
-    """Reads the decisions that govern files. Raises ComponentFailed when the records do not answer."""
-
-    def __init__(self, records: Records, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
-        self._records = records
-        self._listings = listings
-        self._pools = pools
-        self._set_aside = set_aside
-
-    async def context(self, request: ContextRequest, agent: Agent = None) -> DecisionContext:
-        """Return the decisions that govern the files or have one of the names, for `agent`."""
-        return await run_through(self._pools.caller(agent), self._read, request)
-
-    def _read(self, request: ContextRequest) -> Work[DecisionContext]:
-        wanted = yield self._pools.lists
-        rows = RowReader(self._set_aside)
-        return read_context(self._listings.decisions, self._records, request, datetime.now(UTC), wanted, rows)
-
-
 def read_context(
     listing: Listing,
-    records: Records,
+    records: RecordReads,
     request: ContextRequest,
     now: datetime,
     wanted: Wanted = always,
@@ -127,7 +103,7 @@ def read_context(
 ) -> DecisionContext:
     """Return the decisions that govern the files at a moment, each group by specificity, then the newest first.
 
-    Raise NotWanted if no caller waits any more.
+    Successors are not read. Raise NotWanted if no caller waits any more.
     """
     conditions = request.conditions()
     for _ in range(ATTEMPTS):
@@ -149,10 +125,6 @@ def read_context(
     current, proposals, history = (
         _each(rows, group, partial(_governing, files=files, request=request, wanted=wanted)) for group in read[:3]
     )
-    past = rows.read_each([one.stored for one in history], partial(links_of, records, viewer=request.viewer))
-    history = [
-        replace(one, superseded_by=past[one.stored.key].superseded_by) for one in history if one.stored.key in past
-    ]
     for each in (current, proposals, history):
         each.sort(key=lambda one: -max(map(specificity, one.matched), default=0))
     mentions = _each(rows, read[3], partial(_mentioning, request=request))

@@ -10,7 +10,8 @@ from cognition_engines.background import Background, BackgroundThread
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.indexes.columns.snapshot import count_labels, count_members
-from cognition_engines.models import SUPERSEDED, Filters, Overdue, Viewer, in_force, microseconds, one_of
+from cognition_engines.models import SUPERSEDED, Conditions, Viewer, in_force, microseconds, one_of
+from cognition_engines.queries.answers.filter_conditions import overdue_at
 from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, NO_NUMBER, TIMELINE
 from cognition_engines.store.records import Records
@@ -45,10 +46,9 @@ class Listings:
                 listing.follow()
 
 
-def count_decisions(listing: Listing, filters: Filters, viewer: Viewer, now: datetime) -> GetStatsResult:
-    """Count the decisions that the viewer sees and the filters accept. Raise ComponentFailed as the listing does."""
+def count_decisions(listing: Listing, conditions: Conditions, viewer: Viewer, now: datetime) -> GetStatsResult:
+    """Count the seen decisions that meet the conditions. Raise ComponentFailed as the listing does."""
     snapshot = listing.follow().snapshot
-    conditions = filters.conditions()
     mask = snapshot.mask(conditions, viewer)
     at = snapshot.numbers["at"][mask]
     dated = at[at != NO_NUMBER]
@@ -58,7 +58,7 @@ def count_decisions(listing: Listing, filters: Filters, viewer: Viewer, now: dat
         total=int(np.count_nonzero(mask)),
         current=snapshot.count((*conditions, *in_force("until", now)), viewer),
         superseded=snapshot.count((*conditions, *one_of("status", SUPERSEDED)), viewer),
-        overdue=snapshot.count((*conditions, *Overdue(now).conditions()), viewer),
+        overdue=snapshot.count((*conditions, *overdue_at(now)), viewer),
         by_category=dict(count_labels(snapshot, mask, "category", MOST_NAMES)),
         by_stakes=dict(count_labels(snapshot, mask, "stakes", MOST_NAMES)),
         by_status=dict(count_labels(snapshot, mask, "status", MOST_NAMES)),

@@ -9,7 +9,8 @@ from cognition_engines.indexes.columns.listing import ListPage
 from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, OneOf, Viewer
-from cognition_engines.queries.answers.search_options import memory_filters, shown_path
+from cognition_engines.queries.answers.filter_conditions import memory_conditions
+from cognition_engines.queries.answers.search_options import shown_path
 from cognition_engines.queries.answers.shown_items import make_page, make_plain_items
 from cognition_engines.queries.knowledge import snippet
 from cognition_engines.queries.lists import Listings
@@ -44,7 +45,7 @@ class Memories:
         self, params: ListMemoriesParams, viewer: Viewer = Viewer(), agent: Agent = None
     ) -> ListMemoriesResult:
         """Return a page of the memories that meet the conditions, newest first."""
-        conditions = (*memory_filters(params).conditions(), _MEMORIES)
+        conditions = (*memory_conditions(params), _MEMORIES)
 
         def read() -> Awaitable[_Page]:
             return self._pools.lists.run(self._pools.caller(agent), self._read_page, conditions, viewer, params)

@@ -1,12 +1,11 @@
 """Inspection of a store without creating, migrating or changing it."""
 
-import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -14,15 +13,20 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.spaces import Space
 from cognition_engines.store.codec import stored_record
-from cognition_engines.store.database import Store, begin_read, count_rows, failures
-from cognition_engines.store.opening import SETTING, parse_url, refuse_unknown, schema_of
+from cognition_engines.store.database import begin_read, count_rows
+from cognition_engines.store.opening import schema_of
+from cognition_engines.store.read_only import (
+    connect_read_only,
+    log_of,
+    look_at,
+    open_read_only,
+    sqlite_file,
+    translate_errors,
+)
 from cognition_engines.store.reads.by_key import EMBEDDED, SELECT_STORED, Reads
 from cognition_engines.store.reads.counts import counts_of, models_of, stored_dimension
 from cognition_engines.store.schema import HEAD, counter, meta, metadata, records, tombstones, vectors
 
-T = TypeVar("T")
-
-_CONNECT_SECONDS: Final = 5
 _PAGE: Final = 1000  # records that are read at a time
 _NAMED: Final = 5  # damaged records that are named
 
@@ -58,8 +62,8 @@ def inspect_store(url: str, model: str | None) -> StoreState | None:
     Raise ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
     be read.
     """
-    with _translate_errors():
-        return _looked_at(url, lambda file: _inspect(url, file, model))
+    with translate_errors():
+        return look_at(url, lambda file: _inspect(url, file, model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +81,7 @@ def glance(url: str) -> Glance | None:
     Raise ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
     be read.
     """
-    return _looked_at(url, lambda file: _glance(url, file))
-
-
-def schema_at(url: str) -> str | None:
-    """Return the schema of the database at `url`, or None; as `glance`."""
-    return _looked_at(url, lambda file: _schema(url, file))
+    return look_at(url, lambda file: _glance(url, file))
 
 
 def other_schema(schema: str) -> tuple[str, str]:
@@ -107,7 +106,7 @@ class Position:
 
 def position(url: str, space: Space, seq: int) -> Position:
     """Compare a current store, of one moment, with an index that has every change up to `seq`."""
-    with _translate_errors(), _read_only(url, sqlite_file(url)) as store, begin_read(store) as connection:
+    with translate_errors(), open_read_only(url, sqlite_file(url)) as store, begin_read(store) as connection:
         last_seq: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
         kinds = [int(kind) for kind in space.kinds]
         missed = (
@@ -119,65 +118,12 @@ def position(url: str, space: Space, seq: int) -> Position:
 
 def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
     """Return the number of vectors of `model` of those records of a space that did not change after `seq`."""
-    with _translate_errors(), _read_only(url, sqlite_file(url)) as store:
+    with translate_errors(), open_read_only(url, sqlite_file(url)) as store:
         return Reads(store).windows(space, model, seq)
 
 
-def may_be_written(url: str, named: str = SETTING) -> bool:
-    """Return whether this user may write the database at `url`, as far as its file and folder say."""
-    file = sqlite_file(url, named)
-    return file is None or not file.exists() or (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
-
-
-@contextmanager
-def read_only_store(url: str, named: str = SETTING) -> Iterator[Store]:
-    """Open the store at `url` for reading alone: no file is made or changed.
-
-    Raise ConfigurationError for a newer schema; ComponentFailed if the log of another process cannot be followed, or
-    one has begun to write meanwhile.
-    """
-    file = sqlite_file(url, named)
-    closed = file is not None and not _log_of(file).exists()
-    with _translate_errors(), _read_only(url, file) as store:
-        with begin_read(store) as connection:
-            refuse_unknown(connection, named)
-            store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
-        yield replace(store, store_id=store_id)
-    if file is not None and closed and _log_of(file).exists():
-        raise ComponentFailed("records", "another process has opened the database meanwhile; run it again")
-
-
-def sqlite_file(url: str, named: str = SETTING) -> Path | None:
-    """Return the file of an SQLite URL; None for PostgreSQL. Raise ConfigurationError as `parse_url` does."""
-    target = parse_url(url, named)
-    return Path(str(target.database)) if target.get_backend_name() == "sqlite" else None
-
-
-def _looked_at(url: str, look: Callable[[Path | None], T]) -> T | None:
-    """Return the result of `look` for the file of an SQLite URL; None for a file that does not exist."""
-    file = sqlite_file(url)
-    if file is None:
-        return look(None)
-    if not file.exists():
-        return None
-    closed = not _log_of(file).exists()
-    try:
-        found = look(file)
-    except ComponentFailed:
-        if not closed or not _log_of(file).exists():
-            raise
-        return look(file)
-    # if another process opened it meanwhile, reads without locks may be of two moments
-    return look(file) if closed and _log_of(file).exists() else found
-
-
-def _schema(url: str, file: Path | None) -> str | None:
-    with _read_only(url, file) as store, begin_read(store) as connection:
-        return schema_of(connection)
-
-
 def _glance(url: str, file: Path | None) -> Glance | None:
-    with _read_only(url, file) as store, begin_read(store) as connection:
+    with open_read_only(url, file) as store, begin_read(store) as connection:
         schema = schema_of(connection)
         if schema is None:
             return None
@@ -189,8 +135,8 @@ def _glance(url: str, file: Path | None) -> Glance | None:
 def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:
     engine = f"SQLite {sqlite3.sqlite_version}"
     if file is not None and (damage := _damaged_tables(file)) is not None:
-        return StoreState(engine, None, "UTF-8", damage, _size(_log_of(file)), None)
-    with _read_only(url, file) as store, begin_read(store) as connection:
+        return StoreState(engine, None, "UTF-8", damage, _size(log_of(file)), None)
+    with open_read_only(url, file) as store, begin_read(store) as connection:
         if file is None:
             version, encoding = (
                 str(connection.exec_driver_sql(f"SHOW {name}").scalar_one())
@@ -199,7 +145,7 @@ def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:
             engine, log_bytes = f"PostgreSQL {version}", 0
         else:
             encoding = str(connection.exec_driver_sql("PRAGMA encoding").scalar_one())
-            log_bytes = _size(_log_of(file))
+            log_bytes = _size(log_of(file))
         schema = schema_of(connection)
         damage = _missing_tables(connection) or _damaged_records(connection) if schema == HEAD else None
         held = _read_contents(connection, model) if schema == HEAD and damage is None else None
@@ -208,7 +154,7 @@ def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:
 
 def _damaged_tables(file: Path) -> str | None:
     """Return the findings of SQLite's quick_check with their tables; None if it finds nothing."""
-    with closing(_connect(file)) as connection:
+    with closing(connect_read_only(file)) as connection:
         found = _quick_check(connection, "PRAGMA quick_check(1)")
         if found is None:
             return None
@@ -260,47 +206,6 @@ def _read_contents(connection: sa.Connection, model: str | None) -> StoreContent
     everything = count_rows(connection, records, *EMBEDDED)
     dimension = None if model is None else stored_dimension(connection, model)
     return StoreContents(store_id, last_seq, kinds, models_of(connection), everything, lacking, dimension)
-
-
-@contextmanager
-def _read_only(url: str, file: Path | None) -> Iterator[Store]:
-    if file is None:
-        engine = sa.create_engine(
-            parse_url(url),
-            hide_parameters=True,
-            poolclass=sa.NullPool,
-            connect_args={"connect_timeout": _CONNECT_SECONDS, "client_encoding": "UTF8"},
-            isolation_level="REPEATABLE READ",
-            execution_options={"postgresql_readonly": True},
-        )
-    else:
-        engine = sa.create_engine("sqlite://", creator=lambda: _connect(file), poolclass=sa.NullPool)
-        sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
-    try:
-        yield Store(engine, engine, store_id="")
-    finally:
-        engine.dispose()
-
-
-def _connect(file: Path) -> sqlite3.Connection:
-    # without a log no process has it open, and only `immutable` keeps SQLite from making one
-    options = "mode=ro" if _log_of(file).exists() else "mode=ro&immutable=1"
-    return sqlite3.connect(f"{file.as_uri()}?{options}", uri=True, isolation_level=None)
-
-
-@contextmanager
-def _translate_errors() -> Iterator[None]:
-    """Put the database's own message into ComponentFailed; while reading it names neither rows nor values."""
-    try:
-        with failures():
-            yield
-    except ComponentFailed as error:
-        said = str(getattr(error.__cause__, "orig", None) or error.__cause__).strip()
-        raise ComponentFailed("records", said.partition("\n")[0]) from error
-
-
-def _log_of(file: Path) -> Path:
-    return file.with_name(f"{file.name}-wal")
 
 
 def _size(path: Path) -> int:

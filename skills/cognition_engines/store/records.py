@@ -8,18 +8,18 @@ import sqlalchemy as sa
 from cognition_engines.kinds.registry import add_prefix
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.audit.chain import AuditChain
-from cognition_engines.store.change_feed import ChangeFeed
-from cognition_engines.store.database import Store, begin_read, begin_scan, begin_write, failures, last_seq, pages
+from cognition_engines.store.database import Store, begin_read, begin_scan, begin_write, failures, pages
 from cognition_engines.store.erasure.forgetting import Forgetting
 from cognition_engines.store.inheritance import renumber
 from cognition_engines.store.opening import CALLS, SETTING, open_store
 from cognition_engines.store.origins import Origins
-from cognition_engines.store.reads.by_key import Reads
 from cognition_engines.store.reads.counts import counts_of, stored_dimension
 from cognition_engines.store.reads.decisions import DecisionReads
+from cognition_engines.store.reads.keyword_texts import KeywordTexts
 from cognition_engines.store.reads.knowledge import KnowledgeReads
 from cognition_engines.store.reads.memories import ConversationReads, GraphReads
 from cognition_engines.store.reads.viewer_changes import ViewerChanges
+from cognition_engines.store.record_reads import RecordReads
 from cognition_engines.store.schema import dimension_name, meta, records, vectors
 from cognition_engines.store.values import Entry, FloatArray, Outcome, Replaces
 from cognition_engines.store.write import (
@@ -55,41 +55,25 @@ def open_records(
         return Records(open_store(url, deadline_seconds, named, calls))
 
 
-class Records:
-    """Records of all kinds, their vectors and the order in which they changed.
-
-    Safe for use by several threads; several processes may open the same database. Every method, of this
-    class and of its parts, is one transaction and raises `ComponentFailed` when the database fails. `seq` numbers every
-    change: a reader that has seen all changes up to `last_seq()` has seen everything committed so far.
-    """
+class Records(RecordReads):
+    """Records of all kinds, their vectors and the order in which they changed, to read and to write."""
 
     def __init__(self, store: Store) -> None:
-        self.store: Final = store  # for copies, backups, locks and the transactions of agents
-        self.store_id: Final = store.store_id  # made with the database, 32 hexadecimal digits
+        super().__init__(store)
         self.audit: Final = AuditChain(store)
-        self.changes: Final = ChangeFeed(store)
         self.conversations: Final = ConversationReads(store)
-        self.decisions: Final = DecisionReads(store)
         self.forgetting: Final = Forgetting(store)
         self.graph: Final = GraphReads(store)
+        self.decisions: Final = DecisionReads(store)
+        self.keyword_texts: Final = KeywordTexts(store)
         self.knowledge: Final = KnowledgeReads(store)
         self.origins: Final = Origins(store)
-        self.reads: Final = Reads(store)
         self.viewer_changes: Final = ViewerChanges(store)
-
-    def close(self) -> None:
-        """Close the connections that no call is using."""
-        with failures():
-            self.store.reader.dispose()  # the writer shares its connections
 
     @property
     def is_shared(self) -> bool:
         """True if other machines may have the database open, too."""
         return self.store.writer.dialect.name != "sqlite"
-
-    def last_seq(self) -> int:
-        """Return the highest committed `seq`; 0 when nothing was ever written."""
-        return last_seq(self.store)
 
     def counts(self) -> dict[Kind, int]:
         """Return the number of records of each kind that has any."""

@@ -282,7 +282,7 @@ def _whole(digest: str, pieces: Sequence[Piece]) -> str:
 
 
 def check_import(writer: WriteCaller) -> None:
-    """Raise WriteRefused for a token that does not see everything: taken ids would show hidden records."""
+    """Raise InvalidParams for a token that does not see everything: taken ids would show hidden records."""
     if writer.viewer != EVERYTHING:
         raise refused("records", "need a token of the highest clearance that has no list of projects")
 

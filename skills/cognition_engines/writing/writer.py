@@ -156,8 +156,9 @@ class Writer:
         self._has_rules = True
 
     async def _write(self, caller: Caller, writer: WriteCaller, handler: WriteHandler[P, R], request: P) -> R:
-        digest = digest_of(handler.name, handler.digested(request))
+        digest = ""
         if request.idempotency_key is not None:
+            digest = digest_of(handler.name, handler.digested(request))
             known = await self._pools.writes.run(caller, self._find_answer, writer, handler, request, digest)
             if known is not None:
                 await self._trail.add(_audit_entry(writer, handler, known, utc_now(), kept=True))

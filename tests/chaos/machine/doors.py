@@ -17,8 +17,8 @@ from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.kinds.spec import KINDS
 from cognition_engines.queries.pools import Pool
 from cstp.methods.registry import METHODS
-from cstp_server.handlers.changes import changes_method
 from cstp_server.handlers.engine_methods import engine_methods
+from cstp_server.handlers.followed_changes import changes_method
 from cstp_server.limits.limiter import Limiter
 from cstp_server.limits.places import BodyParser, FollowerPlaces, Gate
 from cstp_server.limits.prices import make_plan

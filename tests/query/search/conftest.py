@@ -16,13 +16,15 @@ from cognition_engines.indexes.keywords.index import KeywordIndex
 from cognition_engines.indexes.keywords.text_documents import Marks, add_label_terms, textual
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import EVERYTHING, Filters, Viewer
+from cognition_engines.models import EVERYTHING, Viewer
+from cognition_engines.queries.answers.filter_conditions import query_conditions
 from cognition_engines.search.candidates import SpaceCandidates
 from cognition_engines.search.fusion import rank_spaces, score_by_both
 from cognition_engines.search.legs import CANDIDATES, keyword_leg, semantic_leg, with_bm25
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Text
+from cstp.values.decision_searches import QueryFilters
 from tests.stores import Stores
 
 MODEL = "seeded-8"
@@ -77,12 +79,12 @@ class World:
             self.columns.apply(page)
         return self.columns.publish()
 
-    def semantic(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, vector: Any, limit: int) -> Any:
-        ranked = semantic_leg(snapshot, snapshot.mask(filters.conditions(), viewer), vector, limit, None, viewer)
+    def semantic(self, snapshot: Snapshot, filters: QueryFilters, viewer: Viewer, vector: Any, limit: int) -> Any:
+        ranked = semantic_leg(snapshot, snapshot.mask(query_conditions(filters), viewer), vector, limit, None, viewer)
         return named(snapshot, ranked)
 
-    def keyword(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, query: str, limit: int) -> Any:
-        conditions = filters.conditions()
+    def keyword(self, snapshot: Snapshot, filters: QueryFilters, viewer: Viewer, query: str, limit: int) -> Any:
+        conditions = query_conditions(filters)
         mask, labelled = snapshot.mask(conditions, viewer), textual(conditions)
         return named(snapshot, keyword_leg(snapshot, mask, query, limit, self.words, viewer, labelled))
 
@@ -93,20 +95,22 @@ class World:
         found, scores = self.words.index.search_among(query, keys)
         return {ids[key]: float(score) for key, score in zip(found.tolist(), scores.tolist(), strict=True)}
 
-    def expected_words(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, query: str, limit: int) -> Any:
+    def expected_words(self, snapshot: Snapshot, filters: QueryFilters, viewer: Viewer, query: str, limit: int) -> Any:
         allowed = {one.decision.id for one in self.reference.matching(filters, viewer)}
         return self.kit.best([pair for pair in self.bm25(snapshot, query).items() if pair[0] in allowed], limit)
 
-    def hybrid(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, query: str, vector: Any, limit: int) -> Any:
-        mask = snapshot.mask(filters.conditions(), viewer)
-        words = keyword_leg(snapshot, mask, query, CANDIDATES, self.words, viewer, textual(filters.conditions()))
+    def hybrid(
+        self, snapshot: Snapshot, filters: QueryFilters, viewer: Viewer, query: str, vector: Any, limit: int
+    ) -> Any:
+        mask = snapshot.mask(query_conditions(filters), viewer)
+        words = keyword_leg(snapshot, mask, query, CANDIDATES, self.words, viewer, textual(query_conditions(filters)))
         meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, None, viewer)
         space = with_bm25(SpaceCandidates(viewer, snapshot, mask, self.words, meaning, words), query)
         (hits,) = rank_spaces([space], vector, limit, score_by_both)
         return [(snapshot.ids[hit.row], hit.score) for hit in hits]
 
     def expected_hybrid(
-        self, snapshot: Snapshot, filters: Filters, viewer: Viewer, query: str, vector: Any, limit: int
+        self, snapshot: Snapshot, filters: QueryFilters, viewer: Viewer, query: str, vector: Any, limit: int
     ) -> Any:
         """The definition: union of both top lists, what is missing computed, min-max over the union, half and half."""
         words = self.expected_words(snapshot, filters, viewer, query, CANDIDATES)

@@ -12,10 +12,10 @@ import pytest
 from cognition_engines.engine import EngineOptions
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns.snapshot import Snapshot
-from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision, Mode, Sensitivity, Viewer
-from cognition_engines.queries.decisions import filters_of
+from cognition_engines.queries.answers.filter_conditions import query_conditions
 from cognition_engines.search.legs import cosines, semantic_leg
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import open_records
@@ -156,7 +156,7 @@ class Noted:
 @pytest.mark.parametrize(("filters", "viewer", "asks"), [("none", "all", 1), ("few", "all", 0), ("none", "normal", 0)])
 def test_the_index_is_asked_where_most_rows_match(fetched: SyncEngine, filters: str, viewer: str, asks: int) -> None:
     snapshot, noted = snapshot_of(fetched), Noted(fetched.engine.indexes[DECISIONS].vectors)
-    mask = snapshot.mask(filters_of(FILTERS[filters]).conditions(), VIEWERS[viewer])
+    mask = snapshot.mask(query_conditions(FILTERS[filters] or QueryFilters()), VIEWERS[viewer])
     found = semantic_leg(snapshot, mask, SeededEmbedder(dim=DIM).embed_query("queue"), 10, noted, VIEWERS[viewer])
     assert (len(noted.asked), len(found.rows)) == (asks, 10)
 

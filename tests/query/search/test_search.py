@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
+from cognition_engines.models import Decision, Sensitivity, Viewer
+from cognition_engines.queries.answers.filter_conditions import query_conditions
 from cognition_engines.search import legs
 from cognition_engines.search.legs import FEW_ROWS, cosines, distances
+from cstp.values.decision_searches import QueryFilters
 
 ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 QUERIES = ("database queue", "retry", "shard shard log", "nowhere", "token budget backup schema")
@@ -50,7 +52,7 @@ def test_every_mode_equals_the_reference(mixed: World, seed: int, large: bool, r
     kit, snapshot = mixed.kit, mixed.columns.snapshot
     filters, viewer = kit.random_filters(random), kit.random_viewer(random)
     if seed % 3 == 0:
-        filters, viewer = Filters(), ALL
+        filters, viewer = QueryFilters(), ALL
     vector = kit.unit([random.randrange(-3, 4) or 1 for _ in range(kit.DIM)])[0]
     query, limit = random.choice(QUERIES), random.choice([1, 3, 10, 50])
 
@@ -69,7 +71,7 @@ def test_a_mask_holds_exactly_what_the_filters_and_the_viewer_allow(mixed: World
     random = Random(1000 + seed)
     filters, viewer = mixed.kit.random_filters(random), mixed.kit.random_viewer(random)
     snapshot = mixed.columns.snapshot
-    found = [snapshot.ids[row] for row in np.flatnonzero(snapshot.mask(filters.conditions(), viewer))]
+    found = [snapshot.ids[row] for row in np.flatnonzero(snapshot.mask(query_conditions(filters), viewer))]
     assert len(found) == len(set(found))
     assert set(found) == {one.decision.id for one in mixed.reference.matching(filters, viewer)}
 
@@ -77,16 +79,16 @@ def test_a_mask_holds_exactly_what_the_filters_and_the_viewer_allow(mixed: World
 @pytest.mark.usefixtures("as_in_a_large_space")
 def test_the_keyword_leg_asks_few_rows_one_by_one_and_many_by_over_fetching(mixed: World) -> None:
     snapshot = mixed.columns.snapshot
-    few = Filters(category="team", stakes=("high",))
-    assert 0 < len(mixed.reference.matching(few, ALL)) <= FEW_ROWS < len(mixed.reference.matching(Filters(), ALL))
-    for filters, way in ((few, {"among"}), (Filters(), {"search"})):
+    few = QueryFilters(category="team", stakes=["high"])
+    assert 0 < len(mixed.reference.matching(few, ALL)) <= FEW_ROWS < len(mixed.reference.matching(QueryFilters(), ALL))
+    for filters, way in ((few, {"among"}), (QueryFilters(), {"search"})):
         mixed.words.asked.clear()
         mixed.keyword(snapshot, filters, ALL, "database", 10)
         assert set(mixed.words.asked) == way
 
 
-@pytest.mark.parametrize("filters", [Filters(), Filters(category="team", stakes=("high",))])
-def test_a_search_of_few_records_asks_for_words_once(mixed: World, filters: Filters) -> None:
+@pytest.mark.parametrize("filters", [QueryFilters(), QueryFilters(category="team", stakes=["high"])])
+def test_a_search_of_few_records_asks_for_words_once(mixed: World, filters: QueryFilters) -> None:
     snapshot, vector = mixed.columns.snapshot, mixed.kit.unit([1, 2, 0, 0, 0, 0, 0, 1])[0]
     for query in ("database", QUERIES[0]):
         mixed.words.asked.clear()
@@ -100,7 +102,7 @@ def test_few_records_are_found_by_words_while_the_index_has_more_than_the_snapsh
     snapshot = world.follow()
     world.put(*(kit.Known(Decision(f"e-{n}", "", "queue"), None) for n in range(50)))
     world.follow()
-    found = names(world.keyword(snapshot, Filters(), ALL, "queue", 10))
+    found = names(world.keyword(snapshot, QueryFilters(), ALL, "queue", 10))
     assert found == [f"d-{n}" for n in range(5)]
 
 
@@ -126,7 +128,7 @@ def test_the_keyword_leg_uses_labels_for_few_rows_or_many_lost_hits(world: World
         ("even", "nothing", ["search"]),
     ):
         world.words.asked.clear()
-        filters = Filters(category=category.upper())
+        filters = QueryFilters(category=category.upper())
         found = world.keyword(snapshot, filters, ALL, query, 4)
         assert world.words.asked == ways
         assert same_scores(found, world.expected_words(snapshot, filters, ALL, query, 4))
@@ -144,9 +146,9 @@ def test_ties_come_in_the_order_of_ids(world: World, large: bool, request: pytes
     snapshot = world.follow()
     for limit in (1, 7, 50):
         expected = sorted(ids)[:limit]
-        assert names(world.semantic(snapshot, Filters(), ALL, vector[0], limit)) == expected
-        assert names(world.keyword(snapshot, Filters(), ALL, "queue", limit)) == expected
-        assert names(world.hybrid(snapshot, Filters(), ALL, "queue", vector[0], limit)) == expected
+        assert names(world.semantic(snapshot, QueryFilters(), ALL, vector[0], limit)) == expected
+        assert names(world.keyword(snapshot, QueryFilters(), ALL, "queue", limit)) == expected
+        assert names(world.hybrid(snapshot, QueryFilters(), ALL, "queue", vector[0], limit)) == expected
 
 
 def test_a_better_record_keeps_its_place_before_a_tie_that_the_limit_cuts(world: World) -> None:
@@ -157,9 +159,9 @@ def test_a_better_record_keeps_its_place_before_a_tie_that_the_limit_cuts(world:
     snapshot = world.follow()
     vector = kit.unit([1, 0, 0, 0, 0, 0, 0, 0])[0]
     for found in (
-        world.semantic(snapshot, Filters(), ALL, vector, 3),
-        world.keyword(snapshot, Filters(), ALL, "queue", 3),
-        world.hybrid(snapshot, Filters(), ALL, "queue", vector, 3),
+        world.semantic(snapshot, QueryFilters(), ALL, vector, 3),
+        world.keyword(snapshot, QueryFilters(), ALL, "queue", 3),
+        world.hybrid(snapshot, QueryFilters(), ALL, "queue", vector, 3),
     ):
         assert names(found) == ["z-best", "d-0", "d-1"]
 
@@ -173,7 +175,7 @@ def test_a_record_counts_with_its_best_window(world: World) -> None:
     )
     snapshot = world.follow()
     vector = kit.unit([1, 0, 0, 0, 0, 0, 0, 0])[0]
-    found = world.semantic(snapshot, Filters(), ALL, vector, 5)
+    found = world.semantic(snapshot, QueryFilters(), ALL, vector, 5)
     assert found == [("many", 1.0), ("one", pytest.approx(0.707107))]
     rows = np.arange(3)
     by_id = dict(zip([snapshot.ids[row] for row in rows], distances(cosines(snapshot, rows, vector)), strict=True))
@@ -196,9 +198,9 @@ def test_records_without_vectors_are_found_by_their_words_in_hybrid_mode(world: 
     )
     snapshot = world.follow()
     vector = kit.unit([1] * 8)[0]
-    found = names(world.hybrid(snapshot, Filters(), ALL, "quokka", vector, 10))
+    found = names(world.hybrid(snapshot, QueryFilters(), ALL, "quokka", vector, 10))
     assert sorted(found) == ["both", "meaning-only", "words-only"]
-    assert found == world.expected_hybrid(snapshot, Filters(), ALL, "quokka", vector, 10)
+    assert found == world.expected_hybrid(snapshot, QueryFilters(), ALL, "quokka", vector, 10)
 
 
 @pytest.mark.long("makes many records")
@@ -213,8 +215,8 @@ def test_hybrid_scales_over_the_union_of_both_top_lists(world: World) -> None:
     for number in range(20):
         vector = kit.unit([random.gauss(0, 1) for _ in range(8)])[0]
         query = " ".join(random.choices(kit.WORDS, k=3))
-        expected = world.expected_hybrid(snapshot, Filters(), ALL, query, vector, 50)
-        assert names(world.hybrid(snapshot, Filters(), ALL, query, vector, 50)) == expected, number
+        expected = world.expected_hybrid(snapshot, QueryFilters(), ALL, query, vector, 50)
+        assert names(world.hybrid(snapshot, QueryFilters(), ALL, query, vector, 50)) == expected, number
 
 
 def test_a_changed_record_is_found_by_its_new_words_vectors_and_fields_only(world: World) -> None:
@@ -224,11 +226,11 @@ def test_a_changed_record_is_found_by_its_new_words_vectors_and_fields_only(worl
     world.follow()
     world.put(kit.Known(Decision("d", "wombat", category="new"), new))
     snapshot = world.follow()
-    assert world.keyword(snapshot, Filters(), ALL, "quokka", 5) == []
-    assert names(world.keyword(snapshot, Filters(), ALL, "wombat", 5)) == ["d"]
-    assert world.semantic(snapshot, Filters(category="old"), ALL, old[0], 5) == []
-    assert world.semantic(snapshot, Filters(category="new"), ALL, new[0], 5) == [("d", 1.0)]
-    assert world.semantic(snapshot, Filters(), ALL, old[0], 5) == [("d", 0.0)]
+    assert world.keyword(snapshot, QueryFilters(), ALL, "quokka", 5) == []
+    assert names(world.keyword(snapshot, QueryFilters(), ALL, "wombat", 5)) == ["d"]
+    assert world.semantic(snapshot, QueryFilters(category="old"), ALL, old[0], 5) == []
+    assert world.semantic(snapshot, QueryFilters(category="new"), ALL, new[0], 5) == [("d", 1.0)]
+    assert world.semantic(snapshot, QueryFilters(), ALL, old[0], 5) == [("d", 0.0)]
     (stored,) = world.records.reads.find([(Kind.DECISION, "d")], None)
     assert snapshot.seqs[snapshot.alive].tolist() == [stored.seq]
 
@@ -240,9 +242,9 @@ def test_a_deleted_record_is_found_by_nothing(world: World) -> None:
     world.follow()
     world.delete("a")
     snapshot = world.follow()
-    assert names(world.keyword(snapshot, Filters(), ALL, "quokka", 5)) == ["b"]
-    assert names(world.semantic(snapshot, Filters(), ALL, vector[0], 5)) == ["b"]
-    assert names(world.hybrid(snapshot, Filters(), ALL, "quokka", vector[0], 5)) == ["b"]
+    assert names(world.keyword(snapshot, QueryFilters(), ALL, "quokka", 5)) == ["b"]
+    assert names(world.semantic(snapshot, QueryFilters(), ALL, vector[0], 5)) == ["b"]
+    assert names(world.hybrid(snapshot, QueryFilters(), ALL, "quokka", vector[0], 5)) == ["b"]
 
 
 @pytest.mark.long("makes many records")
@@ -258,15 +260,15 @@ def test_a_snapshot_stays_as_it_was_while_records_change_go_and_are_compacted(wo
     before = world.follow()
     old = kit.Reference(dict(world.known))
     vector = kit.unit([1] * 8)[0]
-    expected = old.semantic(Filters(), ALL, vector, 50)
+    expected = old.semantic(QueryFilters(), ALL, vector, 50)
     for step in range(4):
         world.put(*(fresh(number) for number in range(step * 500, step * 500 + 500)))
         world.delete(*[f"d-{number:05}" for number in range(2500 + step * 100, 2600 + step * 100)])
         after = world.follow()
-        assert same_scores(world.semantic(before, Filters(), ALL, vector, 50), expected)
+        assert same_scores(world.semantic(before, QueryFilters(), ALL, vector, 50), expected)
         assert before.rows_of(before.keys[before.alive]).tolist() == np.flatnonzero(before.alive).tolist()
-        now = world.reference.semantic(Filters(), ALL, vector, 50)
-        assert same_scores(world.semantic(after, Filters(), ALL, vector, 50), now)
+        now = world.reference.semantic(QueryFilters(), ALL, vector, 50)
+        assert same_scores(world.semantic(after, QueryFilters(), ALL, vector, 50), now)
     assert len(after.keys) < 3000, "2,400 dead rows should have been compacted away"
     assert int(after.alive.sum()) == len(world.known) == 2600
 
@@ -287,7 +289,8 @@ def test_filters_hold_when_a_label_outgrows_the_codes_it_began_with(world: World
 
     def found(snapshot: Any, category: str) -> list[str]:
         return [
-            snapshot.ids[row] for row in np.flatnonzero(snapshot.mask(Filters(category=category).conditions(), ALL))
+            snapshot.ids[row]
+            for row in np.flatnonzero(snapshot.mask(query_conditions(QueryFilters(category=category)), ALL))
         ]
 
     def labelled(first: int, count: int) -> list[Any]:
@@ -306,15 +309,15 @@ def test_filters_hold_when_a_label_outgrows_the_codes_it_began_with(world: World
 def test_no_records_and_no_matches_are_empty_answers(world: World, kit: ModuleType) -> None:
     vector = kit.unit([1] * 8)[0]
 
-    def answers(filters: Filters, viewer: Viewer) -> list[Any]:
+    def answers(filters: QueryFilters, viewer: Viewer) -> list[Any]:
         snapshot = world.columns.snapshot
         found = [world.semantic(snapshot, filters, viewer, vector, 5)]
         found.append(world.keyword(snapshot, filters, viewer, "queue", 5))
         return [*found, world.hybrid(snapshot, filters, viewer, "queue", vector, 5)]
 
-    assert answers(Filters(), ALL) == [[], [], []]
+    assert answers(QueryFilters(), ALL) == [[], [], []]
     world.put(kit.Known(Decision("a", "queue", category="some", project="p"), vector[None]))
     world.follow()
-    assert all(names(found) == ["a"] for found in answers(Filters(), ALL))
-    assert answers(Filters(category="none"), ALL) == [[], [], []]
-    assert answers(Filters(), Viewer(projects=frozenset())) == [[], [], []]
+    assert all(names(found) == ["a"] for found in answers(QueryFilters(), ALL))
+    assert answers(QueryFilters(category="none"), ALL) == [[], [], []]
+    assert answers(QueryFilters(), Viewer(projects=frozenset())) == [[], [], []]

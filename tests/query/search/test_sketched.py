@@ -7,15 +7,17 @@ import pytest
 
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
-from cognition_engines.models import Filters, Sensitivity, Viewer
+from cognition_engines.models import Sensitivity, Viewer
+from cognition_engines.queries.answers.filter_conditions import query_conditions
 from cognition_engines.search.candidates import RankedRows
 from cognition_engines.search.legs import cosines, nearest_of, semantic_leg
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.values import Page
+from cstp.values.decision_searches import QueryFilters
 from tests.indexes import made
 
 DIM = 384
-HALF = Filters(category="even")
+HALF = QueryFilters(category="even")
 
 
 def unit(vectors: np.ndarray) -> Floats:
@@ -42,8 +44,8 @@ def snapshot_of(windows: list[Floats], hidden: Sequence[bool] | None = None) -> 
     return columns.publish()
 
 
-def search(snapshot: Snapshot, vector: Floats, limit: int, filters: Filters = HALF) -> RankedRows:
-    return semantic_leg(snapshot, snapshot.mask(filters.conditions(), Viewer()), vector, limit, None, Viewer())
+def search(snapshot: Snapshot, vector: Floats, limit: int, filters: QueryFilters = HALF) -> RankedRows:
+    return semantic_leg(snapshot, snapshot.mask(query_conditions(filters), Viewer()), vector, limit, None, Viewer())
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +63,7 @@ def clustered(centres: Floats) -> Snapshot:
 
 @pytest.mark.long("makes many records")
 def test_the_best_of_a_cluster_are_found_under_a_filter(clustered: Snapshot, centres: Floats) -> None:
-    mask = clustered.mask(HALF.conditions(), Viewer())
+    mask = clustered.mask(query_conditions(HALF), Viewer())
     matching = np.flatnonzero(mask)
     for centre in centres[:20]:
         exact = cosines(clustered, matching, centre)
@@ -114,8 +116,8 @@ def test_a_compacted_snapshot_is_searched_alike(centres: Floats) -> None:
 
 
 @pytest.mark.long("makes many records")
-@pytest.mark.parametrize("filters", [Filters(), HALF], ids=["all", "half"])
-def test_what_is_hidden_changes_neither_the_candidates_nor_the_way_to_them(filters: Filters) -> None:
+@pytest.mark.parametrize("filters", [QueryFilters(), HALF], ids=["all", "half"])
+def test_what_is_hidden_changes_neither_the_candidates_nor_the_way_to_them(filters: QueryFilters) -> None:
     random = np.random.default_rng(4)
     hidden = (random.random(80_000) < 0.6).tolist()
     windows = list(unit(random.normal(size=(80_000, DIM)))[:, np.newaxis])

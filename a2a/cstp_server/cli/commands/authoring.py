@@ -22,9 +22,9 @@ from cstp.values.memories import RememberResult
 from cstp.values.records import ForgetResult
 from cstp.values.writes import FoundSecret, PossibleConflict, WriteReport
 from cstp_server.cli.commands.call import parse_params, read_params
-from cstp_server.cli.conventions import JsonOption, Unreachable, command_family
+from cstp_server.cli.conventions import JsonOption, TimeoutOption, TokenOption, Unreachable, command_family
 from cstp_server.cli.forms import filled_form
-from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connect, print_error, required_token, show
+from cstp_server.cli.remote import base_of, connect, print_error, required_token, show
 from cstp_server.cli.utf8_texts import require_utf8
 from cstp_server.terminal import say
 

@@ -13,7 +13,7 @@ import cstp
 from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
 from cognition_engines.ingest.moved_files import move_records
 from cognition_engines.store.erasure.ledger import read_ledger
-from cognition_engines.store.inspection import sqlite_file
+from cognition_engines.store.read_only import sqlite_file
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.backup import Backup, opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import Contents, TransferSummary, copy_records

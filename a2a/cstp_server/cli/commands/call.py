@@ -20,18 +20,8 @@ from cstp.methods.everything import SEARCH
 from cstp.methods.registry import METHODS
 from cstp.values.everything import FOUND_TYPES, SearchedRecord
 from cstp.values.fields import format_instant
-from cstp_server.cli.conventions import JsonOption, command_family
-from cstp_server.cli.remote import (
-    Remote,
-    TimeoutOption,
-    TokenOption,
-    base_of,
-    connect,
-    print_error,
-    required_token,
-    show,
-    types_of,
-)
+from cstp_server.cli.conventions import JsonOption, TimeoutOption, TokenOption, command_family
+from cstp_server.cli.remote import Remote, base_of, connect, print_error, required_token, show, types_of
 from cstp_server.cli.utf8_texts import require_utf8
 from cstp_server.terminal import say
 

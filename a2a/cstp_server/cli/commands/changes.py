@@ -13,8 +13,8 @@ from cstp.errors import CstpError, TransportError
 from cstp.methods.records import CHANGES
 from cstp.values.fields import format_instant
 from cstp.values.records import NOW
-from cstp_server.cli.conventions import JsonOption, Unreachable, command_family
-from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
+from cstp_server.cli.conventions import JsonOption, TimeoutOption, TokenOption, Unreachable, command_family
+from cstp_server.cli.remote import base_of, print_error, required_token
 from cstp_server.terminal import say
 
 app = command_family()

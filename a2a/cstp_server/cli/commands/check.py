@@ -1,31 +1,30 @@
 """`cstp check`: the decisions that govern changed files of a git work tree, of a server or of a data folder."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Protocol
 
 import typer
 
 from cognition_engines.errors import EngineError
 from cognition_engines.ingest.repository import remote_of
 from cognition_engines.models import SENSITIVITIES, Viewer
-from cstp.errors import CstpError
-from cstp.methods.decisions import GET_DECISION_CONTEXT
+from cstp_server.checking.folder_source import folder_source
 from cstp_server.checking.git_files import GitFailed, changed_files, files_of, find_root, named_decisions, tracked_files
 from cstp_server.checking.reports import Format, report_lines, report_members, stale_line, stale_members
-from cstp_server.checking.sources import ServerSource, folder_source
 from cstp_server.checking.verdicts import DecisionSource, StatedPatterns, TooMany, check_files, stale_patterns
-from cstp_server.cli.chosen_methods import ReadPlace, reads_place, server_methods
-from cstp_server.cli.conventions import Unreachable
+from cstp_server.cli.conventions import MISUSED, Unreachable
 from cstp_server.cli.options import JsonOption, command_family
-from cstp_server.cli.remote import print_error
-from cstp_server.cli.store import existing_records
+from cstp_server.cli.read_place import ReadPlace, reads_place
+from cstp_server.cli.read_store import readable_records
 from cstp_server.terminal import say, say_lines
 
 app = command_family()
-_UNUSABLE: Final = 2
+_SERVER_CHECK: Final = "cstp_server.cli.server_check"  # loaded by name: a check of a data folder needs no client
 
 
 @app.command("check")
@@ -71,9 +70,7 @@ def check_command(
         return _check(folder.resolve(), place, asked)
     except (GitFailed, TooMany, EngineError, Unreachable) as error:
         say(f"cstp check: {error}", err=True)
-    except CstpError as error:
-        print_error(error, GET_DECISION_CONTEXT.name, {"files": [], "project": project}, as_json=form == "json")
-    return _UNUSABLE
+    return MISUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +86,31 @@ class _Asked:
     project: str | None
 
 
+class _CheckOnServer(Protocol):
+    def __call__(
+        self,
+        url: str,
+        place: ReadPlace,
+        repository: str,
+        project: str | None,
+        check: Callable[[DecisionSource], int],
+        *,
+        as_json: bool,
+    ) -> int: ...
+
+
 def _check(here: Path, place: ReadPlace, asked: _Asked) -> int:
     """Check as asked; return the exit code."""
     root = find_root(here)
     files = tracked_files(root) if asked.stale else _files(root, here, asked)
     whose = remote_of(root) or root.as_posix(), asked.project
+    check = partial(_print_check, root=root, files=files, asked=asked)
     if place.url is not None:
-        with server_methods(place.url, place.token, place.timeout) as methods:
-            return _print_check(ServerSource(methods, *whose), root, files, asked)
-    with existing_records(place.load_settings(), reads_only=True) as records:
+        on_server: _CheckOnServer = import_module(_SERVER_CHECK).check_on_server
+        return on_server(place.url, place, *whose, check, as_json=asked.form == "json")
+    with readable_records(place.load_settings()) as records:
         source = folder_source(records, Viewer(SENSITIVITIES[place.clearance]), *whose)
-        return _print_check(source, root, files, asked)
+        return check(source)
 
 
 def _files(root: Path, here: Path, asked: _Asked) -> list[str]:

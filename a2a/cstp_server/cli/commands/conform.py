@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from cstp.errors import CstpError
-from cstp_server.cli.conventions import JsonOption, Unreachable, command_family
-from cstp_server.cli.remote import TimeoutOption, base_of, connect, given_token, print_error
+from cstp_server.cli.conventions import JsonOption, TimeoutOption, Unreachable, command_family
+from cstp_server.cli.remote import base_of, connect, given_token, print_error
 from cstp_server.conformance.run import NEEDS_RIGHTS, Caller, Declared, Verdict, conversations, replay
 from cstp_server.terminal import say
 

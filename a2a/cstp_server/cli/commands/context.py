@@ -10,10 +10,10 @@ from cstp.client.methods import Methods
 from cstp.errors import CstpError
 from cstp.methods.everything import GET_SESSION_CONTEXT
 from cstp.values.session_context import SECTIONS
-from cstp_server.cli.chosen_methods import ReadPlace, reads_place
 from cstp_server.cli.commands.changes import parse_cursor
 from cstp_server.cli.opened_folder import place_methods
 from cstp_server.cli.options import JsonOption, command_family
+from cstp_server.cli.read_place import ReadPlace, reads_place
 from cstp_server.cli.remote import print_error, show
 from cstp_server.cli.utf8_texts import require_utf8
 from cstp_server.terminal import say, say_lines

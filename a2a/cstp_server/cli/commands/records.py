@@ -18,12 +18,13 @@ from cognition_engines.store.values import StoredRecord
 from cstp.errors import CstpError, NotFound
 from cstp.methods.decisions import GET_DECISION
 from cstp.methods.episodes import GET_EPISODE
-from cstp.methods.knowledge import GET_CHUNK
+from cstp.methods.extractions import GET_CHUNK
 from cstp.methods.memories import RECALL
 from cstp.values.fields import format_instant
 from cstp_server.cli.commands.authoring import Sending, forget_record
+from cstp_server.cli.conventions import TimeoutOption, TokenOption
 from cstp_server.cli.options import CommonOptions, ConfigOption, DataDirOption, JsonOption, command_family, settings_for
-from cstp_server.cli.remote import Remote, TimeoutOption, TokenOption, base_of, connect, print_error, required_token
+from cstp_server.cli.remote import Remote, base_of, connect, print_error, required_token
 from cstp_server.cli.store import existing_records
 from cstp_server.terminal import say, say_lines
 

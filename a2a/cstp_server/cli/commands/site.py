@@ -12,11 +12,11 @@ from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.set_aside import SetAside
 from cstp.client.methods import Methods
 from cstp.errors import CstpError
-from cstp_server.cli.chosen_methods import ReadPlace, reads_place
 from cstp_server.cli.left_out import report_left_out
 from cstp_server.cli.opened_folder import place_methods
 from cstp_server.cli.options import JsonOption, command_family
 from cstp_server.cli.progress import record_bars
+from cstp_server.cli.read_place import ReadPlace, reads_place
 from cstp_server.cli.remote import print_error
 from cstp_server.terminal import say
 from cstp_server.ui.site_files import FolderRefused, check_replaceable

@@ -17,7 +17,7 @@ from cognition_engines.store.schema import HEAD
 from cstp.client.messages import HttpAnswer
 from cstp.errors import CstpError, TransportError
 from cstp.values.fields import format_instant
-from cstp_server.cli.conventions import Unreachable
+from cstp_server.cli.conventions import TimeoutOption, TokenOption, Unreachable
 from cstp_server.cli.options import (
     ConfigOption,
     DataDirOption,
@@ -28,17 +28,7 @@ from cstp_server.cli.options import (
     settings_for,
     without_secrets,
 )
-from cstp_server.cli.remote import (
-    Remote,
-    TimeoutOption,
-    TokenOption,
-    base_of,
-    code_of,
-    connect,
-    given_token,
-    member_of,
-    print_error,
-)
+from cstp_server.cli.remote import Remote, base_of, code_of, connect, given_token, member_of, print_error
 from cstp_server.describe.agent_card import EXTENSION
 from cstp_server.holder.holder_state import HolderState, ask_state, describe_failure, failures_of
 from cstp_server.http.discovery import CARD_PATH

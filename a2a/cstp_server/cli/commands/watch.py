@@ -17,11 +17,11 @@ from cognition_engines.ingest.follow import ChangeEvents, WatchedPaths
 from cognition_engines.ingest.options import Options, Progress, Stopped, Summary, UntilStopped
 from cstp.errors import CstpError
 from cstp_server.cli import reading
-from cstp_server.cli.conventions import Unreachable
+from cstp_server.cli.conventions import TimeoutOption, TokenOption, Unreachable
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
 from cstp_server.cli.progress import reading_progress
 from cstp_server.cli.read_report import print_summary
-from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
+from cstp_server.cli.remote import base_of, print_error, required_token
 from cstp_server.cli.remote_records import METHOD
 from cstp_server.process.model import open_model
 from cstp_server.terminal import say

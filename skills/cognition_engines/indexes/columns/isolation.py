@@ -9,7 +9,7 @@ from cognition_engines.indexes.columns.path_index import GOVERNS
 from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.set_aside import READING, Part, Raised, RecordVersion, SetAside, try_call
 from cognition_engines.spaces import Space
-from cognition_engines.store.records import Records
+from cognition_engines.store.record_reads import RecordReads
 from cognition_engines.store.values import Page, removed_page
 
 
@@ -28,7 +28,7 @@ class Isolation:
     set aside. If this fails, too, the part is down, and no record is set aside.
     """
 
-    def __init__(self, part: Part, records: Records, space: Space, set_aside: SetAside) -> None:
+    def __init__(self, part: Part, records: RecordReads, space: Space, set_aside: SetAside) -> None:
         self._part: Final = part
         self._records: Final = records
         self._space: Final = space

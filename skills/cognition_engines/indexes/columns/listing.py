@@ -23,7 +23,7 @@ from cognition_engines.models import Conditions, Viewer
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import NO_NUMBER, Space
 from cognition_engines.store.reads.row_reader import RowReader
-from cognition_engines.store.records import Records
+from cognition_engines.store.record_reads import RecordReads
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.wanted import Wanted, always, check_wanted
 
@@ -106,7 +106,7 @@ class Listing:
     Safe for use by several threads.
     """
 
-    def __init__(self, records: Records, space: Space, set_aside: SetAside | None = None) -> None:
+    def __init__(self, records: RecordReads, space: Space, set_aside: SetAside | None = None) -> None:
         self._records = records
         self._space = space
         self._set_aside = set_aside or SetAside()

@@ -16,7 +16,8 @@ from cognition_engines.errors import ComponentFailed, ForeignCalls
 from cognition_engines.indexes.columns.isolation import Isolation
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
 from cognition_engines.indexes.vectors.backend import VectorBackend
-from cognition_engines.indexes.vectors.collection import COMPONENT, CollectionNeed, CollectionSpec, VectorChoice
+from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.indexes.vectors.collection import COMPONENT, CollectionNeed, CollectionSpec
 from cognition_engines.indexes.vectors.registry import backend_of
 from cognition_engines.set_aside import Part, Raised, SetAside, try_call
 from cognition_engines.spaces import Space

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Final
 
+from cognition_engines.chroma_address import server_address
 from cognition_engines.indexes.vectors.backend import BackendSpec
-from cognition_engines.indexes.vectors.chroma.address import server_address
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.chroma.folders import has_folders, inspect_folder, remove_folders
-from cognition_engines.indexes.vectors.collection import VectorChoice
 
 CHROMA: Final = BackendSpec(
     title="Chroma",

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 
+from cognition_engines.chroma_address import ServerAddress, server_address
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.indexes.vectors.chroma.address import ServerAddress, server_address
 
 LiveSystem: TypeAlias = Literal["qdrant", "firestore", "mongodb"]
 CHROMA: Final = "chroma:"

@@ -17,10 +17,10 @@ from chromadb.api.models.Collection import Collection
 from chromadb.api.types import Include
 from chromadb.errors import NotFoundError
 
+from cognition_engines.chroma_address import ServerAddress
 from cognition_engines.drafts.plain_values import Unacceptable, Value, safe_name
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed, ForeignCalls
-from cognition_engines.indexes.vectors.chroma.address import ServerAddress
 from cognition_engines.indexes.vectors.chroma.index import close_client, open_client
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer
 from cognition_engines.ingest.collections.addresses import DATABASE, chroma_place

@@ -9,16 +9,13 @@ from typing import Any, Protocol
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import SENSITIVITIES, MemoryFilters, Mode
+from cognition_engines.models import Mode
 from cognition_engines.queries.search import Search
 from cognition_engines.search.explanations import Explanation
 from cognition_engines.search.signals.dates import read_interval
 from cognition_engines.search.snippets import Window
 from cstp.errors import InvalidParams, Violation
-from cstp.values.everything import SearchParams
-from cstp.values.memories import ListMemoriesParams
 from cstp.values.reads import Boosts, Explained, Interpreted, LegRanks, MatchedWindow, NearestRecord, PassagePlace
-from cstp.values.recall import RecallParams
 
 
 class AnySearchParams(Protocol):
@@ -79,22 +76,6 @@ def read_options(searching: Search, params: AnySearchParams) -> SearchOptions:
 def _interpreted(searching: Search, query: str, as_of: datetime) -> Interpreted | None:
     found = read_interval(query, as_of, searching.parser.relevance.language)
     return None if found is None else Interpreted(date_from=found.first, date_to=found.last)
-
-
-def memory_filters(params: ListMemoriesParams | RecallParams | SearchParams) -> MemoryFilters:
-    """Return the conditions that a record must meet now."""
-    return MemoryFilters(
-        context=params.context,
-        source=params.source,
-        sensitivity=None if params.sensitivity is None else SENSITIVITIES[params.sensitivity],
-        min_importance=params.min_importance,
-        date_from=params.date_from,
-        date_to=params.date_to,
-        project=params.project,
-        author=params.author,
-        people=tuple(params.participants or ()),
-        current=datetime.now(UTC) if params.current else None,
-    )
 
 
 def count_omitted(max_tokens: int | None, lacking: int) -> int | None:

@@ -13,7 +13,8 @@ from cognition_engines.kinds.decisions import UNDECIDED
 from cognition_engines.kinds.extractions import Extraction, heading
 from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.kinds.spec import KINDS, Kind
-from cognition_engines.models import Conditions, Overdue, Viewer, in_force, one_of
+from cognition_engines.models import Conditions, Viewer, in_force, one_of
+from cognition_engines.queries.answers.filter_conditions import overdue_at
 from cognition_engines.queries.briefing.briefed_items import (
     Draft,
     Why,
@@ -23,9 +24,10 @@ from cognition_engines.queries.briefing.briefed_items import (
     lesson_item,
 )
 from cognition_engines.queries.briefing.token_budget import Item, Rest, brief, measure
+from cognition_engines.queries.decision_context import Governing
 from cognition_engines.queries.everything import text_of
 from cognition_engines.queries.following import Following
-from cognition_engines.queries.governing import ContextRequest, Governing
+from cognition_engines.queries.governing import ContextRequest
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
@@ -190,7 +192,7 @@ class Sessions:
         """Return the decisions to review, then the caller's undecided ones, at most `ready_limit` together."""
         rows, limit = RowReader(self._set_aside, Part.BRIEFING), session.params.ready_limit
         page, run, viewer = self._listings.decisions.page, self._pools.lists.run, session.viewer
-        due = (*session.of_project, *Overdue(session.now).conditions())
+        due = (*session.of_project, *overdue_at(session.now))
         open_ones = (*session.current, *one_of("recorded_by", session.agent or ()), *one_of("status", UNDECIDED))
         overdue = await run(session.caller, page, due, viewer, 0, limit, _SOONEST, rows=rows)
         undecided = await run(session.caller, page, open_ones, viewer, 0, limit, _OLDEST, rows=rows)

@@ -16,7 +16,8 @@ from cognition_engines.indexes.columns.snapshot import Floats
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Mode, Viewer
-from cognition_engines.queries.answers.search_options import SearchOptions, memory_filters, no_match, read_options
+from cognition_engines.queries.answers.filter_conditions import memory_conditions
+from cognition_engines.queries.answers.search_options import SearchOptions, no_match, read_options
 from cognition_engines.queries.passages import Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.recall.answer import (
@@ -120,7 +121,7 @@ class Recall:
         engine lacks.
         """
         options, caller = read_options(self._searching, params), self._pools.caller(agent)
-        conditions, rows = memory_filters(params).conditions(), RowReader(self._indexes.set_aside)
+        conditions, rows = memory_conditions(params), RowReader(self._indexes.set_aside)
         call = _Call(params, viewer, caller, conditions, rows)
         answered = partial(make_answer, params=params, dates=options.dates, cut=partial(self._passages.cut, caller))
         try:

@@ -10,16 +10,15 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from cognition_engines.kinds.registry import add_prefix, keyword_text, spec_of
+from cognition_engines.kinds.registry import add_prefix
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer, microseconds
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.codec import COLUMNS, SPINE, matrix
 from cognition_engines.store.database import Store, begin_read, begin_scan, count_rows, is_plain, pages, reading_plainly
-from cognition_engines.store.inheritance import neighbours
 from cognition_engines.store.reads.row_reader import STRICT, RowReader
 from cognition_engines.store.schema import TABLES, records, vectors
-from cognition_engines.store.values import FloatArray, StoredRecord, Text
+from cognition_engines.store.values import FloatArray, StoredRecord
 
 T = TypeVar("T")
 
@@ -132,36 +131,6 @@ class Reads:
         statement, seen = _seqs(guard_of(viewer)), rights_of(viewer)
         with begin_read(self._store) as connection:
             return {row[0] for page in pages(keys) for row in connection.execute(statement, {"keys": [*page], **seen})}
-
-    def texts(self, keys: Sequence[int]) -> list[Text]:
-        """Return the words of the records that exist and have any, a turn's with those of its neighbours.
-
-        A neighbour has the same conversation, session and project and is not more guarded than the turn.
-        """
-        with begin_scan(self._store) as connection:
-            found = found_by_keys(connection, keys, None)
-            neighbouring = neighbours(connection, [key for key, one in found.items() if one.kind is Kind.TURN])
-            others = {key for around in neighbouring.values() for away in around for key in away} - found.keys()
-            turns = {**found, **found_by_keys(connection, sorted(others), None, (Kind.TURN,))}
-        found_texts: list[Text] = []
-        for key, one in found.items():
-            body = keyword_text(one.record)
-            if body is None:
-                continue
-            spec = spec_of(one.record)
-            around = neighbouring.get(key, ())
-            text = Text(
-                key,
-                body,
-                one.facets.project,
-                one.facets.sensitivity,
-                id=None if one.record.id is None else str(one.record.id),
-                title=spec.title(one.record),
-                day=spec.day(one.record),
-                adjacent=tuple(tuple(keyword_text(turns[each].record) or "" for each in away) for away in around),
-            )
-            found_texts.append(text)
-        return found_texts
 
     def without_vectors(self, space: Space, model: str, after_key: int, limit: int) -> list[StoredRecord]:
         """Return the next `limit` records of a space with a key above `after_key` that lack vectors of `model`, by key.

@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from cognition_engines.chroma_address import LEAST_DEADLINE, server_address
 from cognition_engines.indexes.vectors.backend import LoadedBackend, VectorBackend
-from cognition_engines.indexes.vectors.chroma.address import LEAST_DEADLINE, server_address
 from cognition_engines.indexes.vectors.chroma.embedded import EmbeddedChroma
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer, SharedChroma, start_over
 from cognition_engines.indexes.vectors.collection import CollectionSpec

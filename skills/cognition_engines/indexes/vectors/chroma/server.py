@@ -18,10 +18,10 @@ from chromadb.config import Settings, System
 from chromadb.errors import NotFoundError
 from chromadb.types import Collection as Model
 
+from cognition_engines.chroma_address import LEAST_DEADLINE, ServerAddress, server_address
 from cognition_engines.errors import ComponentFailed, EngineError, ForeignCalls
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
 from cognition_engines.indexes.vectors.backend import ServerState
-from cognition_engines.indexes.vectors.chroma.address import LEAST_DEADLINE, ServerAddress, server_address
 from cognition_engines.indexes.vectors.chroma.index import COSINE, ChromaIndex, is_missing_collection
 from cognition_engines.indexes.vectors.collection import COMPONENT, PAGE, CollectionSpec, collection_name
 from cognition_engines.spaces import Space

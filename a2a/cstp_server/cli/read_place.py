@@ -1,25 +1,23 @@
-"""A server or a data folder, as the options of a reading command choose, and the methods of the server."""
+"""A server or a data folder, as the options of a reading command choose.
+
+It imports no client: only a command that asks a server needs one.
+"""
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
 from cognition_engines.models import SENSITIVITIES
-from cstp.call import Call
-from cstp.client.methods import Methods
-from cstp_server.cli.conventions import ConfigOption, DataDirOption
+from cstp_server.cli.conventions import ConfigOption, DataDirOption, TimeoutOption, TokenOption
 from cstp_server.cli.options import settings_for
-from cstp_server.cli.remote import Remote, TimeoutOption, TokenOption, base_of, connect, required_token
 from cstp_server.loaded_settings import LoadedSettings
 
-R = TypeVar("R")
 ServerOption = Annotated[
     str | None, typer.Option(metavar="URL", help="Ask this server. Default: CSTP_URL, unless --data-dir is given.")
 ]
@@ -27,17 +25,6 @@ ClearanceOption = Annotated[
     str | None,
     typer.Option(metavar="LEVEL", help="Of a data folder: normal (the default), sensitive or highly_sensitive."),
 ]
-
-
-class _RemoteMethods(Methods):
-    """Calls a server. A limit that is used up is waited for; a connection that broke is tried again."""
-
-    def __init__(self, remote: Remote) -> None:
-        self._remote = remote
-
-    def send(self, call: Call[R]) -> R:
-        """Send one call and return its result. Raise CstpError, and Unreachable without an answer in time."""
-        return self._remote.send_patiently(call, tries=3)
 
 
 def server_of(url: str | None, data_dir: Path | None) -> str | None:
@@ -103,10 +90,3 @@ def reads_place(command: Callable[..., int]) -> Callable[..., int]:
     run.__annotations__ = {option.name: option.annotation for option in options}
     run.__dict__["__signature__"] = Signature([option.replace(kind=Parameter.KEYWORD_ONLY) for option in options])
     return run
-
-
-@contextmanager
-def server_methods(url: str, token: str | None, timeout: float) -> Iterator[Methods]:
-    """Yield the methods of a server. Raise BadParameter without a token."""
-    with connect(base_of(url, "--url"), required_token(token), timeout) as remote:
-        yield _RemoteMethods(remote)
