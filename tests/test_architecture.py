@@ -36,7 +36,6 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "call": "a call to send",
     "decision_context": "the family",
     "decision_reads": "the family",
-    "changes": "the family",
     "dates": "times that texts name",
     "decisions": "the family",
     "episodes": "the family",
