@@ -20,7 +20,7 @@ from cognition_engines.indexes.keywords import language, term_weights, text_docu
 from cognition_engines.path_sets import PathSet
 from cognition_engines.set_aside import read_set_aside
 from cognition_engines.store.change_feed import ChangeFeed
-from cognition_engines.store.reads.by_key import Reads
+from cognition_engines.store.reads.keyword_texts import KeywordTexts
 from cognition_engines.sync_engine import SyncEngine
 from cognition_engines.writing import writer
 from cstp.values.decision_searches import QueryDecisionsParams
@@ -54,7 +54,7 @@ FAULTS = [
     Fault(text_documents.DocumentMaker, "make", "keywords", PanicException),
     Fault(text_documents.DocumentMaker, "_weigh", "keywords", KeyError),
     Fault(language.Analyzer, "count", "keywords", IndexError),
-    Fault(Reads, "texts", "keywords", TypeError),
+    Fault(KeywordTexts, "by_keys", "keywords", TypeError),
     Fault(term_weights.WordCounts, "after", "keywords", OverflowError),
     Fault(builder.Columns, "_append", "columns"),
     Fault(builder._Label, "extend", "columns", PanicException),
@@ -74,7 +74,7 @@ def put_fault(patch: pytest.MonkeyPatch, fault: Fault) -> None:
             if BAD in repr(each).lower():
                 raise fault.error(BAD)
         made = real(args[0], *kept, **named)
-        if fault.owner in (Reads, ChangeFeed) and BAD in repr(made).lower():
+        if fault.owner in (KeywordTexts, ChangeFeed) and BAD in repr(made).lower():
             raise fault.error(BAD)
         return made
 
