@@ -34,18 +34,27 @@ def _put_successors_first(query: QueryText, ranked: RankedHits, stored: StoredSt
         return hits
     seen = stored.as_of or datetime.now(UTC)
     moment = microseconds(seen if seen.tzinfo is not None else seen.replace(tzinfo=UTC))
-    ended = [hit for hit in hits[:LOOKED_AT] if _has_ended(spaces[hit.space], hit.row, moment)]
+    ended = _ended_keys(spaces, hits[:LOOKED_AT], moment)
     if not ended:
         return hits
     found: dict[int, Sequence[str]] = {}
-    for number in dict.fromkeys(hit.space for hit in ended):
-        keys = [_key(spaces, hit) for hit in ended if hit.space == number]
-        read = partial(_read_successors, stored.records, stored.viewer, RowReader(stored.set_aside))
+    read = partial(_read_successors, stored.records, stored.viewer, RowReader(stored.set_aside))
+    for number, keys in ended.items():
         snapshot = spaces[number].snapshot
         read_all = partial(stored.set_aside.read_all, Part.SNIPPETS, read=read, version_of=snapshot.version_of)
         found |= snapshot.masks.values(("successors", stored.viewer), keys, read_all)
-    best_first = dict.fromkeys(_key(spaces, hit) for hit in ended)
-    return _exchange(spaces, hits, {key: ids for key in best_first if (ids := found.get(key))})
+    return _exchange(spaces, hits, found)
+
+
+def _ended_keys(spaces: Sequence[SpaceCandidates], hits: Sequence[Hit], moment: int) -> dict[int, list[int]]:
+    """Return the keys of the hits out of force at `moment`, by the number of their space."""
+    ended: dict[int, list[int]] = {}
+    for hit in hits:
+        snapshot = spaces[hit.space].snapshot
+        until = snapshot.numbers.get("until")
+        if until is not None and int(until[hit.row]) <= moment:
+            ended.setdefault(hit.space, []).append(int(snapshot.keys[hit.row]))
+    return ended
 
 
 def _read_successors(
@@ -63,30 +72,30 @@ def _read_successors(
 def _exchange(
     spaces: Sequence[SpaceCandidates], hits: Sequence[Hit], successors: Mapping[int, Sequence[str]]
 ) -> Sequence[Hit]:
-    if not successors:
-        return hits
-    ranked = [(_key(spaces, hit), spaces[hit.space].snapshot.ids[hit.row], hit) for hit in hits]
-    for key, ids in successors.items():
-        place = next(number for number, (other, _, _) in enumerate(ranked) if other == key)
-        after = range(place + 1, min(len(ranked), LOOKED_AT))
-        newer = next((number for number in after if ranked[number][1] in ids), None)
-        if newer is None or ranked[place][2].score - ranked[newer][2].score > NEAR * hits[0].score:
+    ranked = [(int(spaces[hit.space].snapshot.keys[hit.row]), hit) for hit in hits[:LOOKED_AT]]
+    # the best hit first, as an exchange changes the scores
+    ended = [(key, ids) for key, _ in ranked if (ids := successors.get(key))]
+    for key, ids in ended:
+        place = [other for other, _ in ranked].index(key)
+        newer = _place_of_successor(spaces, ranked, place, ids)
+        if newer is None or ranked[place][1].score - ranked[newer][1].score > NEAR * hits[0].score:
             continue
-        old, new = ranked[place][2], ranked[newer][2]
+        old, (new_key, new) = ranked[place][1], ranked.pop(newer)
         raised = replace(new, score=old.score, gains=(*new.gains, (SIGNAL.name, True)))
-        key_and_id = ranked.pop(newer)[:2]
-        ranked.insert(place, (*key_and_id, raised))
-        ranked[place + 1] = (*ranked[place + 1][:2], replace(old, score=round(old.score - _STEP, DECIMALS)))
-    return [hit for _, _, hit in ranked]
+        ranked[place] = (key, replace(old, score=round(old.score - _STEP, DECIMALS)))
+        ranked.insert(place, (new_key, raised))
+    return [*(hit for _, hit in ranked), *hits[LOOKED_AT:]]
 
 
-def _has_ended(space: SpaceCandidates, row: int, moment: int) -> bool:
-    until = space.snapshot.numbers.get("until")
-    return until is not None and int(until[row]) <= moment
-
-
-def _key(spaces: Sequence[SpaceCandidates], hit: Hit) -> int:
-    return int(spaces[hit.space].snapshot.keys[hit.row])
+def _place_of_successor(
+    spaces: Sequence[SpaceCandidates], ranked: Sequence[tuple[int, Hit]], place: int, ids: Sequence[str]
+) -> int | None:
+    """Return the place of the first hit after `place` that has one of the ids; None if there is none."""
+    for number in range(place + 1, len(ranked)):
+        hit = ranked[number][1]
+        if spaces[hit.space].snapshot.ids[hit.row] in ids:
+            return number
+    return None
 
 
 SIGNAL: Final = OrderSignal(name="current", reorder=_put_successors_first)
