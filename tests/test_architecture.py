@@ -36,6 +36,7 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "call": "a call to send",
     "decision_context": "the family",
     "decision_reads": "the family",
+    "dates": "times that texts name",
     "decisions": "the family",
     "episodes": "the family",
     "errors": "the errors of that room",
@@ -58,6 +59,7 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "session_context": "the family",
     "serve": "a server until it stops",
     "server": "the other side of a protocol",
+    "statements": "sentences that state something",
     "system": "the family",
 }
 LONGEST_FUNCTION = 50

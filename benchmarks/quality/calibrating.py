@@ -1,4 +1,4 @@
-"""`python -m benchmarks.quality.calibrating DATA KEPT`: the weights of `retrieval/scores.py`, and a check of them.
+"""`python -m benchmarks.quality.calibrating DATA KEPT`: the weights of `search/calibration.py`, and a check of them.
 
 Fitted on the first twenty candidates for one half of the mixed questions; checked on the other half, and on known items
 (titles and contexts of decisions, titles of documents), whose words are those of their records.
@@ -24,10 +24,16 @@ from benchmarks.quality.mixed import name_of, open_mixed, read_questions
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.engine import Engine
 from cognition_engines.models import EVERYTHING, Mode
-from cognition_engines.queries.phrase_lift import BEST, Phrases
-from cognition_engines.queries.search import Query, Search, SearchScope
+from cognition_engines.queries.pools import run_through
+from cognition_engines.queries.search import Search
 from cognition_engines.relevance import RELEVANCE
-from cognition_engines.retrieval.fusion import CANDIDATES, rank_by_score, with_highest
+from cognition_engines.search.candidates import BEST
+from cognition_engines.search.fusion import rank_spaces, score_each
+from cognition_engines.search.legs import with_highest
+from cognition_engines.search.query import QueryParser
+from cognition_engines.search.record_texts import RecordTexts
+from cognition_engines.search.request import CALIBRATED, Query, SearchScope
+from cognition_engines.search.signals import phrases
 from cognition_engines.spaces import SEARCHED
 
 WORDS: Final = 1.1  # of the weight of the cosine; 0.8 to 1.3 differ by 0.006 of nDCG@10
@@ -85,20 +91,24 @@ def _known(kept: Path) -> list[tuple[str, frozenset[str]]]:
 
 
 async def _features(engine: Engine, asked: Sequence[tuple[str, frozenset[str]]]) -> list[Asked]:
-    searching = Search(engine.indexes, engine.embeddings, engine.pools)
-    phrases = Phrases(engine.records, RELEVANCE, engine.indexes.set_aside)
+    searching = Search(engine.indexes, engine.embeddings, engine.pools, QueryParser(RELEVANCE))
+    texts = RecordTexts(engine.records, engine.indexes.set_aside, [phrases.SIGNAL.share])
+    score = score_each(lambda cosines, shares, _: np.nan_to_num(cosines) + WORDS * shares)
     found = []
-    for text, relevant in asked:
-        query = Query(text, EVERYTHING, Mode.HYBRID, [SearchScope(space, ()) for space in SEARCHED])
-        parts, vector = await searching.parts(engine.pools.caller(None), query, CANDIDATES)
-        parts = [with_highest(part, text) for part in parts]
-        hits = rank_by_score(parts, vector, BEST, lambda cosines, shares, _: np.nan_to_num(cosines) + WORDS * shares)
+    for asked_text, relevant in asked:
+        scopes, caller = [SearchScope(space, ()) for space in SEARCHED], engine.pools.caller(None)
+        query = Query(asked_text, EVERYTHING, Mode.HYBRID, scopes, BEST, ranking=CALIBRATED)
+        text, vector = searching.parser.parse(asked_text), await searching.embed(caller, query.mode, asked_text)
+        spaces = await run_through(caller, searching.find_candidates, query, text, vector)
+        spaces = [with_highest(space, asked_text) for space in spaces]
+        (hits,) = rank_spaces(spaces, vector, BEST, score, groups=True)
         cosines = np.array([0.0 if hit.distance is None else 1 - hit.distance for hit in hits])
         shares = (np.array([hit.score for hit in hits]) - cosines) / WORDS
         seen = np.zeros(len(hits))
-        first = phrases.shares(text, EVERYTHING, parts, hits[:BEST])
-        seen[: len(first)] = first
-        keys = [int(parts[hit.part].snapshot.keys[hit.row]) for hit in hits]
+        keys = [int(spaces[hit.space].snapshot.keys[hit.row]) for hit in hits]
+        if text.pairs:
+            seqs = [int(spaces[hit.space].snapshot.seqs[hit.row]) for hit in hits]
+            seen[:] = [share for (share,) in texts.read(text.pairs, EVERYTHING, list(zip(keys, seqs, strict=True)))]
         read = engine.records.reads.by_keys(keys, EVERYTHING)
         answers = np.array([name_of(read[key].record) in relevant for key in keys])
         found.append(Asked(np.stack([cosines, shares, seen], axis=1), answers))

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import tantivy
@@ -22,30 +22,36 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import EngineOptions
 from cognition_engines.models import Mode
 from cognition_engines.relevance import RELEVANCE, Relevance
+from cognition_engines.search.signals.table import SIGNALS
 from cognition_engines.sync_engine import SyncEngine
 
-PLAIN: Final = Relevance(
-    stop_words=False,
-    title_weight=1,
-    adjacent=(1.0,),
-    dates_in_words=False,
-    phrase_weight=0.0,
-    date_weight=0.0,
-    speaker_weight=0.0,
-    statement_weight=0.0,
-)
+# The signals that can be switched off, by their names in the tables: the setting of each.
+SWITCHES: Final[Mapping[str, str]] = {
+    {
+        "phrase": "phrases",
+        "date": "times in questions",
+        "speaker": "speakers in questions",
+        "statement": "statements",
+    }.get(signal.name, signal.name): signal.setting
+    for signal in SIGNALS
+    if signal.setting is not None
+}
+_OFF: Final[Mapping[str, Any]] = dict.fromkeys(SWITCHES.values(), 0.0)
+PLAIN: Final = replace(Relevance(stop_words=False, title_weight=1, adjacent=(1.0,), dates_in_words=False), **_OFF)
+
+
+def _switched(setting: str, weight: float) -> dict[str, Any]:
+    return {setting: weight}
+
+
 PARTS: Final[Mapping[str, Relevance]] = {
     "none": PLAIN,
     "stop words": replace(PLAIN, stop_words=True),
     "title three times": replace(PLAIN, title_weight=RELEVANCE.title_weight),
     "three turns each side, weighted": replace(PLAIN, adjacent=RELEVANCE.adjacent),
     "dates in words": replace(PLAIN, dates_in_words=True),
-    "phrases": replace(PLAIN, phrase_weight=RELEVANCE.phrase_weight),
-    "times in questions": replace(PLAIN, date_weight=RELEVANCE.date_weight),
-    "speakers in questions": replace(PLAIN, speaker_weight=RELEVANCE.speaker_weight),
-    "all without times in questions": replace(RELEVANCE, date_weight=0.0),
-    "all without speakers in questions": replace(RELEVANCE, speaker_weight=0.0),
-    "all without statements": replace(RELEVANCE, statement_weight=0.0),
+    **{name: replace(PLAIN, **_switched(setting, getattr(RELEVANCE, setting))) for name, setting in SWITCHES.items()},
+    **{f"all without {name}": replace(RELEVANCE, **_switched(setting, 0.0)) for name, setting in SWITCHES.items()},
     "all": RELEVANCE,
 }
 _DRAWS: Final = 2000  # of the bootstrap

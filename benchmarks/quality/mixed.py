@@ -23,10 +23,12 @@ from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import Record
 from cognition_engines.models import EVERYTHING, Mode
-from cognition_engines.queries.phrase_lift import Phrases
-from cognition_engines.queries.search import Query, Search, SearchScope
+from cognition_engines.queries.search import Search
 from cognition_engines.relevance import RELEVANCE
-from cognition_engines.retrieval.fusion import CANDIDATES, fuse_parts
+from cognition_engines.search.query import QueryParser
+from cognition_engines.search.record_texts import RecordTexts
+from cognition_engines.search.request import Query, Ranking, SearchHits, SearchScope
+from cognition_engines.search.signals import phrases, statements
 from cognition_engines.spaces import SEARCHED
 from cstp.values.decision_searches import QueryDecisionsParams
 from cstp.values.episodes import FindEpisodesParams
@@ -147,14 +149,19 @@ def _document_of(item: RecallItem) -> str:
 
 
 async def _union(engine: Engine, asked: MixedQuestion) -> list[str]:
-    caller = engine.pools.caller(None)
-    phrases = Phrases(engine.records, RELEVANCE, engine.indexes.set_aside)
-    query = Query(asked.text, EVERYTHING, Mode.HYBRID, [SearchScope(space, ()) for space in SEARCHED])
-    parts, vector = await Search(engine.indexes, engine.embeddings, engine.pools).parts(caller, query, CANDIDATES)
-    hits = phrases.lift(asked.text, EVERYTHING, parts, fuse_parts(parts, vector, _LIMIT, groups=True))
-    keys = [int(parts[hit.part].snapshot.keys[hit.row]) for hit in hits]
-    read = engine.records.reads.by_keys(keys, EVERYTHING)
-    return [name_of(read[key].record) for key in keys]
+    signals = phrases.SIGNAL, statements.SIGNAL
+    texts = RecordTexts(engine.records, engine.indexes.set_aside, [each.share for each in signals])
+    searching = Search(engine.indexes, engine.embeddings, engine.pools, QueryParser(RELEVANCE), texts, signals)
+    scopes = [SearchScope(space, ()) for space in SEARCHED]
+    query = Query(asked.text, EVERYTHING, Mode.HYBRID, scopes, _LIMIT, ranking=Ranking(groups=True))
+
+    def read(found: SearchHits) -> list[str]:
+        keys = found.keys()
+        stored = engine.records.reads.by_keys(keys, EVERYTHING)
+        return [name_of(stored[key].record) for key in keys]
+
+    _, names = await searching.find(engine.pools.caller(None), query, read)
+    return names
 
 
 def read_mixed(data: Path) -> Iterator[Members]:

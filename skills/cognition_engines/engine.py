@@ -37,16 +37,17 @@ from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.memories import Memories
 from cognition_engines.queries.operator_reads import OperatorReads
 from cognition_engines.queries.passages import Passages
-from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
-from cognition_engines.queries.speakers import Speakers
 from cognition_engines.queries.turns import Caller, Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
-from cognition_engines.retrieval.asked_speakers import QuestionSpeakers
-from cognition_engines.retrieval.fusion import QuestionDates
-from cognition_engines.retrieval.scores import calibration_of
+from cognition_engines.search.abstention import SpeakerSupport
+from cognition_engines.search.calibration import calibration_of
+from cognition_engines.search.query import QueryParser
+from cognition_engines.search.record_texts import RecordTexts
+from cognition_engines.search.signals.signal import TextSignal
+from cognition_engines.search.signals.table import SIGNALS
 from cognition_engines.store.audit.trail import AuditOptions, AuditTrail
 from cognition_engines.store.opening import SETTING
 from cognition_engines.store.records import Records, open_records
@@ -147,9 +148,9 @@ class Engine:
         self.pools: Final = _pools(options)
         self._embedder, self._threads = embedder, options.embedding.threads
         self.sources: Final = _follower(options, records, embedder, indexes.background)
-        dates, model = QuestionDates(options.relevance), None if embedder is None else embedder.model
-        searching = _search(records, indexes, cache, self.pools, dates, options.relevance, model)
-        passages = Passages(cache, self.pools, options.relevance, indexes.set_aside)
+        parser, model = QueryParser(options.relevance), None if embedder is None else embedder.model
+        searching = _search(records, indexes, cache, self.pools, parser, model)
+        passages = Passages(cache, self.pools, parser, indexes.set_aside)
         read = records, self.listings, self.pools, indexes.set_aside
         governing = Governing(*read)
         self.modes: Final = searching.modes
@@ -281,15 +282,13 @@ def _search(
     indexes: Indexes,
     cache: QueryCache | None,
     pools: Pools,
-    dates: QuestionDates,
-    relevance: Relevance,
+    parser: QueryParser,
     model: str | None,
 ) -> Search:
-    asked = QuestionSpeakers(relevance)
-    phrases = Phrases(records, relevance, indexes.set_aside)
-    speakers = Speakers(records, relevance, indexes.set_aside)
-    least = least_cosine_of(relevance, model)
-    return Search(indexes, cache, pools, phrases, least, dates, calibration_of(model, least), speakers, asked)
+    set_aside, least = indexes.set_aside, least_cosine_of(parser.relevance, model)
+    texts = RecordTexts(records, set_aside, [each.share for each in SIGNALS if isinstance(each, TextSignal)])
+    support = SpeakerSupport(records, parser, set_aside)
+    return Search(indexes, cache, pools, parser, texts, SIGNALS, least, calibration_of(model, least), support)
 
 
 def _pools(options: EngineOptions) -> Pools:

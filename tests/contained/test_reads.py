@@ -23,6 +23,7 @@ from tests.stores import Stores
 
 Breaking = Callable[..., list[int]]
 ENGINE = "cognition_engines.queries"
+SEARCH = "cognition_engines.search"
 BRIEFING = "cognition_engines.queries.briefing.session_context"
 LONG = " ".join(f"The harbour has {number} berths for the ferry." for number in range(60))
 NOTE = "Tides are noted by the day."
@@ -151,9 +152,9 @@ SAID = {"query": "What did Ana paint of the harbour? {}", "kinds": ["turn"], "ab
 TASK = {"taskDescription": "ferry berths {}", "decisionsLimit": 20, "readyLimit": 20, "maxTokens": 32000}
 FILES = {"files": ["src/ferry/kelpmarks", "src/a.py"], "maxTokens": 32000, "include": ["decisions"]}
 CUT = {"content": "", "truncated": True}
-PHRASES = f"{ENGINE}.phrase_lift:read_text"
+PHRASES = f"{SEARCH}.signals.phrases:embedding_text"
 PASSAGE = f"{ENGINE}.passages:passage"
-BOOST = {"boosted": True, "place": 1}
+BOOST = {"boosted": True}
 BRIEFED: dict[str, Any] = {"part": Part.BRIEFING, "changed": None}
 LEFT_OUT: dict[str, Any] = {"part": Part.ANSWERS, "changed": None}
 UNLISTED: dict[str, Any] = {"part": Part.LISTS, "changed": None}
@@ -205,8 +206,8 @@ FAULTS = [
     Fault(PHRASES, "recall", {"query": "the ferry harbour has {}", "limit": 30}, "results", **BOOST),
     Fault(PHRASES, "searchKnowledge", {"query": "how should the ferry {}", "limit": 30}, "results", **BOOST),
     Fault(PHRASES, "queryDecisions", {"query": "`Ferry Kelpmark` {}"}, "decisions", **BOOST),
-    Fault(f"{ENGINE}.speakers:_is_person", "search", SAID, "results", boosted=True),
-    Fault(f"{ENGINE}.speakers:Speakers._words_of", "search", SAID, "results", place=1, boosted=True),
+    Fault(f"{SEARCH}.abstention:_is_person", "search", SAID, "results", boosted=True),
+    Fault(f"{SEARCH}.abstention:SpeakerSupport._words_of", "search", SAID, "results", place=1, boosted=True),
     Fault(PASSAGE, "getSessionContext", TASK, "decisions", **BRIEFED),
     Fault(PASSAGE, "getSessionContext", TASK, "warnings", **BRIEFED),
     Fault(PASSAGE, "getSessionContext", TASK, "episodes", **BRIEFED),
@@ -284,7 +285,7 @@ def test_a_record_whose_successors_cannot_be_read_keeps_its_place(
 ) -> None:
     harbour.ask("recordDecision", decision="Paint the quay", confidence=0.5)  # so that no successors are cached
     harbour.caught_up()
-    raised = broken(f"{ENGINE}.successors:links_of", error, 1)
+    raised = broken(f"{SEARCH}.signals.successors:links_of", error, 1)
     found = [one["id"] for one in harbour.ask("queryDecisions", query="ferry of old")["decisions"]]
     set_aside = harbour.indexes.set_aside
     notes = [(one.id, one.part, one.cause) for one in set_aside.records]

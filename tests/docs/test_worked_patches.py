@@ -55,7 +55,7 @@ def test_there_is_a_patch_for_each_guide_that_names_one() -> None:
         for name in re.findall(r"\]\((adding-[\w-]+\.patch)\)", guide.read_text(encoding="utf-8"))
     }
     assert named == {patch.name for patch in PATCHES}
-    assert len(PATCHES) == 4
+    assert len(PATCHES) == 5
 
 
 def test_the_worked_patches_apply_and_pass_their_tests(copied: Path) -> None:

@@ -8,8 +8,10 @@ import pytest
 
 from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.models import EVERYTHING, Mode
-from cognition_engines.queries.phrase_lift import BEST, pairs_of, share_of
 from cognition_engines.relevance import RELEVANCE, Relevance
+from cognition_engines.search.candidates import BEST
+from cognition_engines.search.query import read_pairs
+from cognition_engines.search.signals.phrases import share_of
 from cognition_engines.writing.requests import WriteCaller
 from cstp.values.decision_searches import DecisionSummary, QueryDecisionsParams, QueryFilters
 from cstp.values.recall import RecallParams
@@ -146,7 +148,7 @@ async def test_filters_and_recall_hold(engine: Engine) -> None:
 )
 def test_pairs_are_words_side_by_side_of_which_one_is_no_stop_word(query: str, pairs: tuple[str, ...]) -> None:
     stop = {"the", "to", "be", "or", "not", "what", "is"}
-    assert pairs_of(query, lambda word: word not in {*stop, "a", "in"}) == pairs
+    assert read_pairs(query, lambda words: [word not in {*stop, "a", "in"} for word in words]) == pairs
 
 
 def test_the_share_is_of_pairs_word_for_word() -> None:

@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from cognition_engines.relevance import Language
-from cognition_engines.retrieval.temporal import read_days
-from cognition_engines.retrieval.temporal_days import Days
+from cognition_engines.search.temporal import read_days
+from cognition_engines.search.temporal_days import Days
 
 NOW = datetime(2024, 6, 15, 12, tzinfo=UTC)  # a Saturday
 

@@ -14,7 +14,7 @@ from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Sensitivity, Viewer
-from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
+from cognition_engines.search.legs import keyword_leg, semantic_leg
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -14,10 +14,14 @@ from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Mode, Sensitivity, Viewer
-from cognition_engines.queries.pools import Pool, Pools
-from cognition_engines.queries.search import Query, Search
-from cognition_engines.retrieval.fusion import CANDIDATES, Hit, Part, best_of, fuse_parts
-from cognition_engines.retrieval.legs import EMPTY, keyword_leg, semantic_leg
+from cognition_engines.queries.pools import Pool, Pools, run_through
+from cognition_engines.queries.search import Search
+from cognition_engines.relevance import RELEVANCE
+from cognition_engines.search.candidates import EMPTY, Hit, SpaceCandidates
+from cognition_engines.search.fusion import rank_spaces, score_by_bm25, score_by_both, score_by_cosine
+from cognition_engines.search.legs import CANDIDATES, keyword_leg, semantic_leg
+from cognition_engines.search.query import QueryParser
+from cognition_engines.search.request import RECALLED, Query, SearchScope
 from cognition_engines.spaces import DECISIONS, MEMORY, NO_NUMBER, Space
 from tests.indexes.made import page_of
 
@@ -58,7 +62,7 @@ def unit(values: Sequence[float]) -> Any:
     return vector / np.linalg.norm(vector)
 
 
-def part_of(space: Space, rows: Sequence[Row], vector: Any, candidates: int = CANDIDATES) -> Part:
+def part_of(space: Space, rows: Sequence[Row], vector: Any, candidates: int = CANDIDATES) -> SpaceCandidates:
     columns = Columns(space, DIM)
     vectors = [unit(row.vector) for row in rows if row.vector is not None]
     page = page_of(
@@ -75,25 +79,28 @@ def part_of(space: Space, rows: Sequence[Row], vector: Any, candidates: int = CA
     mask = snapshot.mask((), ALL)
     words = Scores({row.key: row.score for row in rows})
     semantic = EMPTY if vector is None else semantic_leg(snapshot, mask, vector, candidates, None, ALL)
-    return Part(ALL, snapshot, mask, words, semantic, keyword_leg(snapshot, mask, "words", candidates, words, ALL))
+    return SpaceCandidates(
+        ALL, snapshot, mask, words, semantic, keyword_leg(snapshot, mask, "words", candidates, words, ALL)
+    )
 
 
-def fuse(parts: Sequence[Part], query: str, vector: Any, limit: int, groups: bool = False) -> list[Hit]:
+def fuse(parts: Sequence[SpaceCandidates], query: str, vector: Any, limit: int, groups: bool = False) -> list[Hit]:
     """What a search makes of these parts."""
     if not groups:
-        return fuse_parts(parts, vector, limit)
+        return rank_spaces(parts, vector, limit, score_by_both)[0]
     no_indexes: Any = {}  # fusing has all that it needs in the parts
     names = ("embedder", "keywords", "vectors", "records", "lists", "writes")
     with closing(Pools(20, **{name: Pool(name, 1, 20) for name in names})) as pools:
-        search = Search(no_indexes, None, pools)
-        asked = Query(query, ALL, Mode.HYBRID if vector is not None else Mode.KEYWORD, ())
-        everything = (range(len(parts)),)
-        (hits,) = asyncio.run(search.fuse_apart(pools.caller("agent"), parts, asked, vector, limit, everything))
-        return [*hits[:limit]]
+        search = Search(no_indexes, None, pools, QueryParser(RELEVANCE))
+        mode, sought = Mode.HYBRID if vector is not None else Mode.KEYWORD, [SearchScope(MEMORY, ())] * len(parts)
+        asked = Query(query, ALL, mode, sought, limit, ranking=RECALLED)
+        given = asked, search.parser.parse(query), [*parts], vector
+        _, (hits, _) = asyncio.run(run_through(pools.caller("agent"), search.rank, *given))
+        return hits[:limit]
 
 
-def ids(parts: Sequence[Part], hits: Sequence[Hit]) -> list[str]:
-    return [parts[hit.part].snapshot.ids[hit.row] for hit in hits]
+def ids(parts: Sequence[SpaceCandidates], hits: Sequence[Hit]) -> list[str]:
+    return [parts[hit.space].snapshot.ids[hit.row] for hit in hits]
 
 
 def scaled(values: dict[str, float]) -> dict[str, float]:
@@ -127,7 +134,7 @@ def test_rows_of_two_spaces_are_ranked_as_if_they_were_of_one(seed: int) -> None
     assert ids(apart, found) == ids(together, fuse(together, "words", vector, 20)) == expected(rows, vector)[:20]
     assert [hit.score for hit in found] == [hit.score for hit in fuse(together, "words", vector, 20)]
     for hit in found:
-        row = next(row for row in rows if row.id == apart[hit.part].snapshot.ids[hit.row])
+        row = next(row for row in rows if row.id == apart[hit.space].snapshot.ids[hit.row])
         assert hit.distance == pytest.approx(1 - float(unit(row.vector) @ vector), abs=2e-6)  # type: ignore[arg-type]
 
 
@@ -164,7 +171,7 @@ def test_without_a_vector_words_alone_are_scaled() -> None:
 def test_nothing_found_in_any_space_is_an_empty_order() -> None:
     parts = [part_of(MEMORY, [Row(1, "a")], None), part_of(DECISIONS, [Row(2, "b")], None)]
     assert fuse(parts, "words", None, 9) == []
-    assert best_of(parts, [part.keyword for part in parts], None, 9) == []
+    assert rank_spaces(parts, None, 9, score_by_bm25) == [[]]
 
 
 def test_one_leg_of_two_spaces_keeps_its_own_scores() -> None:
@@ -173,14 +180,14 @@ def test_one_leg_of_two_spaces_keeps_its_own_scores() -> None:
         part_of(MEMORY, [Row(1, "b", [1.0, 1.0], 3.0)], vector),
         part_of(DECISIONS, [Row(2, "a", [1.0], 2.0), Row(3, "c", None, 5.0)], vector),
     ]
-    by_words = best_of(parts, [part.keyword for part in parts], vector, 9)
+    (by_words,) = rank_spaces([replace(part, semantic=EMPTY) for part in parts], vector, 9, score_by_bm25)
     assert [(id, hit.score) for id, hit in zip(ids(parts, by_words), by_words, strict=True)] == [
         ("c", 5.0),
         ("b", 3.0),
         ("a", 2.0),
     ]
     assert [hit.distance for hit in by_words] == [None, pytest.approx(0.292893), 0.0]
-    by_meaning = best_of(parts, [part.semantic for part in parts], vector, 1)
+    (by_meaning,) = rank_spaces([replace(part, keyword=EMPTY) for part in parts], vector, 1, score_by_cosine)
     assert (ids(parts, by_meaning), by_meaning[0].score) == (["a"], 1.0)
 
 

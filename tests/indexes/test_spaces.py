@@ -23,8 +23,9 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Sensitivity, Viewer
 from cognition_engines.queries.answers.filter_conditions import query_conditions
 from cognition_engines.relevance import RELEVANCE
-from cognition_engines.retrieval.fusion import Part, fuse_parts, with_bm25
-from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
+from cognition_engines.search.candidates import SpaceCandidates
+from cognition_engines.search.fusion import rank_spaces, score_by_both
+from cognition_engines.search.legs import keyword_leg, semantic_leg, with_bm25
 from cognition_engines.set_aside import SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, KNOWLEDGE, MEMORY, SEARCHED, Space
 from cognition_engines.store.records import Records
@@ -65,8 +66,10 @@ class Run:
         snapshot, words, vector = index.snapshot, index.words(ALL, index.snapshot), self.embedder.embed_query(query)
         mask = snapshot.mask((), ALL)
         meaning = semantic_leg(snapshot, mask, vector, 50, index.vectors, ALL)
-        part = Part(ALL, snapshot, mask, words, meaning, keyword_leg(snapshot, mask, query, 50, words, ALL))
-        return [(snapshot.ids[hit.row], hit.score) for hit in fuse_parts([with_bm25(part, query)], vector, 50)]
+        worded = keyword_leg(snapshot, mask, query, 50, words, ALL)
+        space = with_bm25(SpaceCandidates(ALL, snapshot, mask, words, meaning, worded), query)
+        (hits,) = rank_spaces([space], vector, 50, score_by_both)
+        return [(snapshot.ids[hit.row], hit.score) for hit in hits]
 
     def collections(self) -> set[str]:
         """The spaces that have a collection."""

@@ -16,7 +16,7 @@ from cognition_engines.indexes.keywords.index import KeywordIndex
 from cognition_engines.indexes.keywords.language import Analyzer, QueryAnalyzer, make_analyzer
 from cognition_engines.ingest.options import Options
 from cognition_engines.relevance import RELEVANCE, Language
-from cognition_engines.retrieval.snippets import Room, passage
+from cognition_engines.search.snippets import Room, passage
 from cognition_engines.store.values import Text
 from cstp.values.decision_searches import QueryDecisionsParams
 

@@ -11,9 +11,12 @@ import pytest
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.models import Mode, Sensitivity, Viewer
-from cognition_engines.queries.pools import Pool, Pools
-from cognition_engines.queries.search import Query, Search, SearchScope
-from cognition_engines.retrieval.legs import KeywordSource
+from cognition_engines.queries.pools import Pool, Pools, run_through
+from cognition_engines.queries.search import Search
+from cognition_engines.relevance import RELEVANCE
+from cognition_engines.search.candidates import KeywordSource
+from cognition_engines.search.query import QueryParser
+from cognition_engines.search.request import RECALLED, Query, SearchScope
 from cognition_engines.spaces import SEARCHED
 from tests.isolation.world import make_world, put
 from tests.serving import SeededEmbedder, serve
@@ -65,21 +68,23 @@ async def test_fusing_asks_for_words_in_their_own_pool(serve: Any, pools: Pools,
     serving, release = serve(SeededEmbedder()), Event()
     put(serving.records, SeededEmbedder(), make_world(Random(3)).entries)
     serving.caught_up()
-    searching = Search(serving.indexes, QueryCache(SeededEmbedder()), pools)
-    query = Query(TEXT, ALL, Mode.HYBRID, [SearchScope(space, ()) for space in SEARCHED])
-    caller = replace(pools.caller("agent"))
-    parts, vector = await searching.parts(caller, query, 3)
+    searching = Search(serving.indexes, QueryCache(SeededEmbedder()), pools, QueryParser(RELEVANCE))
+    scopes = [SearchScope(space, ()) for space in SEARCHED]
+    query = Query(TEXT, ALL, Mode.HYBRID, scopes, 300, ranking=RECALLED)
+    caller, text, vector = pools.caller("agent"), searching.parser.parse(TEXT), SeededEmbedder().embed_query(TEXT)
+    spaces = await run_through(caller, searching.find_candidates, query, text, vector)
     threads: list[str] = []
-    noted = [replace(part, words=Noted(part.words, release, threads)) for part in parts if part.words is not None]
+    noted = [replace(space, words=Noted(space.words, release, threads)) for space in spaces if space.words is not None]
+    given = query, text, noted, vector
     if hanging:
         with pytest.raises(ComponentFailed) as failed:
-            await searching.fuse_apart(caller, noted, query, vector, 50, (range(len(noted)),))
+            await run_through(caller, searching.rank, *given)
         assert failed.value.component == "keywords"
         assert await pools.vectors.run(caller, len, "ab") == 2
         assert not pools.vectors.load.running
         release.set()
     else:
         release.set()
-        (hits,) = await searching.fuse_apart(caller, noted, query, vector, 50, (range(len(noted)),))
+        _, (hits, _) = await run_through(caller, searching.rank, *given)
         assert len(hits) > 3
     assert set(threads) == {"keywords-pool"}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cognition_engines.indexes.keywords.language import make_analyzer
-from cognition_engines.retrieval.snippets import Room, passage
+from cognition_engines.search.snippets import Room, passage
 
 ANALYZE = make_analyzer().analyze
 TEXT = st.text(st.sampled_from("ab .!?\n-#|。你é`"), max_size=200) | st.text(max_size=60)

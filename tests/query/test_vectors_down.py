@@ -9,7 +9,7 @@ import pytest
 
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
-from cognition_engines.retrieval import legs as search
+from cognition_engines.search import legs as search
 from cognition_engines.store.records import open_records
 from cognition_engines.store.values import Entry
 from tests.stores import ChromaProgram, Stores, free_port

@@ -7,7 +7,8 @@ import pytest
 
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
-from cognition_engines.queries.known_items import MOST_FILTERED, MOST_HOLDERS, MOST_ITEMS, read_items
+from cognition_engines.search.query import MOST_ITEMS, read_items
+from cognition_engines.search.signals.known_items import MOST_FILTERED, MOST_HOLDERS
 from tests.kinds import entry
 
 MODES = ("hybrid", "semantic", "keyword")

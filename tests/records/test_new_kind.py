@@ -31,7 +31,10 @@ from cognition_engines.exchange.runs import export_lines, import_file
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Mode
 from cognition_engines.queries.recall.selection import content_of
-from cognition_engines.queries.search import Query, Search, SearchScope
+from cognition_engines.queries.search import Search
+from cognition_engines.relevance import RELEVANCE
+from cognition_engines.search.query import QueryParser
+from cognition_engines.search.request import Query, SearchScope
 from cognition_engines.set_aside import SetAside
 from cognition_engines.store.records import open_records
 from cognition_engines.spaces import MEMORY
@@ -49,9 +52,9 @@ with SyncEngine.open(store, folder / "indexes", None) as engine:
     def read(found):
         return records.reads.by_keys(found.keys(), EVERYTHING)
     async def find(text):
-        opened, query = engine.engine, Query(text, EVERYTHING, Mode.KEYWORD, (SearchScope(MEMORY, ()),))
-        searching, caller = Search(opened.indexes, None, opened.pools), opened.pools.caller(None)
-        hits, stored = await searching.search_and_read(caller, query, 10, read)
+        opened, query = engine.engine, Query(text, EVERYTHING, Mode.KEYWORD, (SearchScope(MEMORY, ()),), 10)
+        searching = Search(opened.indexes, None, opened.pools, QueryParser(RELEVANCE))
+        hits, stored = await searching.find(opened.pools.caller(None), query, read)
         return next(content_of(stored[key]) for key in hits.keys() if stored[key].kind is Kind.COMMITMENT)
     held = records.reads.by_ids(Kind.COMMITMENT, records.ids(Kind.COMMITMENT)).values()
     lines = export_lines(records, (Kind.COMMITMENT,), Silent(), SetAside())

@@ -9,14 +9,14 @@ from math import ceil
 from cognition_engines.models import Viewer
 from cognition_engines.queries.answers.fitting import TOKEN_BYTES, Cutting, size_of
 from cognition_engines.queries.answers.shown_items import make_items
-from cognition_engines.queries.found_links import links_of
 from cognition_engines.queries.governing import ContextRequest, DecisionContext, GoverningDecision, read_context
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools, Work, run_through
 from cognition_engines.queries.turns import Agent
-from cognition_engines.retrieval.snippets import Room
+from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import SetAside
+from cognition_engines.store.found_links import links_of
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cstp.values.decision_context import GetDecisionContextParams, GetDecisionContextResult, GoverningRecord

@@ -14,12 +14,12 @@ from cognition_engines.queries.answers.filter_conditions import list_conditions
 from cognition_engines.queries.answers.record_values import LEVELS, provenance_of, to_value
 from cognition_engines.queries.answers.shown_items import make_page, make_plain_items
 from cognition_engines.queries.decision_values import decision_members, edge_of, ended_edge_of
-from cognition_engines.queries.found_links import joined_links
 from cognition_engines.queries.lists import Listings, count_decisions
 from cognition_engines.queries.pools import Pools, Work, run_through
 from cognition_engines.queries.turns import Agent
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.decision_state import REVIEWED, SUPERSEDES
+from cognition_engines.store.found_links import joined_links
 from cognition_engines.store.reads.decisions import (
     DecisionGraph,
     DecisionHistory,

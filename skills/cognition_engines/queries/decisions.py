@@ -19,14 +19,14 @@ from cognition_engines.queries.answers.search_options import (
 )
 from cognition_engines.queries.answers.shown_items import make_item
 from cognition_engines.queries.decision_values import decision_members, links_of_match, provenance_of_match
-from cognition_engines.queries.found_links import FoundLinks, read_links
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.search import Search
 from cognition_engines.queries.turns import Agent, Caller
-from cognition_engines.retrieval.scores import CurrentHit
-from cognition_engines.retrieval.snippets import Room
+from cognition_engines.search.request import CurrentHit, Query, SearchHits, SearchScope
+from cognition_engines.search.snippets import Room
 from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.found_links import FoundLinks, read_links
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
@@ -64,7 +64,7 @@ class Decisions:
         """
         options, caller = read_options(self._searching, params), self._pools.caller(agent)
         scope = SearchScope(DECISIONS, () if params.filters is None else query_conditions(params.filters))
-        query = Query(params.query, viewer, options.mode, (scope,), params.abstain, options.as_of)
+        query = Query(params.query, viewer, options.mode, (scope,), params.limit, params.abstain, options.as_of)
         rows = RowReader(self._searching.indexes.set_aside)
         answered = partial(self._answer, params, options)
         try:
@@ -99,7 +99,7 @@ class Decisions:
         def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
             return self._records.reads.by_keys(found.keys(), viewer=query.viewer, kinds=DECISIONS.kinds, rows=rows)
 
-        found, read = await self._searching.search_and_read(caller, query, params.limit, reading)
+        found, read = await self._searching.find(caller, query, reading)
         windows = params.explain or "snippet" in parts_of(params)
         return await self._searching.current_hits(caller, found, query, read, windows=windows, explain=params.explain)
 

@@ -14,9 +14,9 @@ from cognition_engines.queries.answers.search_options import explain_result, rea
 from cognition_engines.queries.answers.shown_items import make_items, make_page, make_plain_items
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.search import Search
 from cognition_engines.queries.turns import Agent
-from cognition_engines.retrieval.scores import CurrentHit
+from cognition_engines.search.request import CurrentHit, Query, SearchHits, SearchScope
 from cognition_engines.set_aside import Part
 from cognition_engines.spaces import EPISODES
 from cognition_engines.store.reads.row_reader import RowReader
@@ -85,7 +85,7 @@ class Episodes:
         options, caller = read_options(self._searching, params), self._pools.caller(agent)
         conditions = (*between("reward", params.min_reward, params.max_reward), *_tagged(params.tags))
         scope, explain = SearchScope(EPISODES, conditions), params.explain
-        query = Query(params.query, viewer, options.mode, (scope,), params.abstain, options.as_of)
+        query = Query(params.query, viewer, options.mode, (scope,), params.limit, params.abstain, options.as_of)
         rows = RowReader(self._set_aside)
         answered = partial(FindEpisodesResult, query=params.query, mode=options.mode.value, interpreted=options.dates)
 
@@ -93,7 +93,7 @@ class Episodes:
             return self._records.reads.by_keys(found.keys(), viewer=viewer, kinds=EPISODES.kinds, rows=rows)
 
         try:
-            found, read = await self._searching.search_and_read(caller, query, params.limit, reading)
+            found, read = await self._searching.find(caller, query, reading)
         except NoGoodMatch as none:
             return answered(episodes=[], total=0, no_good_match=True, nearest=_nearest(none))
         hits = await self._searching.current_hits(caller, found, query, read, windows=explain, explain=explain)

@@ -13,16 +13,16 @@ from cognition_engines.queries.answers.filter_conditions import memory_condition
 from cognition_engines.queries.answers.fitting import NO_TIME, FittedItem, fit
 from cognition_engines.queries.answers.search_options import SearchOptions, count_omitted, read_options
 from cognition_engines.queries.answers.shown_items import make_item
-from cognition_engines.queries.found_links import read_links
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.search import Search
 from cognition_engines.queries.searched_records import fetched_record, nearest_record, searched_record
 from cognition_engines.queries.turns import Agent, Caller
-from cognition_engines.retrieval.scores import CurrentHit
-from cognition_engines.retrieval.snippets import Room
+from cognition_engines.search.request import CALIBRATED, CurrentHit, Query, SearchHits, SearchScope
+from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import DECISIONS, SEARCHED, Space
+from cognition_engines.store.found_links import read_links
 from cognition_engines.store.reads.knowledge import WithSources
 from cognition_engines.store.reads.memories import ended_memories
 from cognition_engines.store.reads.row_reader import RowReader
@@ -61,14 +61,23 @@ class Everything:
         Raise InvalidParams for a mode or an abstention that the engine lacks.
         """
         options, caller = read_options(self._searching, params), self._pools.caller(agent)
-        query = Query(params.query, viewer, options.mode, [*_search_scopes(params)], params.abstain, options.as_of)
+        query = Query(
+            params.query,
+            viewer,
+            options.mode,
+            [*_search_scopes(params)],
+            params.limit,
+            params.abstain,
+            options.as_of,
+            CALIBRATED,
+        )
         rows, answered = RowReader(self._set_aside), partial(_answer, params, options)
 
         def reading(found: SearchHits) -> WithSources:
             return self._records.knowledge.with_sources(found.keys(), viewer, _KINDS, rows)
 
         try:
-            found, read = await self._searching.search_calibrated(caller, query, params.limit, reading)
+            found, read = await self._searching.find(caller, query, reading)
         except NoGoodMatch as none:
             nearest = await self._nearest(caller, none, viewer)
             return answered((), 0).model_copy(update={"no_good_match": True, "nearest": nearest})

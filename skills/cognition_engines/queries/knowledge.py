@@ -29,10 +29,10 @@ from cognition_engines.queries.answers.search_options import (
 from cognition_engines.queries.answers.shown_items import make_items, make_plain_items
 from cognition_engines.queries.passages import Passages
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.search import Search
 from cognition_engines.queries.turns import Agent, Caller
-from cognition_engines.retrieval.legs import semantic_leg
-from cognition_engines.retrieval.scores import CurrentHit
+from cognition_engines.search.legs import semantic_leg
+from cognition_engines.search.request import CurrentHit, Query, SearchHits, SearchScope
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.reads.knowledge import ChunkFound, SourceName, WithSources
 from cognition_engines.store.reads.row_reader import RowReader
@@ -84,14 +84,14 @@ class Knowledge:
         options, caller = read_options(self._searching, params), self._pools.caller(agent)
         conditions = await self._conditions(caller, params.filters or KnowledgeFilters(), viewer)
         scope = SearchScope(KNOWLEDGE, conditions)
-        query = Query(params.query, viewer, options.mode, (scope,), params.abstain, options.as_of)
+        query = Query(params.query, viewer, options.mode, (scope,), params.limit, params.abstain, options.as_of)
         rows = RowReader(self._set_aside)
 
         def reading(found: SearchHits) -> WithSources:
             return self._records.knowledge.with_sources(found.keys(), viewer, KNOWLEDGE.kinds, rows)
 
         try:
-            found, read = await self._searching.search_and_read(caller, query, params.limit, reading)
+            found, read = await self._searching.find(caller, query, reading)
         except NoGoodMatch as none:
             return _answer(params, options, (), 0).model_copy(update=no_match(none))
         explain = params.explain

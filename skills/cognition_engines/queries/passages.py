@@ -6,12 +6,12 @@ from functools import partial
 from typing import Final
 
 from cognition_engines.embedding.cache import QueryCache
-from cognition_engines.indexes.keywords.language import QueryAnalyzer, make_analyzer
+from cognition_engines.indexes.keywords.language import make_analyzer
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent, Caller
-from cognition_engines.relevance import Relevance
-from cognition_engines.retrieval.snippets import Room, Span, Window, passage
+from cognition_engines.search.query import QueryParser
+from cognition_engines.search.snippets import Room, Span, Window, passage
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.values import StoredRecord
 
@@ -36,12 +36,12 @@ class PassageRequest:
 class Passages:
     """Cuts texts to their best passages."""
 
-    def __init__(self, embeddings: QueryCache | None, pools: Pools, relevance: Relevance, set_aside: SetAside) -> None:
+    def __init__(self, embeddings: QueryCache | None, pools: Pools, parser: QueryParser, set_aside: SetAside) -> None:
         self._embeddings = embeddings
         self._pools = pools
         self._set_aside = set_aside
-        self._analyzer = make_analyzer(relevance.language)
-        self._queries = QueryAnalyzer(relevance)
+        self._analyzer = make_analyzer(parser.relevance.language)
+        self._parser = parser
 
     async def cut(
         self, caller: Caller, query: str, cuts: Sequence[PassageRequest], part: Part = Part.SNIPPETS
@@ -57,7 +57,7 @@ class Passages:
         return await self.cut(self._pools.caller(agent), query, cuts)
 
     def _cut(self, query: str, cuts: Sequence[PassageRequest], part: Part) -> list[str | None]:
-        words = frozenset(self._queries.analyze(query))
+        words = self._parser.parse(query).words
         left = TOKENISED
         found: list[str | None] = []
         for each in cuts:

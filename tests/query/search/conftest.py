@@ -18,8 +18,9 @@ from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Viewer
 from cognition_engines.queries.answers.filter_conditions import query_conditions
-from cognition_engines.retrieval.fusion import CANDIDATES, Part, fuse_parts, with_bm25
-from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
+from cognition_engines.search.candidates import SpaceCandidates
+from cognition_engines.search.fusion import rank_spaces, score_by_both
+from cognition_engines.search.legs import CANDIDATES, keyword_leg, semantic_leg, with_bm25
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Text
@@ -104,8 +105,8 @@ class World:
         mask = snapshot.mask(query_conditions(filters), viewer)
         words = keyword_leg(snapshot, mask, query, CANDIDATES, self.words, viewer, textual(query_conditions(filters)))
         meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, None, viewer)
-        part = with_bm25(Part(viewer, snapshot, mask, self.words, meaning, words), query)
-        hits = fuse_parts([part], vector, limit)
+        space = with_bm25(SpaceCandidates(viewer, snapshot, mask, self.words, meaning, words), query)
+        (hits,) = rank_spaces([space], vector, limit, score_by_both)
         return [(snapshot.ids[hit.row], hit.score) for hit in hits]
 
     def expected_hybrid(

@@ -16,7 +16,7 @@ from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision, Mode, Sensitivity, Viewer
 from cognition_engines.queries.answers.filter_conditions import query_conditions
-from cognition_engines.retrieval.legs import cosines, semantic_leg
+from cognition_engines.search.legs import cosines, semantic_leg
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import open_records
 from cognition_engines.store.values import Entry

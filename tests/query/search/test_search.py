@@ -12,8 +12,8 @@ import pytest
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Sensitivity, Viewer
 from cognition_engines.queries.answers.filter_conditions import query_conditions
-from cognition_engines.retrieval import legs
-from cognition_engines.retrieval.legs import FEW_ROWS, cosines, distances
+from cognition_engines.search import legs
+from cognition_engines.search.legs import FEW_ROWS, cosines, distances
 from cstp.values.decision_searches import QueryFilters
 
 ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)

@@ -9,7 +9,8 @@ from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.queries.answers.filter_conditions import query_conditions
-from cognition_engines.retrieval.legs import RankedRows, cosines, nearest_of, semantic_leg
+from cognition_engines.search.candidates import RankedRows
+from cognition_engines.search.legs import cosines, nearest_of, semantic_leg
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.values import Page
 from cstp.values.decision_searches import QueryFilters

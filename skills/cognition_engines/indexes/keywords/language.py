@@ -206,10 +206,13 @@ class QueryAnalyzer:
         names = [name for words in split for name in self._all.names_of(words)]
         return [*dict.fromkeys([*self._all.stems_of(plain), *names])]
 
-    def is_content(self, word: str) -> bool:
-        """Return whether a word is no stop word."""
-        tokens = find_tokens(compose_words(word))
-        return bool(self._telling_words([part for token in tokens for part in split_token(token).plain]))
+    def content_words(self, words: Sequence[str]) -> list[bool]:
+        """Return for each of the words whether it is no stop word."""
+        parts = [
+            [part for token in find_tokens(compose_words(word)) for part in split_token(token).plain] for word in words
+        ]
+        telling = frozenset(self._telling_words([part for each in parts for part in each]))
+        return [not telling.isdisjoint(each) for each in parts]
 
     def _telling_words(self, words: Sequence[str]) -> list[str]:
         return [*words] if self._stop is None else self._stop.analyze(" ".join(words))

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from pydantic_core import to_json
 
 from cognition_engines.queries.passages import PassageRequest
-from cognition_engines.retrieval.snippets import Room, Window
+from cognition_engines.search.snippets import Room, Window
 from cognition_engines.store.values import StoredRecord
 from cstp.values.base import Wire
 

@@ -11,8 +11,9 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Mode
 from cognition_engines.queries.search import Search
-from cognition_engines.retrieval.scores import Explanation
-from cognition_engines.retrieval.snippets import Window
+from cognition_engines.search.explanations import Explanation
+from cognition_engines.search.signals.dates import read_interval
+from cognition_engines.search.snippets import Window
 from cstp.errors import InvalidParams, Violation
 from cstp.values.reads import Boosts, Explained, Interpreted, LegRanks, MatchedWindow, NearestRecord, PassagePlace
 
@@ -73,7 +74,7 @@ def read_options(searching: Search, params: AnySearchParams) -> SearchOptions:
 
 
 def _interpreted(searching: Search, query: str, as_of: datetime) -> Interpreted | None:
-    found = None if searching.dates is None else searching.dates.read(query, as_of)
+    found = read_interval(query, as_of, searching.parser.relevance.language)
     return None if found is None else Interpreted(date_from=found.first, date_to=found.last)
 
 
@@ -94,14 +95,7 @@ def explain_result(found: Explanation | None, window: Window | None) -> Explaine
         return None
     return Explained(
         score=found.score,
-        boosts=Boosts(
-            phrase=found.phrase,
-            date=found.date,
-            exact=found.exact or None,
-            current=found.current or None,
-            speaker=found.speaker or None,
-            statement=found.states or None,
-        ),
+        boosts=Boosts.model_validate(found.gains),
         bm25=found.bm25,
         cosine=found.cosine,
         ranks=LegRanks(semantic=found.semantic_rank, keyword=found.keyword_rank),

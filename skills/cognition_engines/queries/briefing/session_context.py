@@ -31,9 +31,10 @@ from cognition_engines.queries.governing import ContextRequest
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.search import Search
 from cognition_engines.queries.turns import Agent, Caller
-from cognition_engines.retrieval.snippets import Room
+from cognition_engines.search.request import Query, SearchHits, SearchScope
+from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, KNOWLEDGE, Space
 from cognition_engines.store.reads.row_reader import RowReader
@@ -239,14 +240,14 @@ class Sessions:
     async def _search(self, session: _Session, task: str, scope: SearchScope, limit: int) -> list[StoredRecord]:
         """Return the best records; lessons that are not near the task are none."""
         abstain, viewer, caller = scope.space is not DECISIONS, session.viewer, session.caller
-        query = Query(task, viewer, self._searching.modes[0], (scope,), abstain)
+        query = Query(task, viewer, self._searching.modes[0], (scope,), limit, abstain)
 
         def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
             rows = RowReader(self._set_aside)
             return self._records.reads.by_keys(found.keys(), viewer=viewer, kinds=scope.space.kinds, rows=rows)
 
         try:
-            found, read = await self._searching.search_and_read(caller, query, limit, reading)
+            found, read = await self._searching.find(caller, query, reading)
         except NoGoodMatch:
             return []
         hits = await self._searching.current_hits(caller, found, query, read, windows=False, explain=False)

@@ -15,7 +15,8 @@ from cognition_engines.kinds.registry import SPECS, Record, names_in
 from cognition_engines.kinds.spec import Kind, Role
 from cognition_engines.models import Conditions, OneOf, Viewer
 from cognition_engines.queries.recall.selection import groups, is_kind
-from cognition_engines.retrieval.legs import KeywordSource, RankedRows, nearest_of
+from cognition_engines.search.candidates import KeywordSource, RankedRows
+from cognition_engines.search.legs import nearest_of
 from cognition_engines.spaces import MEMORY
 from cognition_engines.store.reads.memories import NamedEntity, Neighbourhood
 from cognition_engines.store.values import StoredRecord

@@ -53,12 +53,13 @@ from cognition_engines.queries.recall.selection import (
     sought_by_query,
     worded_matches,
 )
-from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.search import Search
 from cognition_engines.queries.turns import Agent, Caller
-from cognition_engines.retrieval.fusion import CANDIDATES, Hit, Part
-from cognition_engines.set_aside import Part as DerivedPart
+from cognition_engines.search.candidates import Hit, SpaceCandidates
+from cognition_engines.search.request import RECALLED, Query, SearchHits, SearchScope
+from cognition_engines.set_aside import Part
 from cognition_engines.spaces import MEMORY, SEARCHED
-from cognition_engines.store.reads.knowledge import source_of
+from cognition_engines.store.reads.knowledge import WithSources, source_of
 from cognition_engines.store.reads.memories import AttachedEvents, ended_memories
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
@@ -173,51 +174,60 @@ class Recall:
         sought = [
             SearchScope(*each) for each in sought_by_query(call.conditions, asked.conversation_id, asked.include_events)
         ]
-        by_word = options.mode is Mode.KEYWORD
-        # by words alone the legs hold all that match, for they are counted
-        most = max(len(self._indexes[space].snapshot.keys) for space in SEARCHED) if by_word else CANDIDATES
-        query = Query(text, call.viewer, options.mode, sought, asked.abstain, options.as_of)
-        parts, vector = await self._searching.parts(call.caller, query, max(most, 1))
-        events = 1 if asked.include_events and asked.conversation_id is None else 0
-        documents = len(parts) - events
-        sets = (range(documents), range(documents, len(parts)))
-        said, happened = await self._searching.fuse_apart(call.caller, parts, query, vector, asked.limit, sets)
+        by_words, events = options.mode is Mode.KEYWORD, asked.include_events and asked.conversation_id is None
+        query = Query(
+            text,
+            call.viewer,
+            options.mode,
+            sought,
+            asked.limit,
+            asked.abstain,
+            options.as_of,
+            RECALLED,
+            apart=int(events),
+        )
+        found, (shown, first, read) = await self._searching.find(call.caller, query, partial(self._choose, call))
 
         def count_matching() -> int:
-            if by_word:
-                return sum(map(worded_matches, parts))
-            return sum(self._count(*each, call.viewer) for each in zip(sought, parts, strict=True))
+            if by_words:
+                return sum(map(worded_matches, found.spaces))
+            return sum(self._count(*each, call.viewer) for each in zip(sought, found.spaces, strict=True))
 
         count = await self._pools.vectors.run(call.caller, count_matching)
-        selection = select(parts, said, happened, asked.limit)
-        results = await self._read(call, query, SearchHits(parts, selection.all_hits, vector), set(selection.hits))
+        results = await self._results(call, query, shown, first, read)
         if asked.min_score is not None:
             results = [result for result in results if (result.score or 0.0) >= asked.min_score]
-        call = replace(call, text=text, vector=vector)
+        call = replace(call, text=text, vector=found.vector)
         return await self._complete(call, "query", results, max(count, len(results)))
 
-    def _count(self, sought: SearchScope, part: Part, viewer: Viewer) -> int:
+    def _choose(self, call: _Call, found: SearchHits) -> tuple[SearchHits, Collection[Hit], WithSources]:
+        """Return the hits to show, documents with their events, the documents among them, and all their records."""
+        selection = select(found.spaces, found.hits, found.apart, call.params.limit)
+        shown = replace(found, hits=selection.all_hits)
+        read = self._records.knowledge.with_sources(shown.keys(), call.viewer, None, call.rows)
+        return shown, set(selection.hits), read
+
+    def _count(self, sought: SearchScope, space: SpaceCandidates, viewer: Viewer) -> int:
         """Return how many records of a space match."""
-        key = (sought.space.name, part.snapshot.seq, sought.conditions, viewer)
+        key = (sought.space.name, space.snapshot.seq, sought.conditions, viewer)
         count = self._counted.get(key)
         if count is None:
             if len(self._counted) >= _COUNTS_KEPT:
                 self._counted.clear()
-            count = self._counted[key] = embedded_matches(part.snapshot, part.mask)
-        return count + other_matches(part)
+            count = self._counted[key] = embedded_matches(space.snapshot, space.mask)
+        return count + other_matches(space)
 
-    async def _read(self, call: _Call, query: Query, found: SearchHits, shown: Collection[Hit]) -> list[Result]:
-        """Return the records of the hits that are `shown`, with the records of the other hits as their events."""
-        run = self._pools.records.run
-        sourced = self._records.knowledge.with_sources
-        read = await run(call.caller, sourced, found.keys(), call.viewer, None, call.rows)
+    async def _results(
+        self, call: _Call, query: Query, found: SearchHits, documents: Collection[Hit], read: WithSources
+    ) -> list[Result]:
+        """Return the records of the hits of `documents`, with the records of the other hits as their events."""
         results: list[Result] = []
         events: dict[int, list[StoredRecord]] = {}
         for one in await self._searching.current_hits(
             call.caller, found, query, read.stored, windows=True, explain=call.params.explain
         ):
             stored = one.stored
-            if one.hit in shown:
+            if one.hit in documents:
                 source = read.sources.get(source_of(stored) or "")
                 if (result := self._result(stored, one.hit.score)) is None:
                     continue
@@ -276,7 +286,7 @@ class Recall:
             return list(results)
         read, run = self._records.conversations.neighbours, self._pools.records.run
         passages = await run(call.caller, read, places, call.conditions, call.viewer, call.rows)
-        attempt, part = self._indexes.set_aside.attempt, DerivedPart.SNIPPETS
+        attempt, part = self._indexes.set_aside.attempt, Part.SNIPPETS
         found: list[Result] = []
         for result in results:
             if result.stored.kind in _PASSAGES:
@@ -333,7 +343,7 @@ class Recall:
         for each in reached:
             if (stored := read.get(each.key)) is not None:
                 work = partial(_name_relation, call, each, stored, spelled)
-                if (name := attempt(DerivedPart.SNIPPETS, stored.version, work, None)) is not None:
+                if (name := attempt(Part.SNIPPETS, stored.version, work, None)) is not None:
                     related.append((stored, each, name))
         if not entities:
             return related, []
@@ -343,12 +353,12 @@ class Recall:
     def _result(self, stored: StoredRecord, score: float | None) -> Result | None:
         """Return the result of a record; None if its content cannot be read."""
         work = partial(make_result, stored, score)
-        return self._indexes.set_aside.attempt(DerivedPart.ANSWERS, stored.version, work, None)
+        return self._indexes.set_aside.attempt(Part.ANSWERS, stored.version, work, None)
 
     def _names(self, stored: StoredRecord) -> Mapping[str, str] | None:
         """Return the actors and subjects that a record names; None if they cannot be read."""
         work = partial(refs_of, stored.record)
-        return self._indexes.set_aside.attempt(DerivedPart.SNIPPETS, stored.version, work, None)
+        return self._indexes.set_aside.attempt(Part.SNIPPETS, stored.version, work, None)
 
 
 def _name_relation(call: _Call, reached: ReachedRecord, stored: StoredRecord, spelled: Mapping[str, str]) -> str | None:

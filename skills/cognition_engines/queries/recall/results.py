@@ -7,8 +7,8 @@ from math import inf
 from cognition_engines.kinds.graph import Event
 from cognition_engines.models import Decision
 from cognition_engines.queries.recall.selection import content_of, owner_of
-from cognition_engines.retrieval.scores import Explanation
-from cognition_engines.retrieval.snippets import Window
+from cognition_engines.search.explanations import Explanation
+from cognition_engines.search.snippets import Window
 from cognition_engines.store.reads.knowledge import SourceName
 from cognition_engines.store.reads.memories import AttachedEvents
 from cognition_engines.store.values import StoredRecord

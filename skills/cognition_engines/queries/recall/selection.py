@@ -10,8 +10,8 @@ from cognition_engines.indexes.columns.snapshot import Bools, Ints, Snapshot
 from cognition_engines.kinds.registry import SPECS
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, OneOf
-from cognition_engines.queries.known_items import order_hits
-from cognition_engines.retrieval.fusion import Hit, Part, record_key
+from cognition_engines.search.candidates import Hit, SpaceCandidates
+from cognition_engines.search.fusion import order_hits, record_key
 from cognition_engines.spaces import DECISIONS, KNOWLEDGE, MEMORY, Space
 from cognition_engines.store.values import StoredRecord
 
@@ -53,23 +53,23 @@ def embedded_matches(snapshot: Snapshot, mask: Bools) -> int:
     return _count_matching(snapshot, mask & (snapshot.counts > 0))
 
 
-def other_matches(part: Part) -> int:
+def other_matches(space: SpaceCandidates) -> int:
     """Return how many records without a vector the keyword leg found in addition."""
-    snapshot, rows = part.snapshot, part.keyword.rows
+    snapshot, rows = space.snapshot, space.keyword.rows
     found = 0
     for key in np.unique(groups(snapshot, rows[snapshot.counts[rows] == 0])).tolist():
         chunks = snapshot.children((key,))
         chunks = chunks[is_kind(snapshot, chunks, Kind.ARTIFACT_CHUNK)]
         same = np.concatenate((snapshot.rows_of(np.array([key], np.int64)), chunks))
-        found += not (part.mask[same] & (snapshot.counts[same] > 0)).any()
+        found += not (space.mask[same] & (snapshot.counts[same] > 0)).any()
     return found
 
 
-def worded_matches(part: Part) -> int:
+def worded_matches(space: SpaceCandidates) -> int:
     """Return how many records the keyword leg holds, an artifact and its chunks being one."""
-    found = np.zeros(len(part.mask), np.bool_)
-    found[part.keyword.rows] = True
-    return _count_matching(part.snapshot, found)
+    found = np.zeros(len(space.mask), np.bool_)
+    found[space.keyword.rows] = True
+    return _count_matching(space.snapshot, found)
 
 
 def _count_matching(snapshot: Snapshot, chosen: Bools) -> int:
@@ -129,23 +129,23 @@ class Selection:
         return [*self.hits, *(event for events in self.events.values() for event in events)]
 
 
-def select(parts: Sequence[Part], documents: Sequence[Hit], events: Sequence[Hit], limit: int) -> Selection:
+def select(spaces: Sequence[SpaceCandidates], documents: Sequence[Hit], events: Sequence[Hit], limit: int) -> Selection:
     """Return the best `limit` of two rankings with scores on one scale, documents and events together.
 
     A document has the score of its best event if that is higher than its own. An event of one of the documents is shown
     with it and never by itself; all such events have a third of the limit, or the places that the documents leave. Any
     other event ranks as a document does.
     """
-    own = {record_key(parts[hit.part], hit.row): hit for hit in documents}
-    owned = [(owner, event) for event in events if (owner := _parent(parts[event.part], event)) in own]
-    alone = [event for event in events if _parent(parts[event.part], event) not in own]
+    own = {record_key(spaces[hit.space], hit.row): hit for hit in documents}
+    owned = [(owner, event) for event in events if (owner := _parent(spaces[event.space], event)) in own]
+    alone = [event for event in events if _parent(spaces[event.space], event) not in own]
     best: dict[int, float] = {}
     for owner, event in owned:
         best.setdefault(owner, event.score)
     lifted = [replace(hit, score=max(hit.score, best.get(key, hit.score))) for key, hit in own.items()]
-    ranked = order_hits(parts, [*lifted, *alone])
+    ranked = order_hits(spaces, [*lifted, *alone])
     shown = ranked[: limit - min(len(owned), limit // EVENT_SHARE)]
-    keys = {record_key(parts[hit.part], hit.row) for hit in shown}
+    keys = {record_key(spaces[hit.space], hit.row) for hit in shown}
     attached: dict[int, list[Hit]] = {}
     for owner, event in [pair for pair in owned if pair[0] in keys][: limit - len(shown)]:
         attached.setdefault(owner, []).append(event)
@@ -153,6 +153,6 @@ def select(parts: Sequence[Part], documents: Sequence[Hit], events: Sequence[Hit
     return Selection([*shown, *ranked[len(shown) : len(shown) + left]], attached)
 
 
-def _parent(part: Part, hit: Hit) -> int:
+def _parent(space: SpaceCandidates, hit: Hit) -> int:
     """Return the key of the artifact of an event or a chunk; negative if there is none."""
-    return int(part.snapshot.numbers["parent"][hit.row])
+    return int(space.snapshot.numbers["parent"][hit.row])

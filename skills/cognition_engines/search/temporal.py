@@ -12,9 +12,9 @@ from datetime import UTC, date, datetime
 from typing import Final
 
 from cognition_engines.relevance import Language
-from cognition_engines.retrieval.temporal_days import Days, NamedTime, move_day, period_of, years
-from cognition_engines.retrieval.temporal_digits import YEAR, in_digits, years_in
-from cognition_engines.retrieval.temporal_words import (
+from cognition_engines.search.temporal_days import Days, NamedTime, move_day, period_of, years
+from cognition_engines.search.temporal_digits import YEAR, in_digits, years_in
+from cognition_engines.search.temporal_words import (
     ARTICLES,
     COUNTED,
     COUNTS,

@@ -1,4 +1,4 @@
-"""The links of found decisions: supersessions in files and by agents, and all links of agents."""
+"""Links of found decisions: supersessions that files state, and links that agents made."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

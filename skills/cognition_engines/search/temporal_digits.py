@@ -4,7 +4,7 @@ import re
 from calendar import monthrange
 from typing import Final
 
-from cognition_engines.retrieval.temporal_days import NamedTime
+from cognition_engines.search.temporal_days import NamedTime
 
 YEAR: Final = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _ISO: Final = re.compile(r"((?:19|20)\d\d)([-/])(\d\d)(?:\2(\d\d)(?:t\d\d:\d\d\S*)?)?", re.ASCII)

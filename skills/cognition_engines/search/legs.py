@@ -5,18 +5,19 @@ one order of both.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isnan
 from typing import Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cognition_engines.indexes.columns import sketches
 from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snapshot, window_indices
 from cognition_engines.indexes.keywords.text_documents import Marks, marks_for
 from cognition_engines.models import Conditions, Viewer
+from cognition_engines.search.candidates import EMPTY, Doubles, KeywordSource, RankedRows, SpaceCandidates
 
+CANDIDATES: Final = 100  # of each leg
 SMALL_SPACE: Final = 2000  # rows that the viewer sees: up to here all rows that have a word are asked for at once
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
 LEAST_CANDIDATES: Final = 1000  # of the sketches, for exact ranking: see indexes/columns/sketches.py
@@ -42,8 +43,6 @@ LABELLED_EACH: Final = 0.01
 SPARE: Final = 1.25  # hits beyond the number that the share of matching rows predicts
 BOLDEST: Final = 8  # the number of hits asked for grows at most by this factor
 
-Doubles = NDArray[np.float64]
-
 
 class Neighbours(Protocol):
     """An approximate nearest-neighbour index over windows that covers every change up to `seq`."""
@@ -53,35 +52,6 @@ class Neighbours(Protocol):
 
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
         """Return the keys of the records that own the nearest windows, with repeats; None if the index is lost."""
-
-
-class KeywordSource(Protocol):
-    """A keyword index: keys and BM25 scores, best first."""
-
-    def search(self, query: str, limit: int, marks: Marks = ()) -> tuple[Ints, Doubles]: ...
-
-    def search_among(self, query: str, keys: Sequence[int]) -> tuple[Ints, Doubles]: ...
-
-    def highest(self, query: str) -> float: ...
-
-    def holders(self, item: str, limit: int) -> tuple[Ints, Doubles]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class RankedRows:
-    """Rows best first, each with its score: a cosine, a BM25 score or a fused one.
-
-    `every` has all rows that have a score, in no order, if a leg knows them. `products` are the products of the query
-    with all windows of the snapshot, in single precision, if a leg has computed them.
-    """
-
-    rows: Ints
-    scores: Doubles
-    every: "RankedRows | None" = None
-    products: Floats | None = None
-
-
-EMPTY: Final = RankedRows(np.empty(0, np.int64), np.empty(0, np.float64))
 
 
 def _coarse_cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> tuple[Floats, Floats | None]:
@@ -339,3 +309,55 @@ def distances(meaning: Doubles) -> list[float | None]:
     """Return cosines as cosine distances, 0 to 2; None in place of NaN."""
     found: list[float] = np.round(1.0 - meaning, DECIMALS).tolist()
     return [None if isnan(distance) else min(2.0, max(0.0, distance)) for distance in found]
+
+
+def with_semantic_leg(
+    space: SpaceCandidates, limit: int, vector: Floats | None, neighbours: Neighbours | None = None
+) -> SpaceCandidates:
+    """Return the candidates with a semantic leg of `limit` rows, or of fewer if there are no more."""
+    if vector is None:
+        return replace(space, semantic=EMPTY)
+    found = semantic_leg(space.snapshot, space.mask, vector, limit, neighbours, space.viewer)
+    return replace(space, semantic=found)
+
+
+def with_keyword_leg(space: SpaceCandidates, limit: int, query: str, labelled: Conditions = ()) -> SpaceCandidates:
+    """Return the candidates with a keyword leg of `limit` rows, or of fewer if there are no more, and `worded` empty.
+
+    `labelled` are conditions on labels and sets that every row meets.
+    """
+    leg = EMPTY
+    if space.words is not None:
+        leg = keyword_leg(space.snapshot, space.mask, query, limit, space.words, space.viewer, labelled)
+    return replace(space, keyword=leg, worded=EMPTY)
+
+
+def with_bm25(space: SpaceCandidates, query: str) -> SpaceCandidates:
+    """Return the candidates with the BM25 of the rows that the semantic leg alone found, from the keyword index."""
+    # if the keyword leg found nothing, no row has a word of the query
+    if space.words is None or not len(space.keyword.rows) or space.keyword.every is not None:
+        return space
+    lacking = np.setdiff1d(space.semantic.rows, space.keyword.rows, assume_unique=True)
+    if not len(lacking):
+        return space
+    keys, scores = space.words.search_among(query, space.snapshot.keys[lacking].tolist())
+    return replace(space, worded=RankedRows(space.snapshot.row_of[keys].astype(np.int64), scores))
+
+
+def with_highest(space: SpaceCandidates, query: str) -> SpaceCandidates:
+    """Return the candidates with the highest BM25 that the query could reach, from the keyword index."""
+    return space if space.words is None else replace(space, highest=space.words.highest(query))
+
+
+def doubled_limit(space: SpaceCandidates) -> int:
+    """Return how many rows to ask the legs for so that they find more: twice as many."""
+    return 2 * max(len(space.semantic.rows), len(space.keyword.rows), 1)
+
+
+def has_grown(before: Sequence[SpaceCandidates], after: Sequence[SpaceCandidates]) -> bool:
+    """Return whether a leg has found more."""
+    return any(_count_rows(new) != _count_rows(old) for old, new in zip(before, after, strict=True))
+
+
+def _count_rows(space: SpaceCandidates) -> int:
+    return len(space.semantic.rows) + len(space.keyword.rows)

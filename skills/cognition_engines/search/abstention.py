@@ -1,4 +1,4 @@
-"""Support for a question about a speaker: whether the turns near it say its words of that speaker, or of another one.
+"""Abstention: whether a question is near enough to any record, or to what turns say of the speaker that it names.
 
 "What did Ana paint?" is near to what Ben painted, too, so a cosine does not notice a changed name. A sentence counts as
 one about its speaker; a question, or a sentence with `you`, as one about the others (decision 0074).
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from cognition_engines.indexes.keywords.language import QueryAnalyzer, make_analyzer
+from cognition_engines.indexes.keywords.language import make_analyzer
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer
-from cognition_engines.relevance import Relevance
-from cognition_engines.retrieval.fusion import Part
-from cognition_engines.set_aside import Part as DerivedPart, SetAside
+from cognition_engines.search.candidates import SpaceCandidates
+from cognition_engines.search.query import QueryParser, QueryText
+from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
@@ -29,11 +29,40 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+")
 _YOU: Final = re.compile(r"\byou(?:rs?)?\b", re.IGNORECASE)
 
 
-def near_turns(parts: Sequence[Part]) -> dict[int, int]:
+@dataclass(frozen=True, slots=True)
+class NearestRow:
+    """The row of the best cosine in all spaces."""
+
+    space: SpaceCandidates
+    row: int
+    cosine: float
+
+    @property
+    def key(self) -> int:
+        """The key of its record."""
+        return int(self.space.snapshot.keys[self.row])
+
+    @property
+    def id(self) -> str:
+        """The id of its record."""
+        return self.space.snapshot.ids[self.row]
+
+
+def find_nearest(spaces: Sequence[SpaceCandidates]) -> NearestRow | None:
+    """Return the nearest row that the semantic legs have found; None if they found none."""
+    firsts = [
+        NearestRow(each, int(each.semantic.rows[0]), float(each.semantic.scores[0]))
+        for each in spaces
+        if len(each.semantic.rows)
+    ]
+    return max(firsts, key=lambda each: each.cosine, default=None)
+
+
+def near_turns(spaces: Sequence[SpaceCandidates]) -> dict[int, int]:
     """Return the `seq` of each turn that the semantic legs have found, by its key."""
     found: dict[int, int] = {}
-    for part in parts:
-        snapshot, rows = part.snapshot, part.semantic.rows
+    for space in spaces:
+        snapshot, rows = space.snapshot, space.semantic.rows
         code = snapshot.codes["kind"].get(Kind.TURN.label)
         if code is not None:
             rows = rows[snapshot.labels["kind"][rows] == code]
@@ -51,16 +80,16 @@ class _SpokenTurn:
     name: frozenset[str]
 
 
-class Speakers:
+class SpeakerSupport:
     """Compares what turns say of the speaker that a question names with what they say of others. Any thread may ask."""
 
-    def __init__(self, records: Records, relevance: Relevance, set_aside: SetAside) -> None:
+    def __init__(self, records: Records, parser: QueryParser, set_aside: SetAside) -> None:
         self._records: Final = records
         self._set_aside: Final = set_aside
-        self._texts: Final = make_analyzer(relevance.language)
-        self._queries: Final = QueryAnalyzer(relevance)
+        self._texts: Final = make_analyzer(parser.relevance.language)
+        self._queries: Final = parser.analyzer
 
-    def support(self, question: str, viewer: Viewer, near: Mapping[int, int]) -> float:
+    def support(self, question: QueryText, viewer: Viewer, near: Mapping[int, int]) -> float:
         """Return what to add to the cosine of the nearest record, -WEIGHT to WEIGHT * MOST.
 
         It is 0 unless the question names exactly one speaker of the turns `near`, the `seq` of each by key. Turns of
@@ -69,7 +98,7 @@ class Speakers:
         read = self._records.reads.as_of(near, viewer, RowReader(self._set_aside))
         spoken = self._spoken_turns(read.values())
         names = {each.speaker: each.name for each in spoken}
-        words = self._content_words(question)
+        words = question.content_words
         named = [speaker for speaker, its in names.items() if its and its <= words]
         asked = words.difference(*names.values())
         if len(named) != 1 or not asked:
@@ -79,7 +108,7 @@ class Speakers:
         return WEIGHT * min(MOST, self._difference(asked, named[0], compared))
 
     def _spoken_turns(self, read: Iterable[StoredRecord]) -> list[_SpokenTurn]:
-        attempt, part = self._set_aside.attempt, DerivedPart.SNIPPETS
+        attempt, part = self._set_aside.attempt, Part.SNIPPETS
         found = (attempt(part, each.version, partial(self._spoken_turn, each), None) for each in read)
         return [each for each in found if each is not None]
 
@@ -96,7 +125,7 @@ class Speakers:
         for each in turns:
             work = partial(self._words_of, each.turn.content[:LONGEST])
             no_words: tuple[set[str], set[str]] = (set(), set())
-            of_speaker, of_others = self._set_aside.attempt(DerivedPart.SNIPPETS, each.stored.version, work, no_words)
+            of_speaker, of_others = self._set_aside.attempt(Part.SNIPPETS, each.stored.version, work, no_words)
             is_named = each.speaker == named
             most[is_named] = max(most[is_named], len(asked & of_speaker))
             most[not is_named] = max(most[not is_named], len(asked & of_others))

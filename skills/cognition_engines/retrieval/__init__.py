@@ -1,1 +1,0 @@
-"""Ranking: the two legs of a search, their fusion, and the snippets of the hits."""

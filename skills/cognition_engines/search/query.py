@@ -1,0 +1,227 @@
+"""The text of a query: its words, phrases, known items, possible names and what it asks for, each read once."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, islice
+from typing import Final
+
+from cognition_engines.indexes.keywords.language import QueryAnalyzer
+from cognition_engines.indexes.keywords.words import compose_words, find_id_terms, find_tokens, is_exact, is_phrase
+from cognition_engines.kinds.fields import normal
+from cognition_engines.relevance import Relevance
+from cognition_engines.unicode_forms import fold_text
+
+QUERIES: Final = 512  # that are cached
+LONGEST_CACHED: Final = 1 << 11  # characters
+MOST_PAIRS: Final = 64
+LOOKED_AT: Final = 600  # characters of a text or a question: a long message begins with what is asked and wanted
+_AROUND: Final = ".,;:!?()[]{}<>*\"'“”‘’«»¿¡"  # around a word of a query
+# quotes, hyphens and dashes, and characters that are not shown
+_TYPOGRAPHIC: Final = tuple(
+    (each, read)
+    for written, read in (("‘’‚‛", "'"), ("“”„‟", '"'), ("‐‑‒–—−", "-"), ("\u00ad\u200b\u2060\ufeff", ""))
+    for each in written
+)
+
+MOST_ITEMS: Final = 8  # pieces of a query
+LONGEST_ITEM: Final = 200  # characters, which bounds the terms to look up
+_FAMILIES: Final = ('"“”„‟', "«»", "‹›", "「」", "『』", "`")  # of quotation marks
+# any two marks of a family, as languages differ in their order; an apostrophe within a word is no mark
+_QUOTED: Final = re.compile(
+    "|".join(
+        f"[{marks}]([^{marks}]{{2,{LONGEST_ITEM}}})[{marks}]" for marks in ('"“”„‟', "«»", "‹›", "「」", "『』", "`")
+    )
+    + rf"|[‘‚]((?:[^‘’‚]|\b’\b){{2,{LONGEST_ITEM}}})[’‘](?!\w)"
+)
+# a possessive, the line of a file or the port of a host, and the `@`, `-` or `v` before a version
+_SHORTER: Final = (
+    (re.compile("['’]s$"), ""),
+    (re.compile(r"(\.[a-z]\w{0,7}|^\d+(?:\.\d+){3})(?::\d+){1,2}$", re.IGNORECASE), r"\1"),
+    (re.compile(r"(?:^v|(?<=\w)[@-]v?)(?=\d+\.\d+\.\d)"), " "),
+)
+_LIKE_ID: Final = re.compile(r"[\d\-_.:/#@]")
+
+LONGEST_NAME: Final = 3  # words
+LONGEST_QUESTION: Final = 1 << 10  # characters in which names are looked for
+_WORD: Final = re.compile(r"\w[^\s,;:!?()\[\]{}\"“”«»]*")
+_AFTER: Final = ".'’"  # after a word
+_POSSESSIVES: Final = ("'s", "’s")
+_FIRST_PERSON: Final = re.compile(r"(?<![\w/.])(?:i(?![\w/.])|(?:me|my|mine)\b)", re.IGNORECASE)
+# a question such as `What did you recommend for my essay?`
+_ADDRESSED: Final = re.compile(
+    r"\b(?:did|have|had) you\b"
+    r"|\byou (?:said|recommended|suggested|mentioned|gave|advised|explained|described|proposed|listed|provided)\b"
+    r"|\byour (?:advice|recommendation|suggestion|answer|explanation|reply|response)",
+    re.IGNORECASE,
+)
+
+_ADVICE: Final = re.compile(
+    r"\bhow (?:should|can|could|do|would|might|to)\b"
+    r"|\bwhat (?:should|would|kind|type|are some|are the|is the best|steps|tools)\b"
+    r"|\b(?:which|where|can you|could you|would you|should i|suggest|recommend|help me)\b",
+    re.IGNORECASE,
+)
+# words of a question about the past, which wants what was decided then
+_PAST: Final = re.compile(
+    r"\b(?:before(?=\W*$)|earlier|previous(?:ly)?|formerly|original(?:ly)?|initially|used to|no longer|history of|"
+    r"replaced|superseded|abandoned)\b|^before,",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PossibleName:
+    """A possible name in a question, as names are compared, and the characters that it takes up, with an `'s`."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)  # without slots, for the cached properties
+class QueryText:
+    """The text of a query. Each part of it is read once, when the first step of a search needs it."""
+
+    text: str
+    analyzer: QueryAnalyzer = field(repr=False)
+
+    @cached_property
+    def _weights(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        return self.analyzer.weigh(self.text)
+
+    @cached_property
+    def content_words(self) -> frozenset[str]:
+        """The words of the query as they are in texts, without stop words unless there are no others."""
+        return frozenset(self._weights[0])
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The content words, and the names and ids."""
+        return self.content_words.union(self._weights[1])
+
+    @cached_property
+    def pairs(self) -> tuple[str, ...]:
+        """The phrases of the query, see `read_pairs`."""
+        return read_pairs(self.text, self.analyzer.content_words)
+
+    @cached_property
+    def items(self) -> tuple[str, ...]:
+        """The items of the query that one record may have alone, see `read_items`."""
+        return read_items(self.text)
+
+    @cached_property
+    def names(self) -> tuple[PossibleName, ...]:
+        """Possible names in the query, the longest first at each place."""
+        return tuple(read_names(self.text))
+
+    @cached_property
+    def is_about_user(self) -> bool:
+        """Whether a question is asked as I and of no answer that was given to it, in English."""
+        looked_at = self.text[:LONGEST_QUESTION]
+        return bool(_FIRST_PERSON.search(looked_at) and not _ADDRESSED.search(looked_at))
+
+    @cached_property
+    def is_about_past(self) -> bool:
+        """Whether a question asks for what was decided before, in English."""
+        return _PAST.search(self.text) is not None
+
+    @cached_property
+    def asks_for_advice(self) -> bool:
+        """Whether a question asks how, what or where something should be done, in English."""
+        return _ADVICE.search(self.text[:LOOKED_AT]) is not None
+
+
+class QueryParser:
+    """A parser of queries, for searches that weigh words and signals by `relevance`.
+
+    Agents repeat their queries, so the latest texts are cached. Any thread may ask.
+    """
+
+    def __init__(self, relevance: Relevance) -> None:
+        self.relevance: Final = relevance
+        self.analyzer: Final = QueryAnalyzer(relevance)
+        self._known: dict[str, QueryText] = {}
+
+    def parse(self, text: str) -> QueryText:
+        """Return a query to be read as its steps need it."""
+        known = self._known.get(text)
+        if known is None:
+            known = QueryText(text, self.analyzer)
+            if len(text) <= LONGEST_CACHED:
+                if len(self._known) >= QUERIES:
+                    self._known = {}  # a new one, as another thread may use the old one
+                self._known[text] = known
+        return known
+
+
+def read_pairs(query: str, content_of: Callable[[Sequence[str]], Sequence[bool]]) -> tuple[str, ...]:
+    """Return the pairs of adjacent words in a query, each once, if one of the two is a content word.
+
+    `content_of` returns for each word whether it is one. A word that is a phrase by itself, such as `QD-4711`, comes
+    after the pairs.
+    """
+    written = [word for each in query.split() if (word := each.strip(_AROUND))]
+    words = [fold_phrase(word) for word in written]
+    content = content_of(words)
+    sides = zip(words, words[1:], content, content[1:], strict=False)
+    pairs = [f"{one} {other}" for one, other, first, second in sides if first or second]
+    alone = [word for word, as_written in zip(words, written, strict=True) if is_phrase(as_written)]
+    return tuple(dict.fromkeys([*pairs, *alone]))[:MOST_PAIRS]
+
+
+def fold_phrase(text: str) -> str:
+    """Return the form in which phrases are compared: with plain quotes and hyphens, single blanks and no emphasis."""
+    folded = fold_text(text)
+    if not folded.isascii():
+        for written, read in _TYPOGRAPHIC:
+            folded = folded.replace(written, read)
+    return " ".join(folded.replace("*", "").split())
+
+
+def read_items(query: str) -> tuple[str, ...]:
+    """Return the items of at most MOST_ITEMS pieces of a query, quotations and exact tokens before possible ids.
+
+    A possible id of a record begins with `=`.
+    """
+    alone = len(query.split()) == 1
+    quoted = (" ".join(next(filter(None, each.groups())).split()).lstrip("= ") for each in _QUOTED.finditer(query))
+    shouted = query.isupper() and not alone
+    exact = (
+        (token, _shorten(token))
+        for token in find_tokens(compose_words(query))
+        if len(token) <= LONGEST_ITEM and is_exact(token) and not (shouted and token.isalpha())
+    )
+    ids = (term for term in find_id_terms(query) if alone or _LIKE_ID.search(term[1:]))
+    pieces: dict[str, list[str]] = {}
+    for items in chain(zip(quoted), exact, zip(ids)):
+        pieces.setdefault(fold_text(items[0].removeprefix("=")), []).extend(items)
+    return tuple(dict.fromkeys(chain.from_iterable(islice(pieces.values(), MOST_ITEMS))))
+
+
+def _shorten(token: str) -> str:
+    """Return a form in which an exact token may stand in a text."""
+    for longer, shorter in _SHORTER:
+        token = longer.sub(shorter, token)
+    return token.strip()
+
+
+def read_names(question: str) -> Iterator[PossibleName]:
+    """Yield possible names, the longest first at each place: words with a capital, or in a script without case."""
+    words = [(match.group().rstrip(_AFTER), match.start()) for match in _WORD.finditer(question[:LONGEST_QUESTION])]
+    for first, (word, start) in enumerate(words):
+        if word[0].islower() and word.isalpha():
+            continue
+        for last in range(min(first + LONGEST_NAME, len(words)) - 1, first - 1, -1):
+            end = words[last][1] + len(words[last][0])
+            written = question[start:end]
+            bare = next((written[: -len(each)] for each in _POSSESSIVES if written.endswith(each)), written)
+            yield PossibleName(normal(bare), start, end)
+
+
+def cut_names(question: str, names: Sequence[PossibleName]) -> str:
+    """Return the question without the names, which are in order; the whole question if no word is left."""
+    starts, ends = [0, *(name.end for name in names)], [*(name.start for name in names), len(question)]
+    left = " ".join("".join(question[start:end] for start, end in zip(starts, ends, strict=True)).split())
+    return left if _WORD.search(left) else question

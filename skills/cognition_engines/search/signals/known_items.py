@@ -1,0 +1,125 @@
+"""Known items: a record that alone has an id, a version, a code, a symbol, a path or a quoted phrase of the query.
+
+It comes first in every mode. The keyword index gives the few texts that have all words of an item, and the texts
+themselves decide, since a turn is also found by the words of the turns around it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from cognition_engines.models import Viewer
+from cognition_engines.search.candidates import EXACT, Gains, Hit, KeywordSource, SpaceCandidates
+from cognition_engines.search.fusion import order_hits, record_key
+from cognition_engines.search.legs import accepted_hits, cosines, distances
+from cognition_engines.search.query import QueryText, fold_phrase
+from cognition_engines.search.record_texts import RecordTexts
+from cognition_engines.search.signals.signal import OrderSignal, RankedHits, StoredState
+from cognition_engines.unicode_forms import fold_text
+
+MOST_HOLDERS: Final = 32  # texts with all words of an item, beyond which it is no known item
+MOST_FILTERED: Final = 1024  # of them, of which a filter may leave few
+Holders = Sequence[list[int] | None]  # of each space, the rows that have all words of an item; None for too many
+
+
+def find_holders(
+    items: Sequence[str], spaces: Sequence[SpaceCandidates], sources: Sequence[KeywordSource]
+) -> list[Holders]:
+    """Return the holders of each item, from a keyword index for each space."""
+    return [[_find_holders(item, space, words) for space, words in zip(spaces, sources, strict=True)] for item in items]
+
+
+def with_known(
+    items: Sequence[str],
+    holders: Sequence[Holders],
+    viewer: Viewer,
+    spaces: Sequence[SpaceCandidates],
+    texts: RecordTexts,
+) -> list[SpaceCandidates]:
+    """Return the candidates with their known items; for the pool of records."""
+    known: list[set[int]] = [set() for _ in spaces]
+    for item, found in zip(items, holders, strict=True):
+        held = [(number, row) for number, rows in enumerate(found) for row in rows or ()]
+        having = _having(item, viewer, spaces, held, texts) if None not in found and len(held) <= MOST_HOLDERS else []
+        if len(owners := {_owner(spaces[number], row) for number, row in having}) == 1:
+            for number, row in _shown(spaces, having, *owners):
+                known[number].add(row)
+    return [replace(space, known=tuple(sorted(rows))) for space, rows in zip(spaces, known, strict=True)]
+
+
+def _put_known_first(_: QueryText, ranked: RankedHits, __: StoredState) -> Sequence[Hit]:
+    """Return the hits with the known rows of the spaces, which come first."""
+    spaces, hits = ranked.spaces, ranked.hits
+    known = {
+        record_key(spaces[number], row): (number, row) for number in ranked.numbers for row in spaces[number].known
+    }
+    if not known:
+        return hits
+    found = {key: hit for hit in hits if (key := record_key(spaces[hit.space], hit.row)) in known}
+    first = []
+    for key, (number, row) in known.items():
+        away = None
+        if ranked.vector is not None:
+            (away,) = distances(cosines(spaces[number].snapshot, np.array([row]), ranked.vector))
+        hit = found.get(key) or Hit(number, row, 0.0 if hits else 1.0, away, _boosts_of(spaces[number], row))
+        first.append(replace(hit, gains=(*hit.gains, EXACT)))
+    return order_hits(spaces, [*first, *(hit for hit in hits if hit not in found.values())])
+
+
+def _boosts_of(space: SpaceCandidates, row: int) -> Gains:
+    """Return the boosts of a row that is not among the best hits."""
+    held = [each for each in space.boosts if not each.always and each.marks(space.snapshot, np.array([row])).any()]
+    return tuple((each.name, True) for each in held)
+
+
+def _find_holders(item: str, space: SpaceCandidates, words: KeywordSource) -> list[int] | None:
+    """Return the rows of the space whose texts have all words of the item; None if there are too many."""
+    for most in (MOST_HOLDERS, MOST_FILTERED):
+        hits = words.holders(item, most + 1)
+        rows: list[int] = accepted_hits(space.snapshot, space.mask, hits)[0].tolist()
+        if len(rows) > MOST_HOLDERS:
+            return None
+        if len(hits[0]) <= most:
+            return rows
+    return None
+
+
+def _owner(space: SpaceCandidates, row: int) -> int:
+    """Return the key of the artifact of an event or a passage, else the record's own."""
+    parent = int(space.snapshot.numbers["parent"][row])
+    return parent if parent >= 0 else int(space.snapshot.keys[row])
+
+
+def _shown(
+    spaces: Sequence[SpaceCandidates], having: Sequence[tuple[int, int]], owner: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the row to put first of those with an item: the artifact or a passage of it, before its events.
+
+    The artifact of an event also comes first in other spaces, as events are shown with it if they are searched apart.
+    """
+    first = next((each for each in having if record_key(spaces[each[0]], each[1]) == owner), having[0])
+    yield first
+    for number, space in enumerate(spaces):
+        for row in space.snapshot.rows_of(np.array([owner], np.int64)).tolist() if number != first[0] else ():
+            if space.mask[row]:
+                yield number, row
+
+
+def _having(
+    item: str,
+    viewer: Viewer,
+    spaces: Sequence[SpaceCandidates],
+    held: Sequence[tuple[int, int]],
+    texts: RecordTexts,
+) -> list[tuple[int, int]]:
+    """Return the rows, each with the number of its space, whose own text has the item, or whose id it is."""
+    if item.startswith("="):
+        return [(number, row) for number, row in held if fold_text(spaces[number].snapshot.ids[row]) == item[1:]]
+    records = [(int(spaces[number].snapshot.keys[row]), int(spaces[number].snapshot.seqs[row])) for number, row in held]
+    shares = texts.read((fold_phrase(item),), viewer, records)
+    return [each for each, (in_text, *_) in zip(held, shares, strict=True) if in_text]
+
+
+SIGNAL: Final = OrderSignal(name=EXACT[0], reorder=_put_known_first)

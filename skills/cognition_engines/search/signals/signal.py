@@ -1,0 +1,94 @@
+"""A signal: a reason for which a record ranks higher, and the step of a search at which it is looked for."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
+from cognition_engines.kinds.registry import Record
+from cognition_engines.models import Conditions, Viewer
+from cognition_engines.relevance import Relevance
+from cognition_engines.search.candidates import Hit, RowBoost, SpaceCandidates
+from cognition_engines.search.query import QueryText
+from cognition_engines.set_aside import SetAside
+from cognition_engines.store.records import Records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """A signal by the name that `explain` gives it.
+
+    `setting` is the field of `Relevance` with its weight, by which it can be switched off; None if it has none.
+    """
+
+    name: str
+    setting: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedViews:
+    """What is searched for `viewer`: snapshots, each with the conditions on its records.
+
+    A time that the query names is relative to `as_of`, None for now.
+    """
+
+    views: Sequence[tuple[Snapshot, Conditions]]
+    viewer: Viewer
+    as_of: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowSignal(Signal):
+    """A signal in the columns of a snapshot: `mark` returns the boost for rows, None if the query asks for none.
+
+    With `rewrites` the boost may have another question to embed. If `counts` returns true, `mark` may count rows, and
+    is for a thread.
+    """
+
+    mark: Callable[[QueryText, SearchedViews, Relevance], RowBoost | None]
+    rewrites: bool = False
+    counts: Callable[[QueryText, SearchedViews, Relevance], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextSignal(Signal):
+    """A signal in the text of one of the best records.
+
+    `share` returns how much of the query's phrases, 0 to 1, the record has, `weigh` the weight for a query, and `lift`
+    a score, 0 to 1, with its gain by a weight and a share. With `always` a hit also names a share of 0.
+    """
+
+    share: Callable[[Sequence[str], Record], float]
+    weigh: Callable[[QueryText, Relevance], float]
+    lift: Callable[[float, float, float], float]
+    always: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RankedHits:
+    """Hits, best first, of some of the spaces, given by their numbers, as order signals see them.
+
+    `vector` is the vector to state the distances of hits from, None if they have none.
+    """
+
+    hits: Sequence[Hit]
+    spaces: Sequence[SpaceCandidates]
+    numbers: Sequence[int]
+    vector: Floats | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    """The records, read for `viewer`, in force at `as_of`, by default now."""
+
+    records: Records
+    set_aside: SetAside
+    viewer: Viewer
+    as_of: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderSignal(Signal):
+    """A signal that puts some hits before others; `reorder` runs in the pool of records."""
+
+    reorder: Callable[[QueryText, RankedHits, StoredState], Sequence[Hit]]

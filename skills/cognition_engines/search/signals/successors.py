@@ -1,0 +1,101 @@
+"""Successors: records in force come before those that they replaced, if both match about equally."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+from cognition_engines.models import Viewer, microseconds
+from cognition_engines.search.candidates import DATE, DECIMALS, Hit, SpaceCandidates
+from cognition_engines.search.query import QueryText
+from cognition_engines.search.signals.signal import OrderSignal, RankedHits, StoredState
+from cognition_engines.set_aside import Part
+from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.found_links import links_of
+from cognition_engines.store.reads.memories import ended_memories
+from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.records import Records
+
+LOOKED_AT: Final = 20  # hits
+NEAR: Final = 0.3  # of the best score, within which two decisions match about equally
+_STEP: Final = 1e-9
+
+
+def _put_successors_first(query: QueryText, ranked: RankedHits, stored: StoredState) -> Sequence[Hit]:
+    """Return the hits, records before those that they replaced if their score is lower by a share of NEAR at most.
+
+    Such a decision or memory gets the score of the other one. Only the first LOOKED_AT hits count. The successors of a
+    record out of force among them are read once for each state of the index. A record whose successors cannot be read
+    keeps its place. So do all if the query asks about the past or names a time.
+    """
+    spaces, hits = ranked.spaces, ranked.hits
+    if query.is_about_past or any(boost.name == DATE for boost in spaces[0].boosts):
+        return hits
+    seen = stored.as_of or datetime.now(UTC)
+    moment = microseconds(seen if seen.tzinfo is not None else seen.replace(tzinfo=UTC))
+    ended = _ended_keys(spaces, hits[:LOOKED_AT], moment)
+    if not ended:
+        return hits
+    found: dict[int, Sequence[str]] = {}
+    read = partial(_read_successors, stored.records, stored.viewer, RowReader(stored.set_aside))
+    for number, keys in ended.items():
+        snapshot = spaces[number].snapshot
+        read_all = partial(stored.set_aside.read_all, Part.SNIPPETS, read=read, version_of=snapshot.version_of)
+        found |= snapshot.masks.values(("successors", stored.viewer), keys, read_all)
+    return _exchange(spaces, hits, found)
+
+
+def _ended_keys(spaces: Sequence[SpaceCandidates], hits: Sequence[Hit], moment: int) -> dict[int, list[int]]:
+    """Return the keys of the hits out of force at `moment`, by the number of their space."""
+    ended: dict[int, list[int]] = {}
+    for hit in hits:
+        snapshot = spaces[hit.space].snapshot
+        until = snapshot.numbers.get("until")
+        if until is not None and int(until[hit.row]) <= moment:
+            ended.setdefault(hit.space, []).append(int(snapshot.keys[hit.row]))
+    return ended
+
+
+def _read_successors(
+    records: Records, viewer: Viewer, rows: RowReader, keys: Sequence[int]
+) -> Mapping[int, Sequence[str]]:
+    """Return the ids of the successors of decisions and memories by key, of those that the viewer sees."""
+    stored = list(records.reads.by_keys(keys, viewer, rows=rows).values())
+    decisions = [one for one in stored if one.kind in DECISIONS.kinds]
+    links = links_of(records, decisions, viewer) if decisions else {}
+    found: dict[int, Sequence[str]] = {key: its.superseded_by for key, its in links.items()}
+    ended = ended_memories(stored)
+    return found | records.conversations.successors(ended, viewer) if ended else found
+
+
+def _exchange(
+    spaces: Sequence[SpaceCandidates], hits: Sequence[Hit], successors: Mapping[int, Sequence[str]]
+) -> Sequence[Hit]:
+    ranked = [(int(spaces[hit.space].snapshot.keys[hit.row]), hit) for hit in hits[:LOOKED_AT]]
+    # the best hit first, as an exchange changes the scores
+    ended = [(key, ids) for key, _ in ranked if (ids := successors.get(key))]
+    for key, ids in ended:
+        place = [other for other, _ in ranked].index(key)
+        newer = _place_of_successor(spaces, ranked, place, ids)
+        if newer is None or ranked[place][1].score - ranked[newer][1].score > NEAR * hits[0].score:
+            continue
+        old, (new_key, new) = ranked[place][1], ranked.pop(newer)
+        raised = replace(new, score=old.score, gains=(*new.gains, (SIGNAL.name, True)))
+        ranked[place] = (key, replace(old, score=round(old.score - _STEP, DECIMALS)))
+        ranked.insert(place, (new_key, raised))
+    return [*(hit for _, hit in ranked), *hits[LOOKED_AT:]]
+
+
+def _place_of_successor(
+    spaces: Sequence[SpaceCandidates], ranked: Sequence[tuple[int, Hit]], place: int, ids: Sequence[str]
+) -> int | None:
+    """Return the place of the first hit after `place` that has one of the ids; None if there is none."""
+    for number in range(place + 1, len(ranked)):
+        hit = ranked[number][1]
+        if spaces[hit.space].snapshot.ids[hit.row] in ids:
+            return number
+    return None
+
+
+SIGNAL: Final = OrderSignal(name="current", reorder=_put_successors_first)
