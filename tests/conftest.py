@@ -22,7 +22,7 @@ import pytest
 import structlog
 from uvicorn.server import ServerState
 
-from cstp_server.limits.places import Gate
+from cstp_server.limits.admission import AdmissionGate
 from cstp_server.observe.log import configure_logging, write_rest
 from cstp_server.process.listen import bind
 from cstp_server.serve import make_server
@@ -193,7 +193,7 @@ class LiveServer:
 
     port: int
     settings: Settings
-    gate: Gate
+    gate: AdmissionGate
     state: ServerState
     agents: list[str] = field(default_factory=list)
 
@@ -342,10 +342,10 @@ class _Running:
     thread: Thread
 
 
-def _start(data_dir: Path, overrides: Mapping[str, object], gate: Gate | None, stores: Stores) -> _Running:
+def _start(data_dir: Path, overrides: Mapping[str, object], gate: AdmissionGate | None, stores: Stores) -> _Running:
     settings = make_settings(data_dir, {"limits.default": AMPLE, **stores.settings(data_dir), **overrides})
     chosen = settings.server
-    gate = gate or Gate(chosen.max_in_flight, chosen.max_queue, chosen.handler_seconds)
+    gate = gate or AdmissionGate(chosen.max_in_flight, chosen.max_queue, chosen.handler_seconds)
     server = make_server(settings, gate)
     listener = bind(settings)
     port = listener.getsockname()[1]
@@ -369,7 +369,10 @@ def live_server(tmp_path_factory: pytest.TempPathFactory, stores: Stores) -> Ite
     running: list[_Running] = []
 
     def start(
-        overrides: Mapping[str, object] | None = None, *, data_dir: Path | None = None, gate: Gate | None = None
+        overrides: Mapping[str, object] | None = None,
+        *,
+        data_dir: Path | None = None,
+        gate: AdmissionGate | None = None,
     ) -> LiveServer:
         folder = data_dir or tmp_path_factory.mktemp("data")
         running.append(_start(folder, overrides or {}, gate, stores))

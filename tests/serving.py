@@ -25,7 +25,7 @@ from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
 from cognition_engines.wanted import Wanted, always
-from cstp_server.limits.places import Gate
+from cstp_server.limits.admission import AdmissionGate
 from cstp_server.open_engine import engine_options
 from cstp_server.process.listen import bind
 from cstp_server.serve import make_server
@@ -183,7 +183,7 @@ def listen(
 ) -> tuple[str, httpx.Client, Callable[[], None]]:
     """Serves them in a thread of its own: the endpoint's URL, a client to it, and what stops both."""
     indexes.start()
-    server = make_server(settings, Gate(64, 64), Engine(records, indexes, embedder, engine_options(settings)))
+    server = make_server(settings, AdmissionGate(64, 64), Engine(records, indexes, embedder, engine_options(settings)))
     listener = bind(settings)
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

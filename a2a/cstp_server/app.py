@@ -17,8 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.queries.pools import Pool
-from cognition_engines.queries.turns import Caller
+from cognition_engines.queries.pools import Caller, Pool
 from cstp.methods.registry import METHODS
 from cstp.values.system import DiscoverResult
 from cstp_server.describe.openrpc import discover
@@ -31,8 +30,9 @@ from cstp_server.http.auth import Network, allowed_hosts, parse_networks
 from cstp_server.http.endpoint import METADATA_PATH, Parts, cstp_endpoint
 from cstp_server.http.events import EventStream, changes_endpoint
 from cstp_server.http.probes import Probes, healthz, metrics, readyz
+from cstp_server.limits.admission import AdmissionGate, FollowerPlaces
+from cstp_server.limits.bodies import Bodies, BodyParser
 from cstp_server.limits.limiter import FailedAttempts, Limiter, redis_storage
-from cstp_server.limits.places import Bodies, BodyParser, FollowerPlaces, Gate
 from cstp_server.limits.prices import Plan, Window, make_plan, parse_windows
 from cstp_server.mcp.mount import Mount, mcp_endpoint, open_mount
 from cstp_server.mcp.profiles import check_tools
@@ -103,12 +103,15 @@ class Prepared:
     failures: Window
     redis: RedisStorage | None
     proxies: Sequence[Network]
-    gate: Gate
+    gate: AdmissionGate
     document: DiscoverResult
 
 
 def create_app(
-    settings: Settings, gate: Gate | None = None, engine: Engine | None = None, member: Membership | None = None
+    settings: Settings,
+    gate: AdmissionGate | None = None,
+    engine: Engine | None = None,
+    member: Membership | None = None,
 ) -> Starlette:
     """Return the ASGI application. Raise ConfigurationError for wrong settings, before anything is opened.
 
@@ -173,7 +176,7 @@ def create_app(
     return app
 
 
-def _prepare(settings: Settings, gate: Gate | None) -> Prepared:
+def _prepare(settings: Settings, gate: AdmissionGate | None) -> Prepared:
     """Return the parts made of the settings. Raise ConfigurationError for settings that are wrong."""
     server = settings.server
     check_tools(settings)
@@ -186,7 +189,7 @@ def _prepare(settings: Settings, gate: Gate | None) -> Prepared:
         failures,
         redis_storage(settings.limits),
         parse_networks(server.trusted_proxies),
-        gate or Gate(server.max_in_flight, server.max_queue, server.handler_seconds),
+        gate or AdmissionGate(server.max_in_flight, server.max_queue, server.handler_seconds),
         discover(server.public_url),
     )
 

@@ -13,7 +13,7 @@ from cstp.errors import Overloaded
 from cstp_server.app import State, create_app
 from cstp_server.holder.taking import give_up
 from cstp_server.http.endpoint import Parts
-from cstp_server.limits.places import HeldPlace
+from cstp_server.limits.admission import Slot
 from cstp_server.mcp.tools import Tool, run_tool
 from cstp_server.open_engine import open_engine
 from cstp_server.process.malloc import spare_the_collector
@@ -62,12 +62,12 @@ class Holding:
         gate = self._parts.gate
         if not await gate.enter(token.agent):
             return Outcome(error=Overloaded(_RETRY_SECONDS))
-        place = HeldPlace(gate, token.agent)
+        slot = Slot(gate, token.agent)
         try:
-            call = Call(token, new_request_id(), "mcp", place=place)
+            call = Call(token, new_request_id(), "mcp", slot=slot)
             return await run_tool(self._parts.dispatcher, tool, arguments, call)
         finally:
-            place.leave()
+            slot.leave()
 
     async def _finish_calls(self, parts: Parts) -> None:
         """Admit nothing new, here or by the socket, and wait for running calls."""

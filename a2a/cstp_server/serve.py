@@ -22,7 +22,7 @@ from cstp_server.holder.taking import take_folder
 from cstp_server.http.caps import Caps
 from cstp_server.http.deadlines import MAX_REFUSED, Deadlines, timed_protocol
 from cstp_server.http.endpoint import NOSNIFF, refusal_bytes
-from cstp_server.limits.places import Gate
+from cstp_server.limits.admission import AdmissionGate
 from cstp_server.open_engine import open_engine
 from cstp_server.process.malloc import share_arenas, spare_the_collector
 from cstp_server.process.model import open_model
@@ -67,7 +67,7 @@ def _ignore(*_: object) -> None:
 
 def make_server(
     settings: Settings,
-    gate: Gate,
+    gate: AdmissionGate,
     opened: Engine | None = None,
     *,
     announce: Callable[[], object] = _ignore,
@@ -128,7 +128,7 @@ def serve(
     """
     reserve_descriptors(settings.server.max_connections)
     share_arenas()
-    gate = Gate(settings.server.max_in_flight, settings.server.max_queue, settings.server.handler_seconds)
+    gate = AdmissionGate(settings.server.max_in_flight, settings.server.max_queue, settings.server.handler_seconds)
     with ExitStack() as undo:
         undo.callback(gc.enable)
         gc.disable()  # objects made until all is open stay, and collecting them takes a tenth of the start

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cstp_server.limits.places import Gate
+from cstp_server.limits.admission import AdmissionGate
 from cstp_server.mcp.profiles import chosen_tools
 
 Live = Any
@@ -190,7 +190,7 @@ def test_type_and_size_are_checked_as_on_cstp(live_server: Start, ask: Ask) -> N
 
 @pytest.mark.parametrize("draining", [True, False])
 def test_a_full_server_answers_503(live_server: Start, ask: Ask, draining: bool) -> None:
-    gate = Gate(1, 1) if draining else Gate(0, 0)
+    gate = AdmissionGate(1, 1) if draining else AdmissionGate(0, 0)
     gate.draining = draining
     live = live_server(gate=gate)
     reply = ask(live, LIST, live.token())

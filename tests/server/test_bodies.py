@@ -12,7 +12,8 @@ import pytest
 
 from cognition_engines.queries.pools import Pool
 from cstp.errors import ParseError
-from cstp_server.limits.places import LARGE, Bodies, BodyParser, Gate, NoRoom
+from cstp_server.limits.admission import AdmissionGate
+from cstp_server.limits.bodies import LARGE, Bodies, BodyParser, NoRoom
 from cstp_server.limits.prices import weigh
 from cstp_server.rpc.envelope import read_body
 
@@ -34,7 +35,7 @@ def headers() -> Headers:
 def test_a_server_without_a_place_answers_before_a_body_comes(
     live_server: Any, request_bytes: Any, headers: Headers, path: str, state: str, length: tuple[str, str]
 ) -> None:
-    gate = Gate(0, 0) if state == "full" else Gate(1, 1)
+    gate = AdmissionGate(0, 0) if state == "full" else AdmissionGate(1, 1)
     gate.draining = state == "draining"
     server = live_server(gate=gate)
     with server.connect() as connection:
@@ -71,7 +72,7 @@ def test_a_refusal_does_not_overtake_a_small_body(
 
 
 def test_an_oversized_announced_body_is_refused_first(live_server: Any, request_bytes: Any, headers: Headers) -> None:
-    for gate in (None, Gate(0, 0)):
+    for gate in (None, AdmissionGate(0, 0)):
         server = live_server({"server.max_body_bytes": 100}, gate=gate)
         with server.connect() as connection:
             connection.send(request_bytes(b"", headers(server, ("Content-Length", "101"))))
@@ -93,7 +94,7 @@ def test_slow_bodies_take_no_place(live_server: Any, request_bytes: Any, headers
 
 
 def test_an_early_answer_can_be_read_by_its_sender(live_server: Any, request_bytes: Any, headers: Headers) -> None:
-    gate = Gate(1, 1)
+    gate = AdmissionGate(1, 1)
     gate.draining = True
     server = live_server(gate=gate)
     with server.connect() as connection:

@@ -7,7 +7,7 @@ import pytest
 
 from cstp_server.cli.main import run
 from cstp_server.conformance.wire_files import Differs, ReceivedAnswer, build, check, check_always, folder, read
-from cstp_server.limits.places import Gate
+from cstp_server.limits.admission import AdmissionGate
 from cstp_server.settings import USUAL_LIMIT
 from tests.stores import Stores
 
@@ -18,10 +18,10 @@ LIMITS = {"limits.default": USUAL_LIMIT}
 PATIENT = LIMITS | {"store.deadline_seconds": 60}
 
 
-def gate_of(word: str | None) -> Gate | None:
+def gate_of(word: str | None) -> AdmissionGate | None:
     if word is None:
         return None
-    gate = Gate(0, 0) if word == "full" else Gate(1, 1)
+    gate = AdmissionGate(0, 0) if word == "full" else AdmissionGate(1, 1)
     gate.draining = word == "draining"
     return gate
 

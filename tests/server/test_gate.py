@@ -5,27 +5,27 @@ from collections import Counter
 
 import pytest
 
-from cstp_server.limits.places import Gate
+from cstp_server.limits.admission import AdmissionGate
 
 
-def wait(gate: Gate, agent: str) -> "asyncio.Task[bool]":
+def wait(gate: AdmissionGate, agent: str) -> "asyncio.Task[bool]":
     return asyncio.ensure_future(gate.enter(agent))
 
 
-async def waiting(gate: Gate, number: int) -> None:
+async def waiting(gate: AdmissionGate, number: int) -> None:
     """Waits until so many wait."""
     async with asyncio.timeout(20):
         while gate.waiting_calls != number:  # noqa: ASYNC110 - the gate has no event for it
             await asyncio.sleep(0)
 
 
-async def held(gate: Gate, agent: str, number: int) -> None:
+async def held(gate: AdmissionGate, agent: str, number: int) -> None:
     for _ in range(number):
         assert await gate.enter(agent)
 
 
 async def test_an_agent_has_at_most_half_of_the_places_so_that_another_one_need_not_wait() -> None:
-    gate = Gate(8, 8)
+    gate = AdmissionGate(8, 8)
     await held(gate, "greedy", 4)
     fifth = wait(gate, "greedy")
     await waiting(gate, 1)
@@ -41,7 +41,7 @@ async def test_an_agent_has_at_most_half_of_the_places_so_that_another_one_need_
 
 
 async def test_places_are_handed_out_by_agent_in_turn() -> None:
-    gate, order = Gate(1, 100), list[str]()
+    gate, order = AdmissionGate(1, 100), list[str]()
     await held(gate, "first", 1)
 
     async def come(agent: str) -> None:
@@ -58,7 +58,7 @@ async def test_places_are_handed_out_by_agent_in_turn() -> None:
 
 
 async def test_who_fills_the_queue_makes_room_for_another_agent_with_his_newest_request() -> None:
-    gate = Gate(2, 10)
+    gate = AdmissionGate(2, 10)
     await held(gate, "greedy", 1)
     await held(gate, "other", 1)
     greedy = [wait(gate, "greedy") for _ in range(10)]
@@ -75,13 +75,13 @@ async def test_who_fills_the_queue_makes_room_for_another_agent_with_his_newest_
 
 
 async def test_without_a_queue_nobody_waits() -> None:
-    gate = Gate(1, 0)
+    gate = AdmissionGate(1, 0)
     await held(gate, "greedy", 1)
     assert not await gate.enter("modest")
 
 
 async def test_who_waits_too_long_is_refused_and_who_goes_leaves_no_place_behind() -> None:
-    gate = Gate(1, 10, patience=0.05)
+    gate = AdmissionGate(1, 10, patience=0.05)
     await held(gate, "greedy", 1)
     assert not await gate.enter("modest")
     gone = wait(gate, "modest")
@@ -95,7 +95,7 @@ async def test_who_waits_too_long_is_refused_and_who_goes_leaves_no_place_behind
 
 
 async def test_no_more_than_the_places_run_whatever_agents_come() -> None:
-    gate, most, running = Gate(6, 1000), Counter[str](), Counter[str]()
+    gate, most, running = AdmissionGate(6, 1000), Counter[str](), Counter[str]()
 
     async def come(agent: str) -> None:
         assert await gate.enter(agent)

@@ -10,7 +10,7 @@ import pytest
 
 from cognition_engines.errors import ConfigurationError
 from cstp.methods.registry import METHODS
-from cstp_server.limits.places import Gate
+from cstp_server.limits.admission import AdmissionGate
 from cstp_server.limits.prices import make_plan, parse_windows
 from cstp_server.settings import LimitSettings, ServerSettings, Settings
 
@@ -251,7 +251,7 @@ def test_every_authenticated_answer_carries_well_formed_headers(live_server: Any
     names = {"limits.default": "8/minute; 2000/2hour", "server.max_body_bytes": 200}
     server = live_server(backend | names)
     token = server.token(scopes=("admin",))
-    full = live_server(backend | names, gate=Gate(0, 0))
+    full = live_server(backend | names, gate=AdmissionGate(0, 0))
     cases = [
         (200, server.post(CALL, token)),
         (204, server.post(NOTE, token)),

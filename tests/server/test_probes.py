@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from cognition_engines.indexes.keywords.index import KeywordIndex
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
-from cstp_server.limits.places import Gate
+from cstp_server.limits.admission import AdmissionGate
 from tests.kinds import entry
 from tests.stores import PostgreSQL, Stores
 
@@ -84,7 +84,7 @@ def test_probes_are_read_and_nothing_else(common_server: Any, request_bytes: Any
 
 
 def test_a_server_that_drains_is_not_ready(live_server: Any, request_bytes: Any) -> None:
-    gate = Gate(1, 1)
+    gate = AdmissionGate(1, 1)
     server = live_server(gate=gate)
     assert get(server, request_bytes, "/readyz").status == 200
     gate.draining = True

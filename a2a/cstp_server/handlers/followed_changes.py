@@ -4,7 +4,7 @@ from cognition_engines.engine import Engine
 from cstp.errors import InvalidParams, Overloaded, Violation
 from cstp.methods.records import CHANGES
 from cstp.values.records import ChangesParams, ChangesResult
-from cstp_server.limits.places import FollowerPlaces
+from cstp_server.limits.admission import FollowerPlaces
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _RETRY_SECONDS = 1
@@ -25,8 +25,8 @@ def changes_method(engine: Engine, followers: FollowerPlaces) -> AnyBound:
         if not followers.enter(call.agent):
             raise Overloaded(_RETRY_SECONDS)
         try:
-            if call.place is not None:
-                call.place.leave()
+            if call.slot is not None:
+                call.slot.leave()
             return await following.wait(
                 params, call.viewer, call.agent, params.wait_ms / 1000, lambda: followers.must_stop(call.token)
             )

@@ -20,7 +20,7 @@ from cstp.errors import InvalidRequest, Overloaded
 from cstp_server.holder import folder_socket
 from cstp_server.holder.folder_socket import ANSWER_ON, ANSWERED, GIVE_UP, KEPT, STATE, Caller, read_caller
 from cstp_server.holder.taking import answer_on_line, received_listener
-from cstp_server.limits.places import Gate, HeldPlace
+from cstp_server.limits.admission import AdmissionGate, Slot
 from cstp_server.observe.readiness import Readiness
 from cstp_server.rpc.bound import Call, new_request_id
 from cstp_server.rpc.dispatch import Dispatcher, error_body
@@ -39,7 +39,7 @@ class FolderCalls:
     """
 
     def __init__(
-        self, dispatcher: Dispatcher, gate: Gate, settings: Settings, look: Callable[[], Awaitable[Readiness]]
+        self, dispatcher: Dispatcher, gate: AdmissionGate, settings: Settings, look: Callable[[], Awaitable[Readiness]]
     ) -> None:
         self._dispatcher = dispatcher
         self._look = look
@@ -122,12 +122,12 @@ class FolderCalls:
         agent = caller.token.agent
         if not await self._gate.enter(agent):
             return None if self._gate.draining else error_body(Overloaded(_RETRY_SECONDS), 1)
-        place = HeldPlace(self._gate, agent)
+        slot = Slot(self._gate, agent)
         try:
-            call = Call(caller.token, new_request_id(), caller.via, place=place)
+            call = Call(caller.token, new_request_id(), caller.via, slot=slot)
             return (await self._dispatcher.handle(body, call)).body
         finally:
-            place.leave()
+            slot.leave()
 
     async def _share(self, line: bytes, reader: StreamReader, writer: StreamWriter) -> None:
         if line != self._answer_on:

@@ -17,17 +17,9 @@ from starlette.types import Receive, Scope, Send
 
 from cstp.errors import AuthenticationRequired, CstpError, Forbidden, InvalidRequest, Overloaded, RateLimited
 from cstp_server.http.auth import Header, Network, Refusal, authenticate, client_address, client_network
+from cstp_server.limits.admission import AdmissionGate, FollowerPlaces, Slot
+from cstp_server.limits.bodies import Bodies, BodyTooLarge, ClientGone, NoRoom, discard_small_body
 from cstp_server.limits.limiter import FailedAttempts, Limiter
-from cstp_server.limits.places import (
-    Bodies,
-    BodyTooLarge,
-    ClientGone,
-    FollowerPlaces,
-    Gate,
-    HeldPlace,
-    NoRoom,
-    discard_small_body,
-)
 from cstp_server.observe.metrics import CallMetrics
 from cstp_server.rpc.bound import Call, new_request_id
 from cstp_server.rpc.dispatch import Dispatcher, error_body
@@ -56,7 +48,7 @@ class Parts:
     dispatcher: Dispatcher
     limiter: Limiter
     tokens: TokenBook
-    gate: Gate
+    gate: AdmissionGate
     failures: FailedAttempts
     proxies: Sequence[Network]
     bodies: Bodies
@@ -158,11 +150,11 @@ async def _answer_authenticated(scope: Scope, receive: Receive, parts: Parts, fa
             return _no_place(parts, face, call)
         if not await parts.gate.enter(call.token.agent):  # not before: a slow body has no place in flight
             return _no_place(parts, face, call)
-        place = HeldPlace(parts.gate, call.token.agent)
+        slot = Slot(parts.gate, call.token.agent)
         try:
-            return await face.answer(scope, data, replace(call, place=place))
+            return await face.answer(scope, data, replace(call, slot=slot))
         finally:
-            place.leave()
+            slot.leave()
 
 
 def _too_large(face: Face, call: Call) -> Reply:

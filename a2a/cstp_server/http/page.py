@@ -17,8 +17,7 @@ import structlog
 from starlette.types import Receive, Scope, Send
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.queries.pools import Pool
-from cognition_engines.queries.turns import Caller
+from cognition_engines.queries.pools import Caller, Pool
 from cstp.errors import CstpError, InvalidRequest, ParseError, RateLimited
 from cstp_server.http import auth
 from cstp_server.http.endpoint import (
@@ -37,7 +36,7 @@ from cstp_server.http.endpoint import (
     request_id_of,
     send_reply,
 )
-from cstp_server.limits.places import LARGE, Bodies, BodyTooLarge, ClientGone, discard_small_body
+from cstp_server.limits.bodies import LARGE, Bodies, BodyTooLarge, ClientGone, discard_small_body
 from cstp_server.rpc.envelope import parse_body
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token, TokenRefused, create_token

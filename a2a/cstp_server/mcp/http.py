@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cstp.errors import CstpError, InvalidParams, Overloaded, Violation
 from cstp_server.http.auth import Header, allowed_hosts, allowed_origins, host_allowed, origin_allowed
 from cstp_server.http.endpoint import JSON, WRONG_HOST, WRONG_ORIGIN, Face, Reply, answer_post, refuse, send_reply
-from cstp_server.limits.places import discard_small_body
+from cstp_server.limits.bodies import discard_small_body
 from cstp_server.mcp.connectors import page_of
 from cstp_server.mcp.errors import error_body
 from cstp_server.mcp.incoming import RefusedMessage, read_message

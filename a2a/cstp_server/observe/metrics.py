@@ -16,8 +16,9 @@ from prometheus_client.utils import floatToGoString
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import SourceState
+from cstp_server.limits.admission import AdmissionGate, FollowerPlaces
+from cstp_server.limits.bodies import Bodies
 from cstp_server.limits.limiter import Limiter
-from cstp_server.limits.places import Bodies, FollowerPlaces, Gate
 from cstp_server.observe.readiness import Readiness
 
 CALL_BUCKETS: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15)  # seconds
@@ -88,7 +89,7 @@ async def watch_loop(registry: CollectorRegistry) -> None:
 class StateGauges(Collector):
     """`readiness` is the last known one; the caller of a scrape updates it first, and may have the records counted."""
 
-    gate: Gate
+    gate: AdmissionGate
     bodies: Bodies
     limiter: Limiter
     engine: Engine

@@ -9,12 +9,11 @@ from typing import Final, Literal
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.space import worst
-from cognition_engines.queries.pools import Pool
-from cognition_engines.queries.turns import Caller
+from cognition_engines.queries.pools import Caller, Pool
 from cognition_engines.store.audit.trail import AuditTrail
 from cstp.values.fields import format_instant
+from cstp_server.limits.admission import AdmissionGate
 from cstp_server.limits.limiter import Limiter
-from cstp_server.limits.places import Gate
 from cstp_server.tokens import TokenBook
 
 KEEP_SECONDS: Final = 0.5  # a flood of probes costs one check of the parts in this time
@@ -50,7 +49,7 @@ class Readiness:
 class ReadinessCheck:
     """Looks at the parts when asked, at most once in KEEP_SECONDS."""
 
-    def __init__(self, engine: Engine, limiter: Limiter, gate: Gate, tokens: TokenBook) -> None:
+    def __init__(self, engine: Engine, limiter: Limiter, gate: AdmissionGate, tokens: TokenBook) -> None:
         self._engine = engine
         self._tokens = tokens
         self._limiter = limiter

@@ -23,7 +23,7 @@ from weakref import WeakSet
 import structlog
 import uvicorn
 
-from cstp_server.limits.places import Gate
+from cstp_server.limits.admission import AdmissionGate
 from cstp_server.observe.log import write_rest
 
 CLOSING_SHARE: Final = 0.3  # of the grace time
@@ -51,7 +51,7 @@ class Grace:
         """Seconds reserved for closing and leaving."""
         return CLOSING_SHARE * self.seconds + self.leaving_seconds
 
-    def closing_left(self, gate: Gate) -> float:
+    def closing_left(self, gate: AdmissionGate) -> float:
         """Return the seconds left for closing."""
         return max(0.0, min(self.seconds, gate.ends_at - monotonic()) - self.leaving_seconds)
 
@@ -124,7 +124,7 @@ class GracefulServer(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
-        gate: Gate,
+        gate: AdmissionGate,
         grace: Grace,
         announce: Callable[[], object],
         end_by: Callable[[float], object],

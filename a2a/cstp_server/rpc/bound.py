@@ -18,7 +18,7 @@ from cstp.contract import Method
 from cstp.errors import Conflict, CstpError
 from cstp.methods.registry import METHODS
 from cstp.values.base import Wire, named_records
-from cstp_server.limits.places import HeldPlace
+from cstp_server.limits.admission import Slot
 from cstp_server.tokens import Token
 
 P = TypeVar("P", bound=Wire)
@@ -32,14 +32,14 @@ _WRITES: Final = frozenset(method.name for method in METHODS if method.audited a
 class Call:
     """The caller of a method, its request id, its transport (cstp or mcp), and the method once it is known.
 
-    A call that waits lends its `place` to others; a `batched` call has no place.
+    A call that waits lends its `slot` to others; a `batched` call has none.
     """
 
     token: Token
     request_id: str
     via: str = "cstp"
     method: str = ""
-    place: HeldPlace | None = None
+    slot: Slot | None = None
     batched: bool = False
 
     @property

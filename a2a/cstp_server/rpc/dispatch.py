@@ -27,8 +27,8 @@ from cstp.contract import Method
 from cstp.validation import parse_params
 from cstp.values.base import Wire
 from cstp.values.reads import ReadParams
+from cstp_server.limits.bodies import BodyParser
 from cstp_server.limits.limiter import Limiter
-from cstp_server.limits.places import BodyParser
 from cstp_server.limits.prices import weigh, weigh_paths
 from cstp_server.observe.log import call_line
 from cstp_server.observe.metrics import CallMetrics
@@ -145,7 +145,7 @@ class Dispatcher:
         except (errors.ParseError, errors.InvalidRequest, errors.Overloaded) as error:
             return await self._refuse(error, call)
         if isinstance(read, list):
-            return await self._handle_batch(read, replace(call, place=None, batched=True))
+            return await self._handle_batch(read, replace(call, slot=None, batched=True))
         return await self._answer(read, call, _Room(self._bounds.answer_bytes, self._bounds.answer_bytes))
 
     async def charge(self, call: Call) -> errors.RateLimited | None:

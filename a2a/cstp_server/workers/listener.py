@@ -12,7 +12,7 @@ from typing import Final, cast
 
 import uvicorn
 
-from cstp_server.limits.places import Gate
+from cstp_server.limits.admission import AdmissionGate
 from cstp_server.process.stop import Grace, GracefulServer
 from cstp_server.process.tls import ServerConfig
 from cstp_server.workers.membership import Membership
@@ -118,7 +118,7 @@ class WorkerServer(GracefulServer):
     def __init__(
         self,
         config: ServerConfig,
-        gate: Gate,
+        gate: AdmissionGate,
         grace: Grace,
         announce: Callable[[], object],
         end_by: Callable[[float], object],

@@ -9,16 +9,17 @@ from math import ceil
 from cognition_engines.models import Viewer
 from cognition_engines.queries.answers.fitting import TOKEN_BYTES, Cutting, size_of
 from cognition_engines.queries.answers.shown_items import make_items
+from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.governing import ContextRequest, DecisionContext, GoverningDecision, read_context
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.passages import PassageRequest, Passages
-from cognition_engines.queries.pools import Pools, Work, run_through
-from cognition_engines.queries.turns import Agent
+from cognition_engines.queries.pools import Pools
 from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import SetAside
 from cognition_engines.store.found_links import links_of
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
+from cognition_engines.wanted import Wanted
 from cstp.values.decision_context import GetDecisionContextParams, GetDecisionContextResult, GoverningRecord
 
 _SNIPPET = Room(600)  # characters
@@ -37,10 +38,9 @@ class Governing:
 
     async def context(self, request: ContextRequest, agent: Agent = None) -> DecisionContext:
         """Return the decisions that govern the files or have one of the names, for `agent`."""
-        return await run_through(self._pools.caller(agent), self._read, request)
+        return await self._pools.lists.run_while_wanted(self._pools.caller(agent), partial(self._read, request))
 
-    def _read(self, request: ContextRequest) -> Work[DecisionContext]:
-        wanted = yield self._pools.lists
+    def _read(self, request: ContextRequest, wanted: Wanted) -> DecisionContext:
         rows = RowReader(self._set_aside)
         found = read_context(self._listings.decisions, self._records, request, datetime.now(UTC), wanted, rows)
         return _with_successors(found, self._records, request.viewer, rows)

@@ -14,9 +14,9 @@ from cognition_engines.queries.answers.filter_conditions import list_conditions
 from cognition_engines.queries.answers.record_values import LEVELS, provenance_of, to_value
 from cognition_engines.queries.answers.shown_items import make_page, make_plain_items
 from cognition_engines.queries.decision_values import decision_members, edge_of, ended_edge_of
+from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.lists import Listings, count_decisions
-from cognition_engines.queries.pools import Pools, Work, run_through
-from cognition_engines.queries.turns import Agent
+from cognition_engines.queries.pools import Pools
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.decision_state import REVIEWED, SUPERSEDES
 from cognition_engines.store.found_links import joined_links
@@ -30,6 +30,7 @@ from cognition_engines.store.reads.decisions import (
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Revision, StoredRecord
+from cognition_engines.wanted import Wanted
 from cstp.errors import NotFound
 from cstp.values.decision_links import GetGraphParams, GetGraphResult, GraphEdge, GraphNode
 from cstp.values.decision_reads import (
@@ -88,15 +89,14 @@ class DecisionReader:
         return ListDecisionsResult(decisions=items, total=page.total, limit=params.limit, offset=params.offset)
 
     async def _page(self, params: ListDecisionsParams, viewer: Viewer, agent: Agent) -> ListPage:
-        order = Order(_COLUMNS[params.sort], params.order == "asc")
-        return await run_through(
-            self._pools.caller(agent), self._read_page, params, viewer, None if order == Order() else order
+        return await self._pools.lists.run_while_wanted(
+            self._pools.caller(agent), partial(self._read_page, params, viewer)
         )
 
-    def _read_page(self, params: ListDecisionsParams, viewer: Viewer, order: Order | None) -> Work[ListPage]:
-        conditions = list_conditions(params)
-        wanted = yield self._pools.lists
-        return self._listings.decisions.page(conditions, viewer, params.offset, params.limit, order, wanted)
+    def _read_page(self, params: ListDecisionsParams, viewer: Viewer, wanted: Wanted) -> ListPage:
+        order, conditions = Order(_COLUMNS[params.sort], params.order == "asc"), list_conditions(params)
+        chosen = None if order == Order() else order
+        return self._listings.decisions.page(conditions, viewer, params.offset, params.limit, chosen, wanted)
 
     async def count(
         self, params: GetStatsParams = _ALL, viewer: Viewer = Viewer(), agent: Agent = None

@@ -19,10 +19,10 @@ from cognition_engines.queries.answers.search_options import (
 )
 from cognition_engines.queries.answers.shown_items import make_item
 from cognition_engines.queries.decision_values import decision_members, links_of_match, provenance_of_match
+from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.passages import PassageRequest, Passages
-from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.search import Search
-from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.search.request import CurrentHit, Query, SearchHits, SearchScope
 from cognition_engines.search.snippets import Room
 from cognition_engines.spaces import DECISIONS

@@ -12,10 +12,10 @@ from cognition_engines.models import Conditions, HasAll, Viewer, between, betwee
 from cognition_engines.queries.answers.record_values import LEVELS, provenance_of, to_value
 from cognition_engines.queries.answers.search_options import explain_result, read_options
 from cognition_engines.queries.answers.shown_items import make_items, make_page, make_plain_items
+from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Search
-from cognition_engines.queries.turns import Agent
 from cognition_engines.search.request import CurrentHit, Query, SearchHits, SearchScope
 from cognition_engines.set_aside import Part
 from cognition_engines.spaces import EPISODES

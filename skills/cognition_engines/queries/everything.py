@@ -13,11 +13,11 @@ from cognition_engines.queries.answers.filter_conditions import memory_condition
 from cognition_engines.queries.answers.fitting import NO_TIME, FittedItem, fit
 from cognition_engines.queries.answers.search_options import SearchOptions, count_omitted, read_options
 from cognition_engines.queries.answers.shown_items import make_item
+from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.passages import PassageRequest, Passages
-from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.search import Search
 from cognition_engines.queries.searched_records import fetched_record, nearest_record, searched_record
-from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.search.request import CALIBRATED, CurrentHit, Query, SearchHits, SearchScope
 from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import Part, SetAside

@@ -16,10 +16,10 @@ from cognition_engines.kinds.extractions import (
 )
 from cognition_engines.models import Viewer, one_of
 from cognition_engines.queries.answers.shown_items import make_page, make_plain_items
+from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.knowledge import about, cite_source
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.turns import Agent
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.reads.knowledge import SourceName, source_of
 from cognition_engines.store.reads.row_reader import RowReader

@@ -11,8 +11,8 @@ from cognition_engines.errors import ComponentBusy, ComponentFailed, UnknownChan
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import Viewer
+from cognition_engines.queries.fair_queue import Agent, half
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.turns import Agent, half
 from cognition_engines.store.codec import moment
 from cognition_engines.store.database import BLOCK
 from cognition_engines.store.reads.viewer_changes import SeenChange

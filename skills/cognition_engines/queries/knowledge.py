@@ -27,10 +27,10 @@ from cognition_engines.queries.answers.search_options import (
     shown_place,
 )
 from cognition_engines.queries.answers.shown_items import make_items, make_plain_items
+from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.passages import Passages
-from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.search import Search
-from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.search.legs import semantic_leg
 from cognition_engines.search.request import CurrentHit, Query, SearchHits, SearchScope
 from cognition_engines.spaces import KNOWLEDGE

@@ -12,10 +12,10 @@ from cognition_engines.models import Conditions, OneOf, Viewer
 from cognition_engines.queries.answers.filter_conditions import memory_conditions
 from cognition_engines.queries.answers.search_options import shown_path
 from cognition_engines.queries.answers.shown_items import make_page, make_plain_items
+from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.knowledge import snippet
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.turns import Agent
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.reads.memories import ended_memories
 from cognition_engines.store.records import Records

@@ -8,8 +8,8 @@ from typing import Final
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.indexes.keywords.language import make_analyzer
 from cognition_engines.kinds.registry import embedding_text
-from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.turns import Agent, Caller
+from cognition_engines.queries.fair_queue import Agent
+from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.search.query import QueryParser
 from cognition_engines.search.snippets import Room, Span, Window, passage
 from cognition_engines.set_aside import Part, SetAside

@@ -18,8 +18,7 @@ from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.space import HeldKeys
 from cognition_engines.kinds.spec import KINDS
 from cognition_engines.models import EVERYTHING, Viewer
-from cognition_engines.queries.pools import Pool, Pools
-from cognition_engines.queries.turns import Caller
+from cognition_engines.queries.pools import Caller, Pool, Pools
 from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.codec import moment
 from cognition_engines.store.erasure.cascade import Doomed

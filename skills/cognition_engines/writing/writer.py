@@ -20,8 +20,7 @@ from cognition_engines.masking.masked_values import load_rules
 from cognition_engines.masking.policy import SecretPolicies
 from cognition_engines.models import SENSITIVITIES, Decision
 from cognition_engines.queries.conflicts import MOST, SIMILAR, Comparison, find_conflicts, find_nearest, title_of
-from cognition_engines.queries.pools import Pool, Pools
-from cognition_engines.queries.turns import Caller
+from cognition_engines.queries.pools import Caller, Pool, Pools
 from cognition_engines.set_aside import SEARCHED, Part
 from cognition_engines.spaces import DECISIONS, MEMORY
 from cognition_engines.store.audit.audit_rows import AuditEntry

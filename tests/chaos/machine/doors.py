@@ -19,8 +19,9 @@ from cognition_engines.queries.pools import Pool
 from cstp.methods.registry import METHODS
 from cstp_server.handlers.engine_methods import engine_methods
 from cstp_server.handlers.followed_changes import changes_method
+from cstp_server.limits.admission import AdmissionGate, FollowerPlaces
+from cstp_server.limits.bodies import BodyParser
 from cstp_server.limits.limiter import Limiter
-from cstp_server.limits.places import BodyParser, FollowerPlaces, Gate
 from cstp_server.limits.prices import make_plan
 from cstp_server.observe.metrics import CallMetrics
 from cstp_server.rpc.bound import AuditedCalls, Call
@@ -63,7 +64,7 @@ class Doors:
         self._numbers = count(1)
 
     def _dispatcher(self, engine: Engine) -> Dispatcher:
-        places = FollowerPlaces(2, Gate(1, 1), TokenBook(self.folder / "tokens.json", inf))
+        places = FollowerPlaces(2, AdmissionGate(1, 1), TokenBook(self.folder / "tokens.json", inf))
         limiter = Limiter(make_plan(Settings(limits=_LIMITS), {method.name: method for method in METHODS}), None, 1.0)
         methods = (*engine_methods(engine), changes_method(engine, places))
         counted, audited = CallMetrics(CollectorRegistry()), AuditedCalls(engine.audit)

@@ -23,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from cstp_server.limits.places import Gate
+from cstp_server.limits.admission import AdmissionGate
 from cstp_server.observe.log import configure_logging
 from cstp_server.process.listen import bind
 from cstp_server.serve import make_server
@@ -64,7 +64,7 @@ def serving(folder: Path) -> Iterator[str]:
     given = {"server": {"port": 0}, "embedding": {"model": "none"}, "limits": {"default": "100000/minute"}}
     settings = Settings.model_validate({"data_dir": folder, **given})
     _, token = create_token(settings.tokens_path, "conformance", lifetime=timedelta(hours=1))
-    server = make_server(settings, Gate(64, 64))
+    server = make_server(settings, AdmissionGate(64, 64))
     application: Any = server.config.app
 
     async def with_token(scope: Any, receive: Any, send: Any) -> None:

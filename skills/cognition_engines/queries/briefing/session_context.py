@@ -26,13 +26,13 @@ from cognition_engines.queries.briefing.briefed_items import (
 from cognition_engines.queries.briefing.token_budget import Item, Rest, brief, measure
 from cognition_engines.queries.decision_context import Governing
 from cognition_engines.queries.everything import text_of
+from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.following import Following
 from cognition_engines.queries.governing import ContextRequest
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.passages import PassageRequest, Passages
-from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.search import Search
-from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.search.request import Query, SearchHits, SearchScope
 from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import Part, SetAside

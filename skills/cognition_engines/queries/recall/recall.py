@@ -18,8 +18,9 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Mode, Viewer
 from cognition_engines.queries.answers.filter_conditions import memory_conditions
 from cognition_engines.queries.answers.search_options import SearchOptions, no_match, read_options
+from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.passages import Passages
-from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.recall.answer import (
     Recalled,
     make_answer,
@@ -54,7 +55,6 @@ from cognition_engines.queries.recall.selection import (
     worded_matches,
 )
 from cognition_engines.queries.search import Search
-from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.search.candidates import Hit, SpaceCandidates
 from cognition_engines.search.request import RECALLED, Query, SearchHits, SearchScope
 from cognition_engines.set_aside import Part
