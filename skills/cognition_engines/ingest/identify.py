@@ -137,9 +137,11 @@ class RecordIdentifier:
                 record = replace(record, source_id=self._file_id(record.project))
             elif isinstance(record, Turn) and draft.of_file:
                 record = replace(record, conversation_id=self._conversation(record, record.project))
-            given, export = draft.record.id, draft.export
-            made = self._entry(record, identity, rights, draft.ordinal, draft.line, given, export)
-            yield (replace(made, vectors=draft.vectors, handover=draft.exported),)
+            settled, full, given = self._settle(record, identity, draft.record.id, draft.export)
+            origin = self._origin(draft.ordinal, digest(settled, draft.ordinal), identity, rights, given)
+            source = _id_source(draft)
+            made = ReadEntry(settled, origin, draft.vectors, line=draft.line, identity=source, full=full)
+            yield (made if draft.exported is None else replace(made, handover=draft.exported),)
 
     def _identity(self, draft: AnyDraft) -> str:
         """Return the identity of a draft in any project; equal turns and episodes are counted."""
@@ -208,13 +210,11 @@ class RecordIdentifier:
         head = _with_rights(draft.head, rights)
         if draft.is_file and isinstance(head, Source) and head.path is None:
             head = replace(head, path=self._path(draft.member))
-        entry = self._entry(head, identity, rights, draft.ordinal, draft.line, draft.head.id)
-        head = replace(head, id=entry.name[1])
+        head, full, given = self._settle(head, identity, draft.head.id)
         # with the text, which a source does not hold: another text under its id is another document
         of_all = sha256_hex("\0".join([digest(head), *(piece.text for piece in draft.pieces)]))[:32]
-        origin = self._origin(draft.ordinal, of_all, identity, rights, entry.origin.given)
-        made = Identity.PATH if draft.is_file else Identity.TITLE
-        entry = replace(entry, origin=origin, identity=made if draft.head.id is None else Identity.GIVEN)
+        origin = self._origin(draft.ordinal, of_all, identity, rights, given)
+        entry = ReadEntry(head, origin, line=draft.line, identity=_id_source(draft), full=full)
         chunks = chunks_of(head, draft.pieces, self._repository)
         return entry, *(self._part(chunk, draft.line, rights) for chunk in chunks)
 
@@ -234,33 +234,23 @@ class RecordIdentifier:
         rights = replace(guarded, project=rights.project, project_scope=rights.project_scope)
         title = self._place.path.rpartition("/")[2][:_TITLE]
         source = Source(title=title, path=self._place.path, project=project, sensitivity=_level(None, rights))
-        yield (replace(self._entry(source, identity, rights, 0, line), identity=Identity.PATH),)
+        settled, full, given = self._settle(source, identity)
+        origin = self._origin(0, digest(settled, 0), identity, rights, given)
+        yield (ReadEntry(settled, origin, line=line, identity=Identity.PATH, full=full),)
 
-    def _entry(
-        self,
-        record: Record,
-        identity: str,
-        rights: Rights,
-        ordinal: int,
-        line: int,
-        given: str | int | None = None,
-        export: str | None = None,
-    ) -> ReadEntry:
+    def _settle(
+        self, record: R, identity: str, given: str | int | None = None, export: str | None = None
+    ) -> tuple[R, str | None, str | None]:
+        """Return a record with its id, its full id if another origin may have the id, and its id in the file."""
         kind, short = kind_of(record), _short(record, given)
         full = None if short is None else full_id(short, export or self._repository, record.project)
-        settled: Record
         if isinstance(record, Episode):
             full = None if full is None else str(episode_number(full))
-            made = episode_number(f"{identity} {record.project}")
-            settled = replace(record, id=made if given is None else int(given))
-        elif short is None:
-            settled = replace(record, id=made_id(kind, identity, record.project))
-        else:
-            settled = replace(record, id=full if self._local else short)
-        origin = self._origin(ordinal, digest(settled, ordinal), identity, rights, short)
-        named = Identity.GIVEN if export is None else Identity.EXPORT
-        unnamed = Identity.PATH if isinstance(record, Decision) else Identity.CONTENT
-        return ReadEntry(settled, origin, line=line, identity=unnamed if given is None else named, full=full)
+            number = episode_number(f"{identity} {record.project}") if given is None else int(given)
+            return replace(record, id=number), full, short
+        if short is None:
+            return replace(record, id=made_id(kind, identity, record.project)), full, None
+        return replace(record, id=full if self._local else short), full, short
 
     def _origin(self, ordinal: int, digest: str, identity: str, rights: Rights, given: str | None) -> Origin:
         origin = Origin(
@@ -293,6 +283,16 @@ def _with_rights(record: R, rights: Rights, *, inherits: bool = False, guard: Se
 
 def _level(stated: Sensitivity | None, rights: Rights, guard: Sensitivity | None = None) -> Sensitivity:
     return next((level for level in (stated, rights.sensitivity, guard) if level is not None), Sensitivity.NORMAL)
+
+
+def _id_source(draft: AnyDraft) -> Identity:
+    """Return the source of the id that a draft gets."""
+    if isinstance(draft, DocumentDraft):
+        made = Identity.PATH if draft.is_file else Identity.TITLE
+        return made if draft.head.id is None else Identity.GIVEN
+    if draft.record.id is None:
+        return Identity.PATH if isinstance(draft.record, Decision) else Identity.CONTENT
+    return Identity.GIVEN if draft.export is None else Identity.EXPORT
 
 
 def _short(record: Record, given: str | int | None) -> str | None:
