@@ -90,5 +90,6 @@ def test_a_message_of_white_space_in_a_data_package_has_the_names_of_its_files(
 
 def test_a_message_of_a_bot_without_an_id_is_refused(run: Run, tmp_path: Path) -> None:
     author = {"id": "40", "name": "builder", "isBot": True}
-    summary = run(written(tmp_path / "d.json", discord([discord_message(1, "Built", author=author, id=None)])))
+    message = discord_message(1, "Built", author=author) | {"id": None}
+    summary = run(written(tmp_path / "d.json", discord([message])))
     assert [problem.reason for problem in summary.rejected] == ["item 1: id must be text"]
