@@ -124,7 +124,7 @@ def _is_bot(item: Value) -> bool:
 
 
 def _event(item: Value) -> str | None:
-    """Return the type of a message that nobody wrote."""
+    """Return the type of a message of the system; None for a message of a person or program."""
     type = text(item, "type")
     return None if type in _WRITTEN else type
 
