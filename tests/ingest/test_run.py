@@ -226,6 +226,14 @@ def test_a_large_file_is_committed_in_batches(records: Records, tmp_path: Path, 
 
 
 @pytest.mark.embedded_only("locks an SQLite file")
+def test_a_refused_record_is_reported_before_what_is_refused_in_the_next_batch(run: Run, tmp_path: Path) -> None:
+    run(json_lines(tmp_path / "stored.jsonl", {"kind": "decision", "id": "a", "title": "Berth one"}))
+    others = [{"kind": "decision", "title": f"Berth {number}"} for number in range(BATCH)]
+    taken = {"kind": "decision", "id": "a", "title": "Another berth"}
+    path = json_lines(tmp_path / "new.jsonl", taken, *others, {"kind": "decision", "title": 1})
+    assert [problem.line for problem in run(path).rejected] == [1, BATCH + 2]
+
+
 def test_the_next_batch_is_embedded_while_one_is_being_written(
     adr: Adr, records: Records, tmp_path: Path, embedder: Any, run: Run, wait_until: Callable[..., None]
 ) -> None:

@@ -23,7 +23,7 @@ from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.set_aside import SetAside
-from cognition_engines.store.erasure.cascade import Doomed
+from cognition_engines.store.erasure.cascade import ErasedRecord
 from cognition_engines.store.erasure.ledger import Erasure, append_ledger, read_ledger
 from cognition_engines.store.reads.decisions import GraphRequest
 from cognition_engines.store.records import Records, open_records
@@ -124,7 +124,7 @@ async def test_a_receipt_counts_what_is_still_there(engine: Engine) -> None:
     again = await recorded(engine, "Sell the oven once more")
     await engine.reached(engine.records.last_seq(), seconds=60.0)
     (stored,) = engine.records.reads.find([(Kind.DECISION, again)], None)
-    wrong = Forgotten(result=done, gone=(Doomed(stored.key, Kind.DECISION, again, True, "ann", "", 0),))
+    wrong = Forgotten(result=done, gone=(ErasedRecord(stored.key, Kind.DECISION, again, True, "ann", "", 0),))
     published = PublishedSeq(engine.indexes, None)
     check = ErasureCheck(engine.records, engine.indexes, engine.pools, published, LedgerFile(None))
     found = (await check.verify(engine.pools.caller("ann"), wrong)).result.receipt

@@ -25,7 +25,7 @@ from cognition_engines.drafts.ids import (
     turn_identity,
     with_place,
 )
-from cognition_engines.ingest.items import Candidate, DocumentDraft, Identity, RecordDraft, Unit
+from cognition_engines.ingest.items import DocumentDraft, Entries, Identity, ReadEntry, RecordDraft
 from cognition_engines.ingest.repository import FilePlace
 from cognition_engines.ingest.rights import Rights, RunOptions, rights_of
 from cognition_engines.kinds.artifacts import ArtifactChunk, Turn
@@ -46,14 +46,6 @@ _TITLE: Final = 500  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class Identified:
-    """A record that was read, with its identity."""
-
-    draft: AnyDraft
-    identity: str
-
-
-@dataclass(frozen=True, slots=True)
 class EarlierOption:
     """An option of an earlier run that still holds: its name, its value, and the scope that it was given for."""
 
@@ -62,7 +54,7 @@ class EarlierOption:
     scope: str | None
 
 
-class Settling:
+class RecordIdentifier:
     """Assigns identities, ids and rights to the records of one file or collection, in order.
 
     `asked` are the options of the run, which apply to records that state no rights. With `local`, ids in the file are
@@ -93,50 +85,50 @@ class Settling:
         self._file_sources: set[str | None] = set()  # by project, those that were made
         # the projects of the artifacts and turns of the file, if options give projects
         self._projects: dict[str, str | None] = {}
-        self._waiting: dict[str, list[Identified]] = {}  # children whose artifact may still come, by its id
+        # children whose artifact may still come, with their identities, by its id
+        self._waiting: dict[str, list[tuple[RecordDraft, str]]] = {}
 
-    def identify_next(self, drafts: Sequence[AnyDraft]) -> list[Identified]:
-        """Return the next records of the file, in order, and their stored versions."""
-        found = [Identified(draft, self._identity(draft)) for draft in drafts]
-        waiting = {one.identity: self._before[one.identity] for each in self._waiting.values() for one in each}
-        self._before = {**waiting, **self._look_up([one.identity for one in found])}
+    def identify_next(self, drafts: Sequence[AnyDraft]) -> list[str]:
+        """Return the identities of the next records of the file, in order, and look up their stored versions."""
+        found = [self._identity(draft) for draft in drafts]
+        waiting = {identity: self._before[identity] for each in self._waiting.values() for _, identity in each}
+        self._before = {**waiting, **self._look_up(found)}
         return found
 
-    def units(self, item: Identified) -> Iterator[Unit]:
+    def entries(self, draft: AnyDraft, identity: str) -> Iterator[Entries]:
         """Yield the record; before it the source of the file itself, for the first extraction that names none.
 
         A child that an option may give a project waits for its artifact, and comes after it or with the `rest`. Raise
         `rights.Ambiguous` if its project is not known.
         """
-        draft, rights = item.draft, rights_of(self._asked, self._before[item.identity], self._guard)
+        rights = rights_of(self._asked, self._before[identity], self._guard)
         if isinstance(draft, RecordDraft) and (artifact := _deciding_artifact(draft.record, rights)) is not None:
             if artifact in self._projects:
-                yield from self._make_units(item, rights, inherits=self._projects[artifact] != rights.project)
+                inherits = self._projects[artifact] != rights.project
+                yield from self._make_entries(draft, identity, rights, inherits=inherits)
             else:
-                self._waiting.setdefault(artifact, []).append(item)
+                self._waiting.setdefault(artifact, []).append((draft, identity))
             return
-        for unit in self._make_units(item, rights, inherits=False):
-            yield unit
-            kind, id = unit.head.name
+        for made in self._make_entries(draft, identity, rights, inherits=False):
+            yield made
+            kind, id = made[0].name
             if rights.project is not None and kind in PARENTS:
-                self._projects[id] = unit.head.record.project
+                self._projects[id] = made[0].record.project
                 for child in self._waiting.pop(id, ()):
-                    yield from self.units(child)
+                    yield from self.entries(*child)
 
-    def rest(self) -> Iterator[Unit]:
+    def rest(self) -> Iterator[Entries]:
         """Yield the children whose artifact is elsewhere, at the end of the file."""
-        for item in chain.from_iterable(self._waiting.values()):
-            yield from self._make_units(
-                item, rights_of(self._asked, self._before[item.identity], self._guard), inherits=False
-            )
+        for draft, identity in chain.from_iterable(self._waiting.values()):
+            rights = rights_of(self._asked, self._before[identity], self._guard)
+            yield from self._make_entries(draft, identity, rights, inherits=False)
         self._waiting.clear()
 
-    def _make_units(self, item: Identified, rights: Rights, *, inherits: bool) -> Iterator[Unit]:
-        """Yield the units of an item; with `inherits`, a record has its artifact's project and is given no other."""
-        draft = item.draft
+    def _make_entries(self, draft: AnyDraft, identity: str, rights: Rights, *, inherits: bool) -> Iterator[Entries]:
+        """Yield the entries of a draft; with `inherits`, a record has its artifact's project and is given no other."""
         if isinstance(draft, DocumentDraft):
             self._note(rights, draft.head.project, draft.head.sensitivity)
-            yield self._document(draft, item.identity, rights)
+            yield self._document(draft, identity, rights)
         else:
             self._note(rights, draft.record.project, draft.record.sensitivity)
             record = _with_rights(draft.record, rights, inherits=inherits, guard=draft.guard)
@@ -145,9 +137,11 @@ class Settling:
                 record = replace(record, source_id=self._file_id(record.project))
             elif isinstance(record, Turn) and draft.of_file:
                 record = replace(record, conversation_id=self._conversation(record, record.project))
-            given, export = draft.record.id, draft.export
-            made = self._candidate(record, item.identity, rights, draft.ordinal, draft.line, given, export)
-            yield Unit(replace(made, vectors=draft.vectors, handover=draft.exported))
+            settled, full, given = self._settle(record, identity, draft.record.id, draft.export)
+            origin = self._origin(draft.ordinal, digest(settled, draft.ordinal), identity, rights, given)
+            source = _id_source(draft)
+            made = ReadEntry(settled, origin, draft.vectors, line=draft.line, identity=source, full=full)
+            yield (made if draft.exported is None else replace(made, handover=draft.exported),)
 
     def _identity(self, draft: AnyDraft) -> str:
         """Return the identity of a draft in any project; equal turns and episodes are counted."""
@@ -212,26 +206,25 @@ class Settling:
         if sensitivity is None and level is not None and level > (self._asked.sensitivity or Sensitivity.NORMAL):
             self.kept[EarlierOption("sensitivity", level.name.lower(), rights.guard_scope)] += 1
 
-    def _document(self, draft: DocumentDraft, identity: str, rights: Rights) -> Unit:
+    def _document(self, draft: DocumentDraft, identity: str, rights: Rights) -> Entries:
         head = _with_rights(draft.head, rights)
         if draft.is_file and isinstance(head, Source) and head.path is None:
             head = replace(head, path=self._path(draft.member))
-        candidate = self._candidate(head, identity, rights, draft.ordinal, draft.line, draft.head.id)
-        head = replace(head, id=candidate.name[1])
+        head, full, given = self._settle(head, identity, draft.head.id)
         # with the text, which a source does not hold: another text under its id is another document
         of_all = sha256_hex("\0".join([digest(head), *(piece.text for piece in draft.pieces)]))[:32]
-        origin = self._origin(draft.ordinal, of_all, identity, rights, candidate.origin.given)
-        made = Identity.PATH if draft.is_file else Identity.TITLE
-        candidate = replace(candidate, origin=origin, identity=made if draft.head.id is None else Identity.GIVEN)
+        origin = self._origin(draft.ordinal, of_all, identity, rights, given)
+        entry = ReadEntry(head, origin, line=draft.line, identity=_id_source(draft), full=full)
         chunks = chunks_of(head, draft.pieces, self._repository)
-        return Unit(candidate, tuple(self._part(chunk, draft.line, rights) for chunk in chunks))
+        return entry, *(self._part(chunk, draft.line, rights) for chunk in chunks)
 
-    def _part(self, part: Chunk | ArtifactChunk, line: int, rights: Rights) -> Candidate:
+    def _part(self, part: Chunk | ArtifactChunk, line: int, rights: Rights) -> ReadEntry:
         # as if the id were given: a record that states it is this one
         identity = given_identity(kind_of(part), self._repository, str(part.id))
-        return Candidate(part, self._origin(PART, digest(part), identity, rights, None), line, Identity.CONTENT)
+        origin = self._origin(PART, digest(part), identity, rights, None)
+        return ReadEntry(part, origin, line=line, identity=Identity.CONTENT)
 
-    def _file_source(self, project: str | None, rights: Rights, line: int) -> Iterator[Unit]:
+    def _file_source(self, project: str | None, rights: Rights, line: int) -> Iterator[Entries]:
         """Yield the source of the file itself, once."""
         if project in self._file_sources:
             return
@@ -241,33 +234,23 @@ class Settling:
         rights = replace(guarded, project=rights.project, project_scope=rights.project_scope)
         title = self._place.path.rpartition("/")[2][:_TITLE]
         source = Source(title=title, path=self._place.path, project=project, sensitivity=_level(None, rights))
-        yield Unit(replace(self._candidate(source, identity, rights, 0, line), identity=Identity.PATH))
+        settled, full, given = self._settle(source, identity)
+        origin = self._origin(0, digest(settled, 0), identity, rights, given)
+        yield (ReadEntry(settled, origin, line=line, identity=Identity.PATH, full=full),)
 
-    def _candidate(
-        self,
-        record: Record,
-        identity: str,
-        rights: Rights,
-        ordinal: int,
-        line: int,
-        given: str | int | None = None,
-        export: str | None = None,
-    ) -> Candidate:
+    def _settle(
+        self, record: R, identity: str, given: str | int | None = None, export: str | None = None
+    ) -> tuple[R, str | None, str | None]:
+        """Return a record with its id, its full id if another origin may have the id, and its id in the file."""
         kind, short = kind_of(record), _short(record, given)
         full = None if short is None else full_id(short, export or self._repository, record.project)
-        settled: Record
         if isinstance(record, Episode):
             full = None if full is None else str(episode_number(full))
-            made = episode_number(f"{identity} {record.project}")
-            settled = replace(record, id=made if given is None else int(given))
-        elif short is None:
-            settled = replace(record, id=made_id(kind, identity, record.project))
-        else:
-            settled = replace(record, id=full if self._local else short)
-        origin = self._origin(ordinal, digest(settled, ordinal), identity, rights, short)
-        named = Identity.GIVEN if export is None else Identity.EXPORT
-        unnamed = Identity.PATH if isinstance(record, Decision) else Identity.CONTENT
-        return Candidate(settled, origin, line, unnamed if given is None else named, full=full)
+            number = episode_number(f"{identity} {record.project}") if given is None else int(given)
+            return replace(record, id=number), full, short
+        if short is None:
+            return replace(record, id=made_id(kind, identity, record.project)), full, None
+        return replace(record, id=full if self._local else short), full, short
 
     def _origin(self, ordinal: int, digest: str, identity: str, rights: Rights, given: str | None) -> Origin:
         origin = Origin(
@@ -300,6 +283,16 @@ def _with_rights(record: R, rights: Rights, *, inherits: bool = False, guard: Se
 
 def _level(stated: Sensitivity | None, rights: Rights, guard: Sensitivity | None = None) -> Sensitivity:
     return next((level for level in (stated, rights.sensitivity, guard) if level is not None), Sensitivity.NORMAL)
+
+
+def _id_source(draft: AnyDraft) -> Identity:
+    """Return the source of the id that a draft gets."""
+    if isinstance(draft, DocumentDraft):
+        made = Identity.PATH if draft.is_file else Identity.TITLE
+        return made if draft.head.id is None else Identity.GIVEN
+    if draft.record.id is None:
+        return Identity.PATH if isinstance(draft.record, Decision) else Identity.CONTENT
+    return Identity.GIVEN if draft.export is None else Identity.EXPORT
 
 
 def _short(record: Record, given: str | int | None) -> str | None:

@@ -10,9 +10,9 @@ from cognition_engines.drafts.ids import part_id
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk
 from cognition_engines.kinds.knowledge import Chunk, Episode, Source
 from cognition_engines.kinds.registry import Record, kind_of
-from cognition_engines.kinds.spec import Kind, Origin
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Problem, Sensitivity
-from cognition_engines.store.values import FloatArray
+from cognition_engines.store.values import Entry, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,44 +104,35 @@ class Identity(StrEnum):
     CONTENT = "content"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A record with its new id and its place in the file.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadEntry(Entry):
+    """An entry as an ingest read it, at a line (1-based) of its file, with the source of its id.
 
-    `full` is its id if a record of another origin has the new id already; None if that cannot happen. `handover` is the
-    hash of the content with which an agent's decision becomes that of the file; None of all others.
+    `full` is its id if a record of another origin has its id already; None if that cannot happen.
     """
 
-    record: Record
-    origin: Origin
     line: int
     identity: Identity
-    vectors: FloatArray | None = None
     full: str | None = None
-    handover: str | None = None
 
     @property
     def name(self) -> tuple[Kind, str]:
         return kind_of(self.record), str(self.record.id)
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A unit of one transaction: a record, with its parts if it is a document."""
-
-    head: Candidate
-    parts: tuple[Candidate, ...] = ()
+# a record, and behind it the parts of a document: all are stored in one transaction
+Entries: TypeAlias = tuple[ReadEntry, ...]
 
 
-def with_id(candidate: Candidate, id: str) -> Candidate:
+def with_id(entry: ReadEntry, id: str) -> ReadEntry:
     """Return the same record under another id, with the digest of the record as read."""
-    record = candidate.record
+    record = entry.record
     if isinstance(record, Episode):
-        return replace(candidate, record=replace(record, id=int(id)))
-    return replace(candidate, record=replace(record, id=id))
+        return replace(entry, record=replace(record, id=int(id)))
+    return replace(entry, record=replace(record, id=id))
 
 
-def with_head(part: Candidate, head: str) -> Candidate:
+def with_head(part: ReadEntry, head: str) -> ReadEntry:
     """Return a part of a document of another id."""
     moved = part.record
     if isinstance(moved, ArtifactChunk):

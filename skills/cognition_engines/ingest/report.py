@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 
 from cognition_engines.drafts.refusal_messages import kinds
 from cognition_engines.ingest.identify import EarlierOption
-from cognition_engines.ingest.items import Candidate, Identity, Unit
+from cognition_engines.ingest.items import Entries, Identity, ReadEntry
 from cognition_engines.ingest.repository import EVERYTHING, STREAM, UNNAMED, FilePlace
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.spec import Kind, Origin
@@ -57,13 +57,13 @@ class Tally:
         self.files[place.source] = False
         self.places[place.repository, place.path] = place
 
-    def count(self, candidate: Candidate, outcome: Outcome) -> None:
+    def count(self, entry: ReadEntry, outcome: Outcome) -> None:
         """Count a record that the store has now."""
         self.counts[outcome] += 1
-        self.kinds[candidate.name[0]] += 1
-        self.sources.add(candidate.origin.place)
+        self.kinds[entry.name[0]] += 1
+        self.sources.add(entry.origin.place)
         if outcome is Outcome.NEW:
-            self.grown.add(candidate.origin.place)
+            self.grown.add(entry.origin.place)
 
     def reject(self, source: str, problem: Problem) -> None:
         self.rejected.append(problem)
@@ -84,47 +84,47 @@ class Tally:
             scope = "" if each.scope is None or each.scope == EVERYTHING else each.scope
             self.kept[str(root / scope) if root is not None else place.source, each] += count
 
-    def take(self, candidate: Candidate) -> bool:
+    def take(self, entry: ReadEntry) -> bool:
         """Give the record its id, unless another one has it in this run; return whether that succeeded."""
-        key = _key(candidate)
-        return self._ids.setdefault(_name(*candidate.name), key) == key
+        key = _key(entry)
+        return self._ids.setdefault(_name(*entry.name), key) == key
 
-    def may_take(self, candidate: Candidate, kind: Kind, id: str) -> bool:
+    def may_take(self, entry: ReadEntry, kind: Kind, id: str) -> bool:
         """Return whether no other record has the id in this run."""
-        key = _key(candidate)
+        key = _key(entry)
         return self._ids.get(_name(kind, id), key) == key
 
-    def give_back(self, candidates: Iterable[Candidate]) -> None:
+    def give_back(self, entries: Iterable[ReadEntry]) -> None:
         """Let records have other ids, because another run has taken theirs."""
-        for candidate in candidates:
-            for id in (candidate.name[1], candidate.full):
-                name = _name(candidate.name[0], id or "")
-                if self._ids.get(name) == _key(candidate):
+        for entry in entries:
+            for id in (entry.name[1], entry.full):
+                name = _name(entry.name[0], id or "")
+                if self._ids.get(name) == _key(entry):
                     del self._ids[name]
 
     def has(self, kind: Kind, id: str) -> bool:
         """Return whether this run met the record."""
         return _name(kind, id) in self._ids
 
-    def first(self, unit: Unit) -> Unit | None:
-        """Return the unit, if this run meets its head for the first time; a second one is refused, a copy counted.
+    def first(self, entries: Entries) -> Entries | None:
+        """Return the entries, if this run meets their head for the first time; a second is refused, a copy counted.
 
         Parts that a record of their own was met for are left out.
         """
-        head = unit.head
+        head, *parts = entries
         self.projects.setdefault(head.origin.place, set()).add(head.origin.ingested_as)
         first = self._first(head)
         if first is None:
-            return replace(unit, parts=tuple(part for part in unit.parts if self._first(part) is None))
+            return head, *(part for part in parts if self._first(part) is None)
         elsewhere = first.source != head.origin.source
         copied = elsewhere or head.identity is not Identity.GIVEN
         if copied and first.content == _content(head) and not (elsewhere and only_by_place(head)):
-            for candidate in (head, *unit.parts):
-                self.count(candidate, Outcome.UNCHANGED)
-                self._copies[candidate.name[0]] += 1
+            for entry in entries:
+                self.count(entry, Outcome.UNCHANGED)
+                self._copies[entry.name[0]] += 1
         elif elsewhere and is_later(head, first.source):
             self._seen[_key(head)] = _FirstReading(head.origin.source, head.line, _content(head))
-            return unit
+            return entries
         elif head.identity in (Identity.CONTENT, Identity.EXPORT):
             self.keep_other(head, first.source)
             self._copies[head.name[0]] += 1
@@ -132,11 +132,11 @@ class Tally:
             self.refuse(head, taken_id_message(head, f"{first.source}:{first.line}"))
         return None
 
-    def keep_other(self, candidate: Candidate, source: str) -> None:
+    def keep_other(self, entry: ReadEntry, source: str) -> None:
         """Count a record that equals one of another place, or is older than one of an export: the stored one stays."""
-        self.count(candidate, Outcome.UNCHANGED)
-        counted = self._older if candidate.identity is Identity.EXPORT else self._alike
-        counted[candidate.origin.source, source, candidate.name[0]] += 1
+        self.count(entry, Outcome.UNCHANGED)
+        counted = self._older if entry.identity is Identity.EXPORT else self._alike
+        counted[entry.origin.source, source, entry.name[0]] += 1
 
     def forget_copies(self) -> None:
         """Take back the count of copies, since nothing of them was stored."""
@@ -158,19 +158,19 @@ class Tally:
             reason = f"{many} of an earlier run; cstp ingest {_argument(path)} --{kept.option} NAME changes it"
             yield Problem(path, None, reason if kept.option == "project" else reason.replace("NAME", "LEVEL"))
 
-    def refuse(self, candidate: Candidate, reason: str) -> None:
-        self.reject(candidate.origin.source, Problem(candidate.origin.source, candidate.line, reason))
+    def refuse(self, entry: ReadEntry, reason: str) -> None:
+        self.reject(entry.origin.source, Problem(entry.origin.source, entry.line, reason))
 
-    def _first(self, candidate: Candidate) -> _FirstReading | None:
+    def _first(self, entry: ReadEntry) -> _FirstReading | None:
         """Return the first reading of the record; None when this is the first time."""
-        seen = _FirstReading(candidate.origin.source, candidate.line, _content(candidate))
-        first = self._seen.setdefault(_key(candidate), seen)
+        seen = _FirstReading(entry.origin.source, entry.line, _content(entry))
+        first = self._seen.setdefault(_key(entry), seen)
         return None if first is seen else first
 
 
-def _key(candidate: Candidate) -> bytes:
+def _key(entry: ReadEntry) -> bytes:
     """Return the identity and the project, which make it this record."""
-    return bytes.fromhex(candidate.origin.identity) + (candidate.record.project or "").encode()
+    return bytes.fromhex(entry.origin.identity) + (entry.record.project or "").encode()
 
 
 def _name(kind: Kind, id: str) -> str:
@@ -178,8 +178,8 @@ def _name(kind: Kind, id: str) -> str:
     return f"{namesakes(kind)[0]:d} {id}"
 
 
-def _content(candidate: Candidate) -> bytes:
-    return bytes.fromhex(content_of(candidate.origin))
+def _content(entry: ReadEntry) -> bytes:
+    return bytes.fromhex(content_of(entry.origin))
 
 
 def _argument(path: str) -> str:
@@ -189,29 +189,29 @@ def _argument(path: str) -> str:
     return "-" if path.startswith(UNNAMED) else f"- --name {quote(path.removeprefix(STREAM))}"
 
 
-def only_by_place(candidate: Candidate) -> bool:
+def only_by_place(entry: ReadEntry) -> bool:
     """Return whether a record is identified by its text alone, so that an equal one in another file may be new."""
-    record = candidate.record
+    record = entry.record
     unplaced = isinstance(record, Turn) and record.turn_index is None and record.ts is None
-    return unplaced and candidate.identity is Identity.CONTENT
+    return unplaced and entry.identity is Identity.CONTENT
 
 
-def is_later(candidate: Candidate, source: str) -> bool:
+def is_later(entry: ReadEntry, source: str) -> bool:
     """Return whether it is a message of an export whose file changed after that of another one. A stream is later."""
-    if candidate.identity is not Identity.EXPORT:
+    if entry.identity is not Identity.EXPORT:
         return False
     try:
-        return Path(candidate.origin.source).stat().st_mtime_ns > Path(source).stat().st_mtime_ns
+        return Path(entry.origin.source).stat().st_mtime_ns > Path(source).stat().st_mtime_ns
     except (OSError, ValueError):
         return True
 
 
-def taken_id_message(candidate: Candidate, place: str) -> str:
+def taken_id_message(entry: ReadEntry, place: str) -> str:
     """Return the reason why a record is refused whose id another one has."""
-    given = candidate.origin.given or candidate.record.id
+    given = entry.origin.given or entry.record.id
     remedy = (
         "read one of the two folders with --repository NAME"
-        if candidate.identity is Identity.PATH
+        if entry.identity is Identity.PATH
         else "give one of them another id"
     )
     return f"id {given} is already taken by {place}; {remedy}"

@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice, pairwise
 from multiprocessing.pool import AsyncResult, ThreadPool
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -21,8 +21,8 @@ from cognition_engines.ingest.detect import MARKDOWN, read
 from cognition_engines.ingest.discover import files_of
 from cognition_engines.ingest.final_checks import left_behind, less_guarded, pointing_nowhere, prune
 from cognition_engines.ingest.formats.reader import FormatReader
-from cognition_engines.ingest.identify import Identified, Settling
-from cognition_engines.ingest.items import Candidate, Collection, Item, RejectedRecord, Unit, Warned, rejected
+from cognition_engines.ingest.identify import AnyDraft, RecordIdentifier
+from cognition_engines.ingest.items import Collection, Entries, Item, ReadEntry, RejectedRecord, Warned, rejected
 from cognition_engines.ingest.moved_files import (
     KnownFiles,
     RunFile,
@@ -34,7 +34,7 @@ from cognition_engines.ingest.moved_files import (
     relocate,
 )
 from cognition_engines.ingest.options import Amount, HeldBack, MovedFolder, Options, Progress, Pruned, Summary
-from cognition_engines.ingest.plan import Batch, Fresh, RecordSink, compare, count_unwritten
+from cognition_engines.ingest.plan import Batch, RecordSink, compare
 from cognition_engines.ingest.report import Tally, content_of
 from cognition_engines.ingest.repository import FilePlace, Places, of_collection
 from cognition_engines.ingest.rights import Ambiguous, Guards, RunOptions
@@ -43,7 +43,7 @@ from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.models import Problem
 from cognition_engines.open_file import NotAFile, open_file
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Entry, IdTaken, KnownRecord, Outcome, Relocation, StoredFile
+from cognition_engines.store.values import IdTaken, KnownRecord, Outcome, Relocation, StoredFile
 
 BATCH: Final = 16  # records between two commits, or one document and its parts
 _TOGETHER: Final = 16  # records per query of the store
@@ -60,17 +60,12 @@ class _Run:
     tally: Tally
 
 
+# the entries of a record, none at the end of a file, and the bytes read or the position reached
+_Read: TypeAlias = tuple[Entries, int]
 # of a record: as they come, or those that it has; None for one without a text or a model
 _Vectors: TypeAlias = AsyncResult[FloatArray | RefusedText] | FloatArray | RefusedText | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """A batch whose texts are being embedded, and the amount read for it."""
-
-    batch: Batch
-    vectors: Sequence[_Vectors]
-    read: Amount
+# a batch with the vectors of its entries, and the amount read for it
+_Begun: TypeAlias = tuple[Batch, Sequence[_Vectors], Amount]
 
 
 def ingest(
@@ -101,10 +96,10 @@ def ingest(
     # unlike an executor's, these threads do not keep the process alive while a model hangs
     with ThreadPool(threads) as pool:
         embed = _Embedding(None if options.dry_run else embedder, pool)
-        units = _take_first(_units(files, collections, run), options.limit, tally)
-        for ready in _read_ahead(_begun(units, run, embed)):
-            _write(ready, run, embed)
-            progress.advance(ready.read)
+        read = _take_first(_read_all(files, collections, run), options.limit, tally)
+        for batch, vectors, amount in _read_ahead(_begin_batches(read, run, embed)):
+            _write(batch, vectors, run, embed)
+            progress.advance(amount)
     if options.strict and tally.rejected:
         tally.forget_copies()
     tally.warnings += [*tally.notices(), *(() if formats is None else formats.notices())]
@@ -182,59 +177,55 @@ def _is_equal(run: _Run, file: RunFile, stored: StoredFile) -> bool:
     plain = replace(run.options, project=None, sensitivity=None)
     for name in (str(file.path), stored.source):  # a title may be the name of the folder
         apart = replace(run, options=plain, tally=Tally())
-        heads = (
-            unit.head
-            for unit, _ in _identify_items(_read(file, apart, name), moved.place, apart, Guards(()), file.path)
-        )
+        read = _identify_items(_read(file, apart, name), moved.place, apart, Guards(()), file.path)
+        heads = (head for (head, *_), _ in read)
         found = {(head.origin.identity, head.record.project, content_of(head.origin)) for head in heads}
         if found and found <= held:
             return True
     return False
 
 
-def _units(files: Iterable[RunFile], collections: Iterable[Collection], run: _Run) -> Iterator[tuple[Unit | None, int]]:
+def _read_all(files: Iterable[RunFile], collections: Iterable[Collection], run: _Run) -> Iterator[_Read]:
     """Yield each record, and the bytes read since the last one; without a record at the end of each file."""
     guards = Guards(run.records.origins.guarded_files())
     for file in files:
         done = 0
-        for unit, position in _identify_items(_read(file, run), file.place, run, guards, file.path):
-            yield unit, max(0, min(position, file.size) - done)
+        for entries, position in _identify_items(_read(file, run), file.place, run, guards, file.path):
+            yield entries, max(0, min(position, file.size) - done)
             done = max(done, min(position, file.size))
-        yield None, file.size - done
+        yield (), file.size - done
     for collection in collections:
         place = of_collection(collection.address, run.options.repository)
         run.tally.open(place)
         yield from _identify_items(((item, 0) for item in collection.items()), place, run, guards)
 
 
-def _take_first(
-    units: Iterator[tuple[Unit | None, int]], limit: int | None, tally: Tally
-) -> Iterator[tuple[Unit | None, int]]:
+def _take_first(read: Iterator[_Read], limit: int | None, tally: Tally) -> Iterator[_Read]:
     """Yield the first `limit` records."""
     done = 0
-    for unit, size in units:
-        if unit is not None and done == limit:
-            tally.read -= 1 + len(unit.parts)
+    for entries, size in read:
+        if entries and done == limit:
+            tally.read -= len(entries)
             tally.limited = True
             return
-        done += unit is not None
-        yield unit, size
+        done += bool(entries)
+        yield entries, size
 
 
 def _identify_items(
     items: Iterator[tuple[Item, int]], place: FilePlace, run: _Run, guards: Guards, path: Path | None = None
-) -> Iterator[tuple[Unit, int]]:
+) -> Iterator[_Read]:
     """Yield the records of the file at a path, or of a collection, each with the position reached."""
     tally = run.tally
     items = check_items(items, place.source, run.options.secrets, path)
     asked = RunOptions(run.options.project, run.options.sensitivity, place.scope)
     local = path is not None and path.suffix.lower() in MARKDOWN
-    settling = Settling(place, asked, partial(_find_known, run.records), guards.over(place), local=local)
+    identifier = RecordIdentifier(place, asked, partial(_find_known, run.records), guards.over(place), local=local)
     while group := deque(islice(items, _TOGETHER)):
         drafts = [item for item, _ in group if not isinstance(item, RejectedRecord | Warned)]
-        identified = deque(settling.identify_next(drafts))
+        identities = iter(identifier.identify_next(drafts))
         drafts.clear()
-        while group:  # finished units are released
+        while group:  # finished drafts are released
             item, position = group.popleft()
             if isinstance(item, RejectedRecord):
                 tally.read += 1
@@ -242,17 +233,20 @@ def _identify_items(
             elif isinstance(item, Warned):
                 tally.warnings.append(item.problem)
             else:
-                yield from ((unit, position) for unit in _with_rights(settling, identified.popleft(), place, tally))
-    yield from ((unit, 0) for unit in _first(settling.rest(), tally))
-    tally.keep(place, settling.kept)
+                made = _with_rights(identifier, item, next(identities), place, tally)
+                yield from ((entries, position) for entries in made)
+    yield from ((entries, 0) for entries in _first(identifier.rest(), tally))
+    tally.keep(place, identifier.kept)
 
 
-def _with_rights(settling: Settling, item: Identified, place: FilePlace, tally: Tally) -> Iterator[Unit]:
+def _with_rights(
+    identifier: RecordIdentifier, draft: AnyDraft, identity: str, place: FilePlace, tally: Tally
+) -> Iterator[Entries]:
     try:
-        yield from _first(settling.units(item), tally)
+        yield from _first(identifier.entries(draft, identity), tally)
     except Ambiguous as error:
         tally.read += 1
-        tally.reject(place.source, Problem(place.source, item.draft.line, str(error)))
+        tally.reject(place.source, Problem(place.source, draft.line, str(error)))
 
 
 def _find_known(records: RecordSink, identities: Sequence[str]) -> dict[str, list[KnownRecord]]:
@@ -262,11 +256,11 @@ def _find_known(records: RecordSink, identities: Sequence[str]) -> dict[str, lis
     return found
 
 
-def _first(units: Iterable[Unit], tally: Tally) -> Iterator[Unit]:
+def _first(made: Iterable[Entries], tally: Tally) -> Iterator[Entries]:
     """Yield those that this run meets for the first time."""
-    for unit in units:
-        tally.read += 1 + len(unit.parts)
-        first = tally.first(unit)
+    for entries in made:
+        tally.read += len(entries)
+        first = tally.first(entries)
         if first is not None:
             yield first
 
@@ -297,42 +291,37 @@ def _read(file: RunFile, run: _Run, name: str | None = None) -> Iterator[tuple[I
         yield rejected(source, f"cannot be read: {error.strerror}"), 0
 
 
-def _batches(units: Iterable[tuple[Unit | None, int]], options: Options) -> Iterator[tuple[list[Unit], Amount]]:
+def _batches(read: Iterable[_Read], options: Options) -> Iterator[tuple[list[Entries], Amount]]:
     """Yield the records, BATCH at a time, and the amount read for them. A document is never split."""
-    batch: list[Unit] = []
+    batch: list[Entries] = []
     held = done = files = 0
-    for unit, more in units:
-        size = 0 if unit is None else 1 + len(unit.parts)
-        if held and held + size > BATCH and not options.strict:
+    for entries, more in read:
+        if held and held + len(entries) > BATCH and not options.strict:
             yield batch, Amount(done, files, len(batch))
             batch, held, done, files = [], 0, 0, 0
-        if unit is None:
-            files += 1
+        if entries:
+            batch.append(entries)
+            held += len(entries)
         else:
-            batch.append(unit)
-            held += size
+            files += 1
         done += more
     yield batch, Amount(done, files, len(batch))
 
 
-def _begun(units: Iterable[tuple[Unit | None, int]], run: _Run, embed: "_Embedding") -> Iterator[_Ready]:
+def _begin_batches(read: Iterable[_Read], run: _Run, embed: "_Embedding") -> Iterator[_Begun]:
     """Yield the records to write, batch by batch, whose texts are already being embedded."""
-    for found, size in _batches(units, run.options):
+    for found, amount in _batches(read, run.options):
         batch = compare(found, run.tally, run.records)
-        if run.options.strict and (run.tally.rejected or batch.refused):
-            batch = replace(batch, fresh=[], replaces=[])
-        yield _Ready(batch, embed.begin(batch), size)
+        if run.options.strict and run.tally.rejected:
+            batch = Batch()
+        yield batch, embed.begin(batch), amount
 
 
-def _read_ahead(batches: Iterable[_Ready]) -> Iterator[_Ready]:
+def _read_ahead(batches: Iterable[_Begun]) -> Iterator[_Begun]:
     """Yield each batch, once the next one has begun."""
-    before: _Ready | None = None
-    for batch in batches:
-        if before is not None:
-            yield before
-        before = batch
-    if before is not None:
-        yield before
+    for batch, _ in pairwise(chain(batches, [None])):
+        if batch is not None:
+            yield batch
 
 
 class _Embedding:
@@ -344,54 +333,46 @@ class _Embedding:
         self.model = embedder.model if embedder else None
 
     def begin(self, batch: Batch) -> list[_Vectors]:
-        """Return the vectors of each fresh record, as they come; None for one without a text or a model."""
-        return [self._vectors(each.candidate) for each in batch.fresh]
+        """Return the vectors of each entry, as they come; None for one without a text or a model."""
+        return [self._vectors(entry) for entry in batch.entries]
 
-    def _vectors(self, candidate: Candidate) -> _Vectors:
-        text = embedding_text(candidate.record)
+    def _vectors(self, entry: ReadEntry) -> _Vectors:
+        text = embedding_text(entry.record)
         if self._embedder is None or text is None:
             return None
-        if candidate.vectors is not None:
-            return candidate.vectors
+        if entry.vectors is not None:
+            return entry.vectors
         return self._pool.apply_async(embed_or_refuse, (text, self._embedder))
 
 
-def _write(ready: _Ready, run: _Run, embed: _Embedding) -> None:
-    batch = ready.batch
-    count_unwritten(batch, run.tally)
-    outcomes: Sequence[Outcome] = [each.outcome for each in batch.fresh]
+def _write(batch: Batch, vectors: Sequence[_Vectors], run: _Run, embed: _Embedding) -> None:
+    outcomes: Sequence[Outcome] = batch.outcomes
     if not run.options.dry_run:
-        batch, outcomes = _put(ready, run, embed)
-    for each, outcome in zip(batch.fresh, outcomes, strict=True):
-        run.tally.count(each.candidate, outcome)
+        batch, outcomes = _put(batch, vectors, run, embed)
+    for entry, outcome in zip(batch.entries, outcomes, strict=True):
+        run.tally.count(entry, outcome)
 
 
-def _entry(each: Fresh, found: _Vectors, tally: Tally) -> Entry:
-    """Return a record with its vectors, once they are made; without them and with a warning if the model refuses it."""
-    candidate = each.candidate
+def _with_vectors(entry: ReadEntry, found: _Vectors, tally: Tally) -> ReadEntry:
+    """Return an entry with its vectors, once they are made; without, and with a warning, if the model refuses it."""
     vectors = found.get() if isinstance(found, AsyncResult) else found
-    refused = isinstance(vectors, RefusedText)
-    if isinstance(vectors, RefusedText):
-        said = f"{candidate.record.id} is found by its words alone: the model refuses its text ({vectors.reason})"
-        tally.warnings.append(Problem(candidate.origin.source, None, said))
-        vectors = None
-    return Entry(
-        candidate.record, candidate.origin, vectors, over=each.over, handover=candidate.handover, refused=refused
-    )
+    if not isinstance(vectors, RefusedText):
+        return entry if vectors is entry.vectors else replace(entry, vectors=vectors)
+    said = f"{entry.record.id} is found by its words alone: the model refuses its text ({vectors.reason})"
+    tally.warnings.append(Problem(entry.origin.source, None, said))
+    return replace(entry, vectors=None, refused=True)
 
 
-def _put(ready: _Ready, run: _Run, embed: _Embedding) -> tuple[Batch, Sequence[Outcome]]:
-    """Write the fresh records; compare them again if another run wrote their ids meanwhile."""
-    batch, vectors = ready.batch, ready.vectors
+def _put(batch: Batch, vectors: Sequence[_Vectors], run: _Run, embed: _Embedding) -> tuple[Batch, Sequence[Outcome]]:
+    """Write the entries; compare them again if another run wrote their ids meanwhile."""
     for _ in range(_ATTEMPTS):
-        entries = [_entry(each, found, run.tally) for each, found in zip(batch.fresh, vectors, strict=True)]
+        entries = [_with_vectors(*each, run.tally) for each in zip(batch.entries, vectors, strict=True)]
         try:
             return batch, run.records.put(entries, embed.model, batch.replaces) if entries else ()
         except IdTaken:
-            run.tally.give_back([candidate for unit in batch.pending for candidate in (unit.head, *unit.parts)])
+            run.tally.give_back(chain.from_iterable(batch.pending))
             batch = compare(batch.pending, run.tally, run.records)
-            count_unwritten(batch, run.tally)
-            if run.options.strict and batch.refused:
+            if run.options.strict and run.tally.rejected:
                 return Batch(), ()
             vectors = embed.begin(batch)
     raise ComponentFailed("records", "other runs write the same ids all the time; read again when they have ended")

@@ -24,10 +24,10 @@ from cognition_engines.store.schema import dimension_name, meta, records, vector
 from cognition_engines.store.values import Entry, FloatArray, Outcome, Replaces
 from cognition_engines.store.write import (
     DOCUMENTS,
-    bury,
     check_batch,
     check_model,
     check_vectors,
+    delete_records,
     insert_vectors,
     parts_of,
     put_checked,
@@ -174,7 +174,7 @@ class Records(RecordReads):
             gone = [id for id in wanted if id in keys]
             cut = with_parts and kind in DOCUMENTS
             parts = [each for page in pages(gone) for each in parts_of(connection, kind, page)] if cut else []
-            bury(connection, [*((kind, id, keys[id]) for id in gone), *parts])
+            delete_records(connection, [*((kind, id, keys[id]) for id in gone), *parts])
         return tuple(wanted[id] for id in gone)
 
     def drop_vectors(self, keep: str) -> int:

@@ -113,20 +113,16 @@ def put_checked(
     """Put a batch as `Records.put` does, in a `writing` transaction; `names` are those that `check_batch` returns."""
     for document in replaces:
         found = parts_of(connection, document.kind, [document.id])
-        bury(connection, [each for each in found if each[:2] not in document.kept])
+        delete_records(connection, [each for each in found if each[:2] not in document.kept])
     known = _stored_digests(connection, names, model)
     _check_origins(connection, batch, names)
     outcomes = tuple(_outcome(entry, known.get(name), model) for entry, name in zip(batch, names, strict=True))
-    work = [
-        (entry, known.get(name))
-        for entry, name, outcome in zip(batch, names, outcomes, strict=True)
-        if outcome is not Outcome.UNCHANGED
-    ]
-    if work:
-        entries = resolve_references(connection, [entry for entry, _ in work])
-        work = [(entry, held) for entry, (_, held) in zip(entries, work, strict=True)]
-        _store(connection, work, model)
-        repoint(connection, [entry for entry, held in work if held is None])
+    written = [place for place, outcome in enumerate(outcomes) if outcome is not Outcome.UNCHANGED]
+    if written:
+        entries = resolve_references(connection, [batch[place] for place in written])
+        stored = [known.get(names[place]) for place in written]
+        _store(connection, [_row(entry, held) for entry, held in zip(entries, stored, strict=True)], model)
+        repoint(connection, [entry for entry, held in zip(entries, stored, strict=True) if held is None])
     return outcomes
 
 
@@ -191,42 +187,35 @@ def _outcome(entry: Entry, known: _StoredDigest | None, model: str | None) -> Ou
     return Outcome.UNCHANGED if known.says_the_same(entry) and complete else Outcome.CHANGED
 
 
-def _store(connection: sa.Connection, work: Sequence[tuple[Entry, _StoredDigest | None]], model: str | None) -> None:
-    given = [entry.vectors for entry, _ in work if entry.vectors is not None]
-    if model is not None and given:
-        settle_dimension(connection, model, given[0].shape[1])
-    written = [
-        PlacedEntry(
-            entry,
-            None if known is None else known.key,
-            same=known is not None and known.says_the_same(entry),
-            updated_at=None if entry.updated_at is None else microseconds(entry.updated_at),
-        )
-        for entry, known in work
-    ]
-    keys = place(connection, written)
-    if model is not None:
-        windows = [(key, each.entry.vectors) for key, each in zip(keys, written, strict=True)]
-        insert_vectors(connection, [(key, array) for key, array in windows if array is not None], model)
-
-
 @dataclass(frozen=True, slots=True)
-class PlacedEntry:
-    """An entry on its way into the tables. `key` is None for a new one; `same` has the content that is stored.
+class EntryRow:
+    """An entry with the `key` of its row, None for a new one. With `same`, its content is the stored content.
 
-    `updated_at` in microseconds, now when None; `cells` is the row of the kind's table, if known, `spine` the known
-    values of the row in `records`.
+    `cells` is the row of the kind's table, if known, `spine` the known values of the row in `records`.
     """
 
     entry: Entry
     key: int | None
     same: bool = False
-    updated_at: int | None = None
     cells: Mapping[str, Cell] | None = None
     spine: Mapping[str, Cell] | None = None
 
 
-def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
+def _row(entry: Entry, known: _StoredDigest | None) -> EntryRow:
+    return EntryRow(entry, None) if known is None else EntryRow(entry, known.key, known.says_the_same(entry))
+
+
+def _store(connection: sa.Connection, work: Sequence[EntryRow], model: str | None) -> None:
+    given = [row.entry.vectors for row in work if row.entry.vectors is not None]
+    if model is not None and given:
+        settle_dimension(connection, model, given[0].shape[1])
+    keys = upsert_records(connection, work)
+    if model is not None:
+        windows = [(key, row.entry.vectors) for key, row in zip(keys, work, strict=True)]
+        insert_vectors(connection, [(key, array) for key, array in windows if array is not None], model)
+
+
+def upsert_records(connection: sa.Connection, work: Sequence[EntryRow]) -> list[int]:
     """Insert and update records with their links, without vectors; return the keys, in order.
 
     An update takes the vectors of all models away. Records that inherit from a changed record are touched.
@@ -259,14 +248,14 @@ def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
     return keys
 
 
-def _write_rows(connection: sa.Connection, fresh: Sequence[tuple[PlacedEntry, int, int]], now: int) -> None:
+def _write_rows(connection: sa.Connection, fresh: Sequence[tuple[EntryRow, int, int]], now: int) -> None:
     """Write the rows of `records`, of the table of each kind, and of `links`."""
     inserts: dict[Kind | None, list[dict[str, Cell]]] = {None: []}
     updates: dict[Kind | None, list[dict[str, Cell]]] = {None: []}
     referring: list[dict[str, Cell]] = []
     for each, key, seq in fresh:
         record = each.entry.record
-        updated_at = now if each.updated_at is None else each.updated_at
+        updated_at = now if each.entry.updated_at is None else microseconds(each.entry.updated_at)
         spine = {"seq": seq, "updated_at": updated_at, **spine_of(each.entry), **(each.spine or {})}
         if each.key is None:
             spine = {"recorded_at": updated_at, "revision": 1, "first_seq": seq, **spine}
@@ -290,7 +279,7 @@ def _write_rows(connection: sa.Connection, fresh: Sequence[tuple[PlacedEntry, in
         connection.execute(sa.insert(links), page)
 
 
-def _inherit(connection: sa.Connection, fresh: Sequence[tuple[PlacedEntry, int, int]]) -> None:
+def _inherit(connection: sa.Connection, fresh: Sequence[tuple[EntryRow, int, int]]) -> None:
     kinds = [(kind_of(each.entry.record), str(each.entry.record.id), key) for each, key, _ in fresh]
     parents = [id for kind, id, _ in kinds if kind in PARENTS]
     children = [key for kind, _, key in kinds if kind in CHILDREN]
@@ -298,7 +287,7 @@ def _inherit(connection: sa.Connection, fresh: Sequence[tuple[PlacedEntry, int, 
         settle(connection, parents, children, written=[key for _, _, key in kinds])
 
 
-def bury(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> None:
+def delete_records(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> None:
     """Delete records by kind, id and key, with a tombstone for each; records that inherited from them are touched."""
     if not gone:
         return

@@ -20,7 +20,7 @@ from cognition_engines.store.audit.chain import append_rows, changed_since
 from cognition_engines.store.codec import columns_of
 from cognition_engines.store.database import REPLACED, Store, allocate, begin_read, begin_write, numbered_up_to, seq_of
 from cognition_engines.store.decision_state import settle_decisions, show_again, void_unratified
-from cognition_engines.store.erasure.cascade import Doomed, Erasable, cascade_of, erasable
+from cognition_engines.store.erasure.cascade import Erasable, ErasedRecord, cascade_of, erasable
 from cognition_engines.store.erasure.forgetting import named_records
 from cognition_engines.store.erasure.ledger import erase
 from cognition_engines.store.inheritance import renumber
@@ -39,13 +39,13 @@ from cognition_engines.store.schema import (
 )
 from cognition_engines.store.values import Entry, Outcome, Receipt, Replaces, Revision, StoredRecord
 from cognition_engines.store.write import (
-    PlacedEntry,
-    bury,
+    EntryRow,
     check_batch,
+    delete_records,
     insert_vectors,
-    place,
     put_checked,
     settle_dimension,
+    upsert_records,
 )
 from cstp.values.records import ForgetCascade
 
@@ -146,7 +146,7 @@ class WriteTransaction:
 
     def drop(self, gone: Sequence[StoredRecord]) -> None:
         """Delete records that a new version of their owner no longer has."""
-        bury(self._connection, [(one.kind, str(one.record.id), one.key) for one in gone])
+        delete_records(self._connection, [(one.kind, str(one.record.id), one.key) for one in gone])
 
     def put(self, entry: Entry, model: str | None, known: StoredRecord | None) -> StoredRecord:
         """Store a new record, or a new version of a known one, with its vectors; return the stored record."""
@@ -154,8 +154,8 @@ class WriteTransaction:
         vectors = entry.vectors
         if model is not None and vectors is not None:
             settle_dimension(self._connection, model, vectors.shape[1])
-        at = microseconds(self.author.at)
-        (key,) = place(self._connection, [PlacedEntry(entry, None if known is None else known.key, updated_at=at)])
+        row = EntryRow(replace(entry, updated_at=self.author.at), None if known is None else known.key)
+        (key,) = upsert_records(self._connection, [row])
         if model is not None and vectors is not None:
             insert_vectors(self._connection, [(key, vectors)], model)
         return self._read(key, kind_of(entry.record))
@@ -254,11 +254,11 @@ class WriteTransaction:
         """Return the records to be deleted if the viewer forgets one."""
         return erasable(self._connection, stored.key, viewer)
 
-    def cascade(self, gone: Sequence[Doomed], viewer: Viewer) -> ForgetCascade:
+    def cascade(self, gone: Sequence[ErasedRecord], viewer: Viewer) -> ForgetCascade:
         """Count the records deleted with the first one, as far as the viewer sees them."""
         return cascade_of(self._connection, gone, viewer)
 
-    def forget(self, gone: Sequence[Doomed], reason: str | None) -> None:
+    def forget(self, gone: Sequence[ErasedRecord], reason: str | None) -> None:
         """Delete records with all that belongs to them, and the answers to their authors; note them in the ledger."""
         erase(self._connection, gone, microseconds(self.author.at), self.author.agent, reason)
 

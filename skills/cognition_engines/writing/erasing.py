@@ -21,7 +21,7 @@ from cognition_engines.models import EVERYTHING, Viewer
 from cognition_engines.queries.pools import Caller, Pool, Pools
 from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.codec import moment
-from cognition_engines.store.erasure.cascade import Doomed
+from cognition_engines.store.erasure.cascade import ErasedRecord
 from cognition_engines.store.erasure.ledger import append_ledger, ledger_locked, read_locked
 from cognition_engines.store.records import Records
 from cognition_engines.store.write_transaction import WriteTransaction, utc_now
@@ -59,7 +59,7 @@ class Forgotten:
     """
 
     result: ForgetResult
-    gone: tuple[Doomed, ...] = ()
+    gone: tuple[ErasedRecord, ...] = ()
     of_files: int = 0
     of_others: int = 0
     viewer: Viewer = EVERYTHING

@@ -79,3 +79,17 @@ def test_a_table_that_is_cut_off_keeps_what_comes_before(run: Run, tmp_path: Pat
     summary = run(packed(tmp_path / "package.zip", package(table, "csv")))
     assert (summary.new, len(summary.rejected)) == (1, 1)
     assert "not valid CSV" in summary.rejected[0].reason
+
+
+def test_a_message_of_white_space_in_a_data_package_has_the_names_of_its_files(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    run(unpacked(tmp_path / "package", package([OWN[1] | {"Contents": " \n"}])))
+    assert [turn.content for turn in stored(records, Kind.TURN)] == ["[plan.png]"]
+
+
+def test_a_message_of_a_bot_without_an_id_is_refused(run: Run, tmp_path: Path) -> None:
+    author = {"id": "40", "name": "builder", "isBot": True}
+    message = discord_message(1, "Built", author=author) | {"id": None}
+    summary = run(written(tmp_path / "d.json", discord([message])))
+    assert [problem.reason for problem in summary.rejected] == ["item 1: id must be text"]

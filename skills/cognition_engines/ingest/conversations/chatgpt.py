@@ -8,13 +8,12 @@ from typing import Final
 
 from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.conversations.export_file import BRANCH, ExportFile, LeftOut
+from cognition_engines.ingest.conversations.message_fields import Conversation, MessageFields, read_message, texts_in
 from cognition_engines.ingest.conversations.turn_drafts import (
     Message,
     branch,
     built,
-    conversation_name,
     drafts,
-    drop_empty,
     listed_texts,
     member,
     objects,
@@ -58,7 +57,8 @@ def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Unacceptable
     chosen = branch(parents, _leaf(item, mapping))
     others = mapping.keys() - set(chosen)
     left_out.counts[BRANCH] += sum(_is_said(member(mapping[name], "message")) for name in others)
-    build = partial(_message, item, id, left_out)
+    conversation = Conversation(id=id, metadata={"title": text(item, "title")})
+    build = partial(_message, conversation, left_out)
     yield from built(build, ((index, mapping[name]) for index, name in enumerate(chosen)))
 
 
@@ -76,34 +76,14 @@ def _is_said(message: Value) -> bool:
     return text(message, "author", "role") in _ROLES and bool(_words(message).strip())
 
 
-def _message(item: Value, conversation: str, left_out: LeftOut, found: tuple[int, Value]) -> Message | None:
+def _message(conversation: Conversation, left_out: LeftOut, found: tuple[int, Value]) -> Message | None:
     index, node = found
     message = member(node, "message")
     if message is None:
         return None  # the root of the tree
-    author, id = text(message, "author", "role"), text(message, "id")
-    if author is None or id is None:
+    if text(message, "author", "role") is None or text(message, "id") is None:
         raise Unacceptable("a message must have an id and a role")
-    words = _words(message)
-    role = _ROLES.get(author)
-    if left_out.skips(system=role is None or _is_hidden(message), blank=not words.strip()):
-        return None
-    return Message(
-        system="chatgpt",
-        ids=(conversation, id),
-        conversation=conversation_name("chatgpt", None, conversation),
-        content=words,
-        ts=_time(message),
-        speaker=_NAME if role == "assistant" else text(message, "author", "name"),
-        role=role or "system",
-        index=index,
-        metadata=drop_empty(
-            title=text(item, "title"),
-            model=text(message, "metadata", "model_slug"),
-            content_type=text(message, "content", "content_type") if _is_hidden(message) else None,
-            files=listed_texts(text(each, "name") for each in objects(message, "metadata", "attachments")),
-        ),
-    )
+    return read_message(_FIELDS, conversation, left_out, message, index)
 
 
 def _is_hidden(message: Value) -> bool:
@@ -142,3 +122,24 @@ def _time(message: Value) -> str | None:
         return datetime.fromtimestamp(seconds, UTC).isoformat()
     except (OverflowError, ValueError, OSError):
         raise Unacceptable("create_time must lie in the years 1970 to 9999") from None
+
+
+def _role(message: Value) -> Role | None:
+    return _ROLES.get(text(message, "author", "role") or "")
+
+
+_ATTACHED: Final = texts_in("metadata.attachments", "name")
+_FIELDS: Final = MessageFields(
+    system="chatgpt",
+    id="id",
+    ts=_time,
+    words=_words,
+    speaker=(lambda message: _NAME if _role(message) == "assistant" else text(message, "author", "name"),),
+    role=_role,
+    event=lambda message: _role(message) is None or _is_hidden(message),
+    metadata={
+        "model": "metadata.model_slug",
+        "content_type": lambda message: text(message, "content", "content_type") if _is_hidden(message) else None,
+        "files": lambda message: listed_texts(_ATTACHED(message)),  # which replace no words
+    },
+)

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.conversations.export_file import BRANCH, SYSTEM, ExportFile, LeftOut
+from cognition_engines.ingest.conversations.message_fields import Conversation, MessageFields, read_message, texts_in
 from cognition_engines.ingest.conversations.turn_drafts import (
     Message,
     branch,
@@ -16,7 +16,6 @@ from cognition_engines.ingest.conversations.turn_drafts import (
     conversation_name,
     drafts,
     drop_empty,
-    listed_texts,
     member,
     objects,
     require_text,
@@ -88,13 +87,6 @@ def _dump_value(value: Value) -> str:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Conversation:
-    id: str
-    title: str | None
-    left_out: LeftOut
-
-
 def read(file: ExportFile) -> Iterator[Item] | None:
     """Return the messages of all conversations; none of the other lists of an export; None for any other file."""
     if file.name.name in _OTHERS:
@@ -120,8 +112,9 @@ def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Unacceptable
         return
     kept = _last_branch(listed)
     left_out.counts[BRANCH] += len(listed) - len(kept)
-    conversation = _Conversation(id, text(item, "name"), left_out)
-    yield from built(partial(_message, conversation), kept)
+    conversation = Conversation(id=id, metadata={"title": text(item, "name")})
+    fields = _fields(left_out)
+    yield from built(lambda each: read_message(fields, conversation, left_out, each[1], each[0]), kept)
     for each in kept:
         yield from built(partial(_attachment, conversation, each), enumerate(objects(each[1], "attachments")))
 
@@ -135,33 +128,16 @@ def _last_branch(listed: list[Value]) -> list[tuple[int, Value]]:
     return [(index, by_id[id]) for index, id in enumerate(branch(parents, list(parents)[-1]))]
 
 
-def _message(conversation: _Conversation, found: tuple[int, Value]) -> Message | None:
-    index, item = found
-    left_out = conversation.left_out
-    id, role = require_text(item, "uuid"), _role(item)
+def _words(left_out: LeftOut, item: Value) -> str | None:
+    """Return the words of a message; None if it has none and its tools are left out, which is counted."""
     words, hidden = block_words(member(item, "content"), with_tools=left_out.texts.system_messages)
     left_out.counts[SYSTEM] += hidden
     content = words or content_text(item, "text")
-    files = listed_texts(text(each, "file_name") for name in ("files", "attachments") for each in objects(item, name))
-    content = content if content.strip() else "".join(f"[{name}]" for name in files)
-    if not content.strip():
-        left_out.skips(blank=not hidden)
-        return None
-    return Message(
-        system="claude",
-        ids=(conversation.id, id),
-        conversation=conversation_name("claude", None, conversation.id),
-        content=content,
-        ts=require_text(item, "created_at"),
-        speaker=_SPEAKERS.get(role),
-        role=role,
-        index=index,
-        metadata=drop_empty(title=conversation.title, files=files),
-    )
+    return None if hidden and not content.strip() else content
 
 
 def _attachment(
-    conversation: _Conversation, within: tuple[int, Value], found: tuple[int, dict[str, Value]]
+    conversation: Conversation, within: tuple[int, Value], found: tuple[int, dict[str, Value]]
 ) -> Message | None:
     """Return the text of a file that was given with a message, as a turn of its position."""
     (index, item), (number, attached) = within, found
@@ -176,7 +152,7 @@ def _attachment(
         ts=require_text(item, "created_at"),
         role=_role(item),
         index=index,
-        metadata=drop_empty(title=conversation.title, file=name),
+        metadata=drop_empty(**conversation.metadata, file=name),
     )
 
 
@@ -185,3 +161,19 @@ def _role(item: Value) -> Role:
     if role is None:
         raise Unacceptable("sender must be human or assistant")
     return role
+
+
+_FILES: Final = texts_in("files", "file_name")
+_ATTACHED: Final = texts_in("attachments", "file_name")
+
+
+def _fields(left_out: LeftOut) -> MessageFields:
+    return MessageFields(
+        system="claude",
+        id="uuid",
+        ts="created_at",
+        words=partial(_words, left_out),
+        speaker=(lambda item: _SPEAKERS.get(_role(item)),),
+        role=_role,
+        files=lambda item: [*_FILES(item), *_ATTACHED(item)],
+    )

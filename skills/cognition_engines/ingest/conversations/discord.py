@@ -2,31 +2,28 @@
 
 import csv
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from io import BytesIO, TextIOWrapper
 from typing import Final
 
 from cognition_engines.drafts.plain_values import Unacceptable, Value
-from cognition_engines.ingest.conversations.export_file import ExportFile, LeftOut
+from cognition_engines.ingest.conversations.export_file import ExportFile
+from cognition_engines.ingest.conversations.message_fields import Conversation, MessageFields, read_message, texts_in
 from cognition_engines.ingest.conversations.turn_drafts import (
     Message,
     content_text,
-    conversation_name,
     drafts,
     drop_empty,
-    listed_texts,
     member,
     number_text,
     objects,
     one_each,
-    require_text,
     text,
 )
 from cognition_engines.ingest.items import Item
 from cognition_engines.ingest.parse.json_values import BrokenJson, first_of, items_of, items_under, members_before
-from cognition_engines.models import Sensitivity
 
 _WRITTEN: Final = frozenset({"Default", "Reply", "ThreadStarterMessage", "ApplicationCommand", "ChatInputCommand"})
 _OWN: Final = frozenset({"ID", "Timestamp", "Contents"})  # of Discord's package
@@ -35,24 +32,12 @@ _ACCOUNTS: Final = ("Account/user.json", "account/user.json")
 _LONGEST_FIELD: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Channel:
-    """`speaker` is the owner of a package of Discord's, who wrote all messages in it."""
-
-    id: str
-    name: str | None
-    guild: str | None
-    category: str | None
-    is_private: bool
-    speaker: str | None = None
-
-
 def read(file: ExportFile) -> Iterator[Item] | None:
     """Return the messages of a channel; none of the lists of a package; None for any other file."""
     if file.name.name == "messages.json":
         first = first_of(file.head, file.file)
         if isinstance(first, dict) and first.keys() >= _OWN:
-            return drafts(file.path, items_of(file.file), one_each(partial(_own_message, _own(file), file.left_out)))
+            return drafts(file.path, items_of(file.file), _read_own(file))
     if file.name.name in ("channel.json", "index.json"):
         return iter(()) if _is_of_package(file) else None
     if b'"messages"' not in file.head:
@@ -61,18 +46,24 @@ def read(file: ExportFile) -> Iterator[Item] | None:
     if before is None or not isinstance(before.get("guild"), dict) or text(before, "channel", "type") is None:
         return None
     values = dict(before)
-    id = number_text(values, "channel", "id") or ""
-    type = text(values, "channel", "type") or ""
-    names = text(values, "channel", "name"), text(values, "guild", "name"), text(values, "channel", "category")
-    channel = _Channel(id, *names, is_private=type.startswith("Direct"))
-    return drafts(file.path, items_under(file.file, "messages"), one_each(partial(_message, channel, file.left_out)))
+    id, type = number_text(values, "channel", "id") or "", text(values, "channel", "type") or ""
+    channel = _channel(values, id, text(values, "channel", "name"), is_private=type.startswith("Direct"))
+    messages = one_each(partial(read_message, _FIELDS, channel, file.left_out))
+    return drafts(file.path, items_under(file.file, "messages"), messages)
+
+
+def _channel(values: Value, id: str, name: str | None, *, is_private: bool) -> Conversation:
+    metadata = drop_empty(
+        channel=name or id, server=text(values, "guild", "name"), category=text(values, "channel", "category")
+    )
+    return Conversation(id=id, name=name, is_private=is_private, metadata=metadata)
 
 
 def read_csv(file: ExportFile) -> Iterator[Item] | None:
     """Return the messages of a channel as Discord gave them in earlier years; None for any other file."""
     if not file.head.removeprefix(b"\xef\xbb\xbf").startswith(b"ID,Timestamp,Contents"):
         return None
-    return drafts(file.path, _rows(file), one_each(partial(_own_message, _own(file), file.left_out)))
+    return drafts(file.path, _rows(file), _read_own(file))
 
 
 def _rows(file: ExportFile) -> Iterator[Value]:
@@ -95,7 +86,8 @@ def _is_of_package(file: ExportFile) -> bool:
     return folder.name.lower() == "messages" and re.match(rb'\s*\{\s*(?:"\d+"|\})', file.head) is not None
 
 
-def _own(file: ExportFile) -> _Channel:
+def _read_own(file: ExportFile) -> Callable[[Value], Iterator[Message | Unacceptable]]:
+    """Return the reader of a channel in a package of Discord's, whose owner wrote all messages in it."""
     folder = file.name.parent
     described = _object(file.around.read(folder, "channel.json"))
     account = next(
@@ -105,7 +97,9 @@ def _own(file: ExportFile) -> _Channel:
     id = number_text(described, "id") or folder.name.removeprefix("c")
     is_private = member(described, "recipients") is not None or str(member(described, "type")) in ("DM", "GROUP_DM")
     speaker = text(user, "global_name") or text(user, "username")
-    return _Channel(id, text(described, "name"), text(described, "guild", "name"), None, is_private, speaker)
+    channel = _channel(described, id, text(described, "name"), is_private=is_private)
+    fields = replace(_OWN_FIELDS, speaker=(lambda _: speaker,))
+    return one_each(partial(read_message, fields, channel, file.left_out))
 
 
 def _object(content: bytes | None) -> Value:
@@ -117,45 +111,7 @@ def _object(content: bytes | None) -> Value:
         return None
 
 
-def _message(channel: _Channel, left_out: LeftOut, item: Value) -> Message | None:
-    if not isinstance(item, dict):
-        raise Unacceptable("a message must be an object")
-    files = listed_texts(text(each, "fileName") for each in objects(item, "attachments"))
-    content = _words(item) or "".join(f"[{name}]" for name in files)
-    is_bot, type = member(item, "author", "isBot") is True, text(item, "type")
-    is_system = type is not None and type not in _WRITTEN
-    if left_out.skips(bot=is_bot, system=is_system, blank=not content.strip()):
-        return None
-    id, speaker = require_text(item, "id"), text(item, "author", "nickname") or text(item, "author", "name")
-    reactions: dict[str, Value] = {
-        name: member(each, "count")
-        for each in objects(item, "reactions")
-        if (name := text(each, "emoji", "name")) is not None
-    }
-    mentioned = (text(each, "nickname") or text(each, "name") for each in objects(item, "mentions"))
-    return Message(
-        system="discord",
-        ids=(channel.id, id),
-        conversation=conversation_name("discord", channel.name, channel.id),
-        content=content,
-        ts=require_text(item, "timestamp"),
-        speaker=speaker,
-        role="system" if is_system else None,
-        mentions=tuple(dict.fromkeys(filter(None, mentioned))),
-        metadata=drop_empty(
-            **_place(channel),
-            subtype=type if is_system else None,
-            bot=is_bot,
-            edited=text(item, "timestampEdited"),
-            reply_to=number_text(item, "reference", "messageId"),
-            files=files,
-            reactions=reactions,
-        ),
-        guard=Sensitivity.SENSITIVE if channel.is_private else None,
-    )
-
-
-def _words(item: dict[str, Value]) -> str:
+def _words(item: Value) -> str:
     content = content_text(item, "content")
     if content.strip():
         return content
@@ -163,32 +119,53 @@ def _words(item: dict[str, Value]) -> str:
     return "\n".join(filter(None, embedded))
 
 
-def _place(channel: _Channel) -> dict[str, Value]:
-    return drop_empty(channel=channel.name or channel.id, server=channel.guild, category=channel.category)
+def _is_bot(item: Value) -> bool:
+    return member(item, "author", "isBot") is True
 
 
-def _own_message(channel: _Channel, left_out: LeftOut, item: Value) -> Message | None:
-    if not isinstance(item, dict):
-        raise Unacceptable("a message must be an object")
-    files = content_text(item, "Attachments").split()
-    names = listed_texts(each.partition("?")[0].rpartition("/")[2] for each in files)
-    content = content_text(item, "Contents") or "".join(f"[{name}]" for name in names)
-    if left_out.skips(blank=not content.strip()):
-        return None
-    id = require_text(item, "ID")
-    return Message(
-        system="discord",
-        ids=(channel.id, id),
-        conversation=conversation_name("discord", channel.name, channel.id),
-        content=content,
-        ts=require_text(item, "Timestamp"),
-        speaker=channel.speaker,
-        place=_milliseconds(id),  # the time has none
-        metadata=drop_empty(**_place(channel), files=names),
-        guard=Sensitivity.SENSITIVE if channel.is_private else None,
-    )
+def _event(item: Value) -> str | None:
+    """Return the type of a message of the system; None for a message of a person or program."""
+    type = text(item, "type")
+    return None if type in _WRITTEN else type
+
+
+_MENTIONED: Final = texts_in("mentions", "nickname", "name")
+_FIELDS: Final = MessageFields(
+    system="discord",
+    id="id",
+    ts="timestamp",
+    words=_words,
+    speaker=("author.nickname", "author.name"),
+    bot=_is_bot,
+    event=lambda item: _event(item) is not None,
+    files=texts_in("attachments", "fileName"),
+    mentions=lambda item: tuple(dict.fromkeys(_MENTIONED(item))),
+    metadata={
+        "subtype": _event,
+        "bot": _is_bot,
+        "edited": "timestampEdited",
+        "reply_to": lambda item: number_text(item, "reference", "messageId"),
+    },
+    reactions="emoji.name",
+)
+
+
+def _own_files(item: Value) -> list[str]:
+    names = (each.partition("?")[0].rpartition("/")[2] for each in content_text(item, "Attachments").split())
+    return list(filter(None, names))
 
 
 def _milliseconds(id: str) -> int:
     """Return those of the moment that an id was made at, within its second."""
     return ((int(id) >> 22) + _EPOCH_MS) % 1000 if id.isascii() and id.isdigit() and len(id) < 20 else 0
+
+
+_OWN_FIELDS: Final = MessageFields(
+    system="discord",
+    id="ID",
+    ts="Timestamp",
+    words=lambda item: content_text(item, "Contents"),
+    speaker=(),
+    files=_own_files,
+    order=_milliseconds,  # the time has none
+)

@@ -11,13 +11,11 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from cognition_engines.drafts.plain_values import Unacceptable, Value
-from cognition_engines.ingest.conversations.export_file import ExportFile, LeftOut, Neighbours
+from cognition_engines.ingest.conversations.export_file import ExportFile, Neighbours
+from cognition_engines.ingest.conversations.message_fields import Conversation, MessageFields, read_message, texts_in
 from cognition_engines.ingest.conversations.turn_drafts import (
-    Message,
     content_text,
-    conversation_name,
     drafts,
-    drop_empty,
     listed_texts,
     member,
     objects,
@@ -28,7 +26,6 @@ from cognition_engines.ingest.conversations.turn_drafts import (
 )
 from cognition_engines.ingest.items import Item
 from cognition_engines.ingest.parse.json_values import first_of, items_of
-from cognition_engines.models import Sensitivity
 
 USERS: Final = "users.json"
 # by a channel's list, whether only its members may read it
@@ -156,17 +153,13 @@ def name_in(user: Value) -> str | None:
     return shown or text(user, "name")
 
 
-def plain(written: str, workspace: Workspace) -> tuple[str, tuple[str, ...]]:
-    """Return a text without marks, and the names of the users that it mentions."""
-    mentioned: dict[str, None] = {}
+def _plain(workspace: Workspace, item: Value) -> str:
+    """Return the text of a message without marks."""
 
     def expand_mention(found: re.Match[str]) -> str:
         sign, target, label = found.groups()
         if sign == "@":
-            name = workspace.channel_name(target)
-            if name is not None:
-                mentioned[name] = None
-            return f"@{name or label or target}"
+            return f"@{workspace.channel_name(target) or label or target}"
         if sign == "#":
             channel = next((name for name, each in workspace.channels.items() if each.id == target), None)
             return f"#{label or channel or target}"
@@ -175,16 +168,13 @@ def plain(written: str, workspace: Workspace) -> tuple[str, tuple[str, ...]]:
         address = target.removeprefix("mailto:")
         return address if label in (None, "", target, address) else f"{label} ({address})"
 
-    return unescape(_MARK.sub(expand_mention, written)), tuple(mentioned)
+    return unescape(_MARK.sub(expand_mention, _words(item)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Day:
-    """Whose messages a file has."""
-
-    channel: Channel
-    is_listed: bool
-    workspace: Workspace
+def _mentions(workspace: Workspace, item: Value) -> tuple[str, ...]:
+    """Return the names of the users that a message mentions."""
+    names = (workspace.channel_name(target) for sign, target, _ in _MARK.findall(_words(item)) if sign == "@")
+    return tuple(dict.fromkeys(name for name in names if name is not None))
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
@@ -196,9 +186,10 @@ def read(file: ExportFile) -> Iterator[Item] | None:
         return None
     folder = file.name.parent.name
     workspace = workspace_of(file.name.parent.parent, file.around)
-    day = _Day(workspace.channel_of(folder), folder in workspace.channels, workspace)
     file.left_out.broken.update(workspace.broken)
-    return drafts(file.path, items_of(file.file), one_each(partial(_message, day, file.left_out)))
+    channel = _conversation(workspace.channel_of(folder), workspace, listed=folder in workspace.channels)
+    messages = one_each(partial(read_message, _fields(workspace), channel, file.left_out))
+    return drafts(file.path, items_of(file.file), messages)
 
 
 def _is_list(file: ExportFile) -> bool:
@@ -216,37 +207,46 @@ def _is_message(first: Value) -> bool:
     return member(first, "type") == "message" and ts is not None and _TS.fullmatch(ts) is not None
 
 
-def _message(day: _Day, left_out: LeftOut, item: Value) -> Message | None:
-    if not isinstance(item, dict):
-        raise Unacceptable("a message must be an object")
-    ts, subtype, user = require_text(item, "ts"), text(item, "subtype"), text(item, "user")
-    files = listed_texts(text(each, "name") or text(each, "title") for each in objects(item, "files"))
-    content, mentions = plain(_words(item), day.workspace)
-    if not content.strip():
-        content = "".join(f"[{name}]" for name in files)
-    known = day.workspace.users.get(user or "")
-    is_bot = subtype == "bot_message" or text(item, "bot_id") is not None or (known is not None and known.is_bot)
-    if left_out.skips(bot=is_bot, system=subtype not in _WRITTEN, blank=not content.strip()):
-        return None
-    shown = known.name if known is not None else name_in(member(item, "user_profile"))
-    channel = day.channel
-    return Message(
-        system="slack",
-        ids=(channel.id, ts),
-        conversation=conversation_name("slack", channel.name if day.is_listed else None, channel.id),
-        content=content,
-        ts=_instant(ts),
-        speaker=shown or text(item, "username") or user,
-        role="system" if subtype not in _WRITTEN else None,
-        session=text(item, "thread_ts"),
-        mentions=mentions,
-        metadata=_metadata(day, item, files, is_bot=is_bot),
-        guard=Sensitivity.SENSITIVE if channel.is_private else None,
-        local=not day.is_listed,
+def _conversation(channel: Channel, workspace: Workspace, *, listed: bool) -> Conversation:
+    members = listed_texts(workspace.channel_name(id) or id for id in channel.members)
+    return Conversation(
+        id=channel.id,
+        name=channel.name if listed else None,
+        is_private=channel.is_private,
+        local=not listed,
+        metadata={"channel": channel.name or channel.id, "members": members if channel.is_private else []},
     )
 
 
-def _words(item: dict[str, Value]) -> str:
+def _fields(workspace: Workspace) -> MessageFields:
+    return MessageFields(
+        system="slack",
+        id="ts",
+        ts=lambda item: _instant(require_text(item, "ts")),
+        words=partial(_plain, workspace),
+        speaker=(partial(_shown_name, workspace), "username", "user"),
+        bot=partial(_is_bot, workspace),
+        event=lambda item: text(item, "subtype") not in _WRITTEN,
+        session="thread_ts",
+        files=texts_in("files", "name", "title"),
+        mentions=partial(_mentions, workspace),
+        metadata={"thread": "thread_ts", "subtype": "subtype", "bot": partial(_is_bot, workspace), "edited": _edited},
+        reactions="name",
+    )
+
+
+def _shown_name(workspace: Workspace, item: Value) -> str | None:
+    known = workspace.users.get(text(item, "user") or "")
+    return known.name if known is not None else name_in(member(item, "user_profile"))
+
+
+def _is_bot(workspace: Workspace, item: Value) -> bool:
+    known = workspace.users.get(text(item, "user") or "")
+    is_known = known is not None and known.is_bot
+    return is_known or text(item, "subtype") == "bot_message" or text(item, "bot_id") is not None
+
+
+def _words(item: Value) -> str:
     """Return the text of a message; of one without any the texts attached to it."""
     content = content_text(item, "text")
     if content.strip():
@@ -255,22 +255,9 @@ def _words(item: dict[str, Value]) -> str:
     return "\n".join(filter(None, (text(each, "text") or text(each, "fallback") for each in attached)))
 
 
-def _metadata(day: _Day, item: dict[str, Value], files: list[Value], *, is_bot: bool) -> dict[str, Value]:
+def _edited(item: Value) -> str | None:
     edited = text(item, "edited", "ts")
-    reactions: dict[str, Value] = {
-        name: member(each, "count") for each in objects(item, "reactions") if (name := text(each, "name")) is not None
-    }
-    members = listed_texts(day.workspace.channel_name(id) or id for id in day.channel.members)
-    return drop_empty(
-        channel=day.channel.name or day.channel.id,
-        members=members if day.channel.is_private else [],
-        thread=text(item, "thread_ts"),
-        subtype=text(item, "subtype"),
-        bot=is_bot,
-        edited=None if edited is None else _instant(edited),
-        files=files,
-        reactions=reactions,
-    )
+    return None if edited is None else _instant(edited)
 
 
 def _instant(ts: str) -> str:

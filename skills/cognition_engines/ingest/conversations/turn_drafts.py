@@ -125,8 +125,14 @@ def built(build: Callable[[T], Message | None], values: Iterable[T]) -> Iterator
 
 
 def one_each(build: Callable[[Value], Message | None]) -> Callable[[Value], Iterator[Message | Unacceptable]]:
-    """Return a function that makes one message of each item, or none: see `built`."""
-    return lambda item: built(build, [item])
+    """Return a function that makes one message of each item, or none: see `built`. An item must be an object."""
+
+    def build_checked(item: Value) -> Message | None:
+        if not isinstance(item, dict):
+            raise Unacceptable("a message must be an object")
+        return build(item)
+
+    return lambda item: built(build_checked, [item])
 
 
 def drafts(

@@ -30,7 +30,7 @@ _COLUMNS: Final = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Doomed:
+class ErasedRecord:
     """A record to be deleted. `hash` is that of its content, 64 hexadecimal digits."""
 
     key: int
@@ -57,7 +57,7 @@ class Erasable:
     as the viewer sees them.
     """
 
-    gone: tuple[Doomed, ...]
+    gone: tuple[ErasedRecord, ...]
     of_files: int
     of_others: int = 0
 
@@ -66,10 +66,10 @@ def erasable(connection: sa.Connection, key: int, viewer: Viewer | None, *, with
     """Return the records deleted with a record when this viewer forgets it; records of files only `with_files`."""
     (root,) = find_erased(connection, records.c.key, [key])
     gone = {root.key: root}
-    kept: dict[int, Doomed] = {}
+    kept: dict[int, ErasedRecord] = {}
     sight = Sight(connection, viewer)
 
-    def take(found: Iterable[Doomed]) -> None:
+    def take(found: Iterable[ErasedRecord]) -> None:
         for one in found:
             allowed = (one.cut or one.owner == root.owner) and (one.written or with_files)
             if one.key not in gone:
@@ -106,7 +106,7 @@ class Sight:
         return (self, seen), (Sight(self.connection, None), every - seen)
 
 
-def cascade_of(connection: sa.Connection, gone: Sequence[Doomed], viewer: Viewer | None) -> ForgetCascade:
+def cascade_of(connection: sa.Connection, gone: Sequence[ErasedRecord], viewer: Viewer | None) -> ForgetCascade:
     """Count the records deleted with the first one, as far as the viewer sees them."""
     root, others = gone[0], gone[1:]
     seen = Sight(connection, viewer).of(one.key for one in others)
@@ -123,7 +123,7 @@ def cascade_of(connection: sa.Connection, gone: Sequence[Doomed], viewer: Viewer
     )
 
 
-def _links(connection: sa.Connection, root: Doomed, viewer: Viewer | None) -> int:
+def _links(connection: sa.Connection, root: ErasedRecord, viewer: Viewer | None) -> int:
     """Return the links of a decision, but those whose other end the viewer does not see."""
     if root.kind is not Kind.DECISION:
         return 0
@@ -137,15 +137,15 @@ def _links(connection: sa.Connection, root: Doomed, viewer: Viewer | None) -> in
     return sum(connection.execute(statement).scalar_one() for statement in found)
 
 
-def find_erased(connection: sa.Connection, column: sa.ColumnElement[Any], values: Sequence[Any]) -> list[Doomed]:
+def find_erased(connection: sa.Connection, column: sa.ColumnElement[Any], values: Sequence[Any]) -> list[ErasedRecord]:
     """Return the records with one of these values in a column of `records`."""
-    found: list[Doomed] = []
+    found: list[ErasedRecord] = []
     for page in pages(values):
         for row in connection.execute(sa.select(*_COLUMNS).where(column.in_(page)).order_by(records.c.key)):
             key, kind, id, source, digest, agent, recorded_at, updated_at, ordinal = row
             content = sha256(digest.partition(".")[0].encode()).hexdigest()
             written, cut = source == WRITTEN, ordinal == PART
-            found.append(Doomed(key, Kind(kind), id, written, agent, content, recorded_at, updated_at, cut))
+            found.append(ErasedRecord(key, Kind(kind), id, written, agent, content, recorded_at, updated_at, cut))
     return found
 
 
@@ -158,7 +158,7 @@ def _keys(connection: sa.Connection, roles: Sequence[Role], targets: Sequence[st
     return sorted(found)
 
 
-def find_referring(connection: sa.Connection, roles: Sequence[Role], targets: Sequence[str]) -> list[Doomed]:
+def find_referring(connection: sa.Connection, roles: Sequence[Role], targets: Sequence[str]) -> list[ErasedRecord]:
     return find_erased(connection, records.c.key, _keys(connection, roles, targets))
 
 
@@ -170,7 +170,7 @@ def _targets(connection: sa.Connection, roles: Sequence[Role], keys: Sequence[in
     return found
 
 
-def drawn_from_only(sight: Sight, ids: Sequence[str]) -> list[Doomed]:
+def drawn_from_only(sight: Sight, ids: Sequence[str]) -> list[ErasedRecord]:
     """Return the extractions made of these passages and of no others in the store."""
     connection, found = sight.connection, []
     going = {one.key: one.id for one in _passages(connection, ids)}
@@ -185,11 +185,11 @@ def drawn_from_only(sight: Sight, ids: Sequence[str]) -> list[Doomed]:
     return find_erased(connection, records.c.key, found)
 
 
-def _passages(connection: sa.Connection, ids: Iterable[str]) -> list[Doomed]:
+def _passages(connection: sa.Connection, ids: Iterable[str]) -> list[ErasedRecord]:
     return [one for one in find_erased(connection, records.c.id, sorted(ids)) if one.kind is Kind.CHUNK]
 
 
-def named_by_only(sight: Sight, gone: Sequence[int]) -> list[Doomed]:
+def named_by_only(sight: Sight, gone: Sequence[int]) -> list[ErasedRecord]:
     """Return the entities that only deleted events and edges name."""
     connection, found = sight.connection, []
     for judge, keys in sight.split(_entities_named(connection, gone)):
@@ -204,7 +204,7 @@ def _entities_named(connection: sa.Connection, keys: Iterable[int]) -> list[int]
     return _keys(connection, (Role.NAME,), sorted(_targets(connection, _NAMING, sorted(keys))))
 
 
-def edges_of(sight: Sight, entity: int | None, *names: str) -> list[Doomed]:
+def edges_of(sight: Sight, entity: int | None, *names: str) -> list[ErasedRecord]:
     """Return the edges from or to the names of an entity, its own and `names`, that no other entity has."""
     connection = sight.connection
     found: list[int] = []

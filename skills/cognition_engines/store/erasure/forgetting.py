@@ -17,7 +17,7 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer, microseconds
 from cognition_engines.store.codec import moment
 from cognition_engines.store.database import Store, begin_read, begin_scan, begin_write, count_rows, failures, pages
-from cognition_engines.store.erasure.cascade import Doomed, erasable
+from cognition_engines.store.erasure.cascade import ErasedRecord, erasable
 from cognition_engines.store.erasure.ledger import FORGET, Erasure, erase, find_erasures, ledger, note
 from cognition_engines.store.reads.by_key import found_by_keys, only_given, visible
 from cognition_engines.store.schema import (
@@ -112,7 +112,7 @@ class Forgetting:
             noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == _COMPACTED)).scalar()
         return 0 if noted is None else int(noted)
 
-    def left_of(self, gone: Sequence[Doomed]) -> int:
+    def left_of(self, gone: Sequence[ErasedRecord]) -> int:
         """Return the number of rows of forgotten records in all tables, by their keys and ids."""
         keys, ids = [one.key for one in gone], [one.id for one in gone]
         with begin_read(self._store) as connection:

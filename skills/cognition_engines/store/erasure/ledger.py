@@ -22,7 +22,7 @@ from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.store.database import pages
 from cognition_engines.store.erasure.cascade import (
     PARTS,
-    Doomed,
+    ErasedRecord,
     Sight,
     drawn_from_only,
     edges_of,
@@ -30,7 +30,7 @@ from cognition_engines.store.erasure.cascade import (
     find_referring,
 )
 from cognition_engines.store.schema import counter, erasures, receipt_names, receipts, records
-from cognition_engines.store.write import bury
+from cognition_engines.store.write import delete_records
 
 _log = logging.getLogger(__name__)
 
@@ -65,11 +65,13 @@ _KEY: Final = ("agent", "method", "idempotency_key")  # of a receipt
 _COLUMNS: Final = tuple(erasures.c[one.name] for one in fields(Erasure))
 
 
-def erase(connection: sa.Connection, gone: Sequence[Doomed], at: int, agent: str | None, reason: str | None) -> None:
+def erase(
+    connection: sa.Connection, gone: Sequence[ErasedRecord], at: int, agent: str | None, reason: str | None
+) -> None:
     """Delete records, the named one last, with the answers to their authors; note each in the ledger."""
     names = [(one.kind, one.id, one.key) for one in gone]
-    bury(connection, names[1:])  # first, else records that belong to the other would lack it
-    bury(connection, names[:1])
+    delete_records(connection, names[1:])  # first, else records that belong to the other would lack it
+    delete_records(connection, names[:1])
     spend(connection, gone)
     owners = [None if one.owner == agent else one.owner for one in gone]
     noted = zip(gone, owners, strict=True)
@@ -197,7 +199,7 @@ def _members(one: Erasure) -> dict[str, object]:
     return {name: value for name, value in members.items() if name != "owner" or value is not None}
 
 
-def spend(connection: sa.Connection, gone: Sequence[Doomed]) -> None:
+def spend(connection: sa.Connection, gone: Sequence[ErasedRecord]) -> None:
     """Delete the stored answers about these records, and their names in other answers."""
     others = receipts.c.method != FORGET
     for page in pages([one.id for one in gone]):
@@ -241,19 +243,19 @@ def erase_again(connection: sa.Connection, found: Sequence[Erasure]) -> int:
         roots = [one for one in missing if one.written_by == owner]
         back |= {one.key: one for one in _find_belonging(connection, roots, list(back.values()), owner)}
     ordered = sorted(back.values(), key=lambda one: one.kind in _LAST)
-    bury(connection, [(one.kind, one.id, one.key) for one in ordered])
+    delete_records(connection, [(one.kind, one.id, one.key) for one in ordered])
     spend(connection, ordered)
     return len(ordered)
 
 
 def _find_belonging(
-    connection: sa.Connection, roots: Sequence[Erasure], back: Sequence[Doomed], owner: str | None
-) -> list[Doomed]:
+    connection: sa.Connection, roots: Sequence[Erasure], back: Sequence[ErasedRecord], owner: str | None
+) -> list[ErasedRecord]:
     """Return the records of the owner that belong only to roots missing after the restore."""
     sight, last = Sight(connection, None), max(one.at for one in roots)
-    gone: dict[int, Doomed] = {}
+    gone: dict[int, ErasedRecord] = {}
 
-    def take(found: Iterable[Doomed]) -> None:
+    def take(found: Iterable[ErasedRecord]) -> None:
         gone.update((one.key, one) for one in found if one.updated_at <= last and (one.cut or one.owner == owner))
 
     for role in set(PARTS.values()):
@@ -268,5 +270,5 @@ def _find_belonging(
     return list(gone.values())
 
 
-def _name(one: Doomed) -> tuple[Kind, str]:
+def _name(one: ErasedRecord) -> tuple[Kind, str]:
     return one.kind, one.id

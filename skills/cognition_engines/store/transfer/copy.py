@@ -36,7 +36,7 @@ from cognition_engines.store.schema import (
     vectors,
 )
 from cognition_engines.store.values import Entry
-from cognition_engines.store.write import PlacedEntry, bury, place
+from cognition_engines.store.write import EntryRow, delete_records, upsert_records
 
 PAGE: Final = 200  # records; of 64 windows with 1,536 dimensions each, that is 79 MB
 
@@ -303,12 +303,11 @@ def _write(target: sa.Connection, page: Sequence[_Record], known: Mapping[tuple[
         return 0
     befores = [known.get(record.name) for record in work]
     placed = [
-        PlacedEntry(
+        EntryRow(
             record.entry(),
             None if before is None else before.key,
-            updated_at=int(str(record.spine["updated_at"])),
             cells=record.cells,
-            spine={name: record.spine[name] for name in ("recorded_at", "revision", "expires_at")},
+            spine={name: record.spine[name] for name in ("updated_at", "recorded_at", "revision", "expires_at")},
         )
         for record, before in zip(work, befores, strict=True)
     ]
@@ -316,7 +315,7 @@ def _write(target: sa.Connection, page: Sequence[_Record], known: Mapping[tuple[
         target.execute(
             sa.delete(table).where(table.c.key.in_([before.key for before in befores if before is not None]))
         )
-    keys = place(target, placed)
+    keys = upsert_records(target, placed)
     windows = [
         {"key": key, "model": model, "window": window, "vector": vector}
         for key, record in zip(keys, work, strict=True)
@@ -349,7 +348,7 @@ def _remove_others(source: Source, target: sa.Connection) -> None:
         named = [(Kind(kind), str(id), int(key)) for kind, id, key in page]
         with failures(source.component):
             kept = _names(source.connection, [each[:2] for each in named])
-        bury(target, [each for each in named if each[:2] not in kept])
+        delete_records(target, [each for each in named if each[:2] not in kept])
         after = named[-1][2]
 
 
