@@ -217,10 +217,10 @@ def _write(file: Path, families: Sequence[Metric]) -> None:
 
 def _pack(families: Sequence[Metric]) -> bytes:
     """Return a text in the format of OpenMetrics, whose last line shows that it is whole."""
-    text: bytes = openmetrics.generate_latest(MergedMetrics([families]))
+    text: bytes = openmetrics.generate_latest(MergedMetrics([families]))  # type: ignore[no-untyped-call]
     return text
 
 
 def _unpack(text: bytes) -> Sequence[Metric]:
     """Read a text of `_pack`. Raise ValueError for another one, or a part of one."""
-    return list(text_string_to_metric_families(text.decode()))
+    return list(text_string_to_metric_families(text.decode()))  # type: ignore[no-untyped-call]
