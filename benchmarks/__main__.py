@@ -54,7 +54,10 @@ class Material:
 
 
 def main() -> int:
-    options = _parser().parse_args()
+    parser = _parser()
+    options = parser.parse_args()
+    if options.workers and options.redis is None:
+        parser.error("--workers needs --redis")
     modes = {
         "costs": _measure_costs,
         "kinds": _measure_kinds,
@@ -134,7 +137,7 @@ def _measure_costs(options: argparse.Namespace, _: float) -> None:
 
 
 def _measure_workers(options: argparse.Namespace, _: float) -> None:
-    parts = [WORKERS_READING, measure_workers(ROOT / "docs" / "decisions")]
+    parts = [WORKERS_READING, measure_workers(ROOT / "docs" / "decisions", options.redis)]
     _write_mode(options, "workers", "Speed of several workers", "workers-speed.md", parts)
 
 
@@ -199,7 +202,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--writes", action="store_true", help="instead: records that agents write")
     parser.add_argument("--costs", action="store_true", help="instead: the CPU time of each call")
     parser.add_argument("--before", type=Path, metavar="CHECKOUT", help="with --costs: an older version, to compare")
-    parser.add_argument("--workers", action="store_true", help="instead: one worker and two")
+    parser.add_argument("--workers", action="store_true", help="instead: one worker and two, with --redis")
+    parser.add_argument("--redis", metavar="URL", help="with --workers: the Redis that counts the limits of two")
     parser.add_argument("--pages", action="store_true", help="instead: the page for people, in chromium")
     parser.add_argument("--hooks", action="store_true", help="instead: the hooks of an agent's program")
     parser.add_argument("--patterns", action="store_true", help="instead: patterns of paths, also hostile ones")

@@ -45,8 +45,9 @@ _CPU: Final = "process_cpu_seconds_total"
 WHOAMI: Final = call_body("cstp.whoami", {}).decode()
 WORKERS_READING: Final = f"""\
 `cstp serve` with one worker and with two, over records of this project's decisions, in turn for {SLICES} slices of
-2 s each over {CONNECTIONS} connections; the figures are medians. The control is one worker. The client
-runs on the same cores, so a ratio is what it leaves of them; the processor time shows whether an answer costs two
+2 s each over {CONNECTIONS} connections; the figures are medians. The control is one worker, which counts limits in
+memory; two count them in Redis. The client and Redis
+run on the same cores, so a ratio is what they leave of them; the processor time shows whether an answer costs two
 workers more."""
 
 
@@ -160,8 +161,11 @@ def measure_cheap_calls() -> str:
     return table(["what", "calls/s", "of the echo", "at least", "kept", "p50, ms", "p99, ms"], cells)
 
 
-def measure_workers(texts: Path) -> str:
-    """Return the table of one worker and two: `cstp.whoami`, and hybrid searches of the records in `texts`."""
+def measure_workers(texts: Path, redis_url: str) -> str:
+    """Return the table of one worker and two: `cstp.whoami`, and hybrid searches of the records in `texts`.
+
+    One worker counts limits in memory, two in the Redis at `redis_url`.
+    """
     requests = {
         "cstp.whoami": [WHOAMI],
         "hybrid search, known text": [search_body(f"why did we choose {number}") for number in range(50)],
@@ -174,7 +178,8 @@ def measure_workers(texts: Path) -> str:
             folder = stack.enter_context(TemporaryDirectory(prefix="cstp-benchmark-"))
             run_cstp(["ingest", str(texts), "--data-dir", folder], clean_environment({}))
             settings = Settings.model_validate({"data_dir": folder})
-            callers[count] = stack.enter_context(served(settings, {"CSTP_SERVER__WORKERS": str(count)}))
+            limits = {} if count == 1 else {"CSTP_LIMITS__REDIS_URL": redis_url}
+            callers[count] = stack.enter_context(served(settings, {"CSTP_SERVER__WORKERS": str(count), **limits}))
         for name, bodies in requests.items():
             targets = {str(count): Target(caller.port, caller.token, bodies) for count, caller in callers.items()}
             for workers, each in take_slices(client, targets, SLICES, 2.0, cpu=True).items():

@@ -127,7 +127,7 @@ def create_app(
         registry = CollectorRegistry()
         parsing = Pool("bodies", 1, settings.server.handler_seconds)
         claims = Pool("links", 1, settings.server.handler_seconds)
-        limiter = _limiter(prepared, member)
+        limiter = Limiter(prepared.plan, prepared.redis, settings.limits.redis_timeout_seconds)
         parts = _parts(prepared, opened, limiter, CallMetrics(registry), BodyParser(parsing))
         probes = _probes(opened, parts, registry, settings, member)
         lag = asyncio.create_task(watch_loop(registry))
@@ -212,13 +212,6 @@ async def _with_others(member: Membership | None, engine: Engine, probes: Probes
             yield
     finally:
         waker.leave(loop)
-
-
-def _limiter(prepared: Prepared, member: Membership | None) -> Limiter:
-    seconds = prepared.settings.limits.redis_timeout_seconds
-    if member is None:
-        return Limiter(prepared.plan, prepared.redis, seconds)
-    return Limiter(prepared.plan, prepared.redis, seconds, member.agent_windows(), member.event_windows())
 
 
 def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMetrics, parser: BodyParser) -> Parts:

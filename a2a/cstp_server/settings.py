@@ -32,7 +32,11 @@ class ServerSettings(Section):
     host: str = Field("127.0.0.1", description="Address to listen on; loopback only by default.")
     port: int = Field(8100, ge=0, le=65535, description="Port to listen on; 0 chooses a free port and prints it.")
     workers: int = Field(
-        1, ge=1, le=64, description="Worker processes over one data folder; bounds of requests are divided among them."
+        1,
+        ge=1,
+        le=64,
+        description="Worker processes over one data folder; bounds of requests are divided among them. More than one "
+        "need limits.redis_url.",
     )
     ssl_certfile: str | None = Field(None, description="PEM file with the certificate chain; then HTTPS only.")
     ssl_keyfile: str | None = Field(None, description="PEM file with the key, if the certificate file lacks it.")
@@ -193,7 +197,7 @@ class LimitSettings(Section):
         "more for each further 1,024 characters, or for each further window of the model, up "
         "to three. A call costs at most the agent's smallest window.",
     )
-    redis_url: str | None = Field(None, description="redis://host:port/0, to share the limits between servers.")
+    redis_url: str | None = Field(None, description="redis://host:port/0, to share limits between servers or workers.")
     redis_timeout_seconds: Seconds = Field(0.1, description="Timeout of Redis; then limits are counted in memory.")
     auth_failures: str = Field("30/minute", description="Allowed wrong tokens per client address; more get 429.")
 

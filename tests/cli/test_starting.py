@@ -35,13 +35,16 @@ def test_ctrl_c_while_another_command_is_still_being_imported_is_told_in_one_lin
     assert done.err.endswith("cstp: stopped\n")
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-def test_a_signal_while_the_database_is_being_opened_ends_a_server_with_0(program: Start, workers: int) -> None:
+@pytest.mark.parametrize("workers", [1, pytest.param(3, marks=pytest.mark.long("starts Redis"))])
+def test_a_signal_while_the_database_is_being_opened_ends_a_server_with_0(
+    program: Start, workers: int, request: pytest.FixtureRequest
+) -> None:
+    limits = {} if workers == 1 else {"CSTP_LIMITS__REDIS_URL": request.getfixturevalue("shared_redis").url}
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(60)
         url = f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/x?connect_timeout=100"
         words = ("serve", "--port", 0, "--workers", workers)
-        server = program(*words, CSTP_EMBEDDING__MODEL="none", CSTP_STORE__URL=url)
+        server = program(*words, CSTP_EMBEDDING__MODEL="none", CSTP_STORE__URL=url, **limits)
         with silent.accept()[0]:
             done = server.end(signal.SIGTERM, 30)
     assert (done.code, done.out, done.err) == (0, "", "")

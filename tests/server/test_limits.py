@@ -111,6 +111,19 @@ def test_units_spent_elsewhere_burn_nothing_here(live_server: Any, shared_redis:
     assert left(asking.post(CALL, token)) == {"minute": 7, "hour": 0}
 
 
+def test_wrong_tokens_are_counted_over_all_servers_of_a_redis(live_server: Any, shared_redis: Any) -> None:
+    shared_redis.command("FLUSHALL")
+    names = {"limits.redis_url": shared_redis.url, "limits.redis_timeout_seconds": 5, "limits.auth_failures": "3/hour"}
+    first, second = (live_server(names) for _ in range(2))
+    assert [first.post(CALL, "wrong").status for _ in range(2)] == [401, 401]
+    replies = [second.post(CALL, "wrong") for _ in range(3)]
+    assert [reply.status for reply in replies] == [401, 429, 429]
+    assert 3500 < int(replies[-1].header("retry-after")) <= 3600
+    agent = second.token("127.0.0.1")  # a name that an address has, too
+    assert second.post(CALL, agent).status == 200
+    assert [shared_redis.command("LLEN", key) for key in ("cstp:LIMITER/127.0.0.1/3/1/hour",)] == [":0"]
+
+
 def test_redis_keeps_no_more_than_needed(live_server: Any, shared_redis: Any) -> None:
     shared_redis.command("FLUSHALL")
     names = {"limits.redis_url": shared_redis.url, "limits.redis_timeout_seconds": 5}

@@ -1,18 +1,22 @@
 """Metrics and readiness of several workers as those of one server, and the share of each in its bounds."""
 
+from collections.abc import Iterable
+from pathlib import Path
+
 import pytest
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
+from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
 from cstp_server.observe.readiness import Readiness, Status
 from cstp_server.settings import Settings
 from cstp_server.workers.membership import SHARED_OUT, share_of
-from cstp_server.workers.scrape import MergedMetrics, MetricFamily, all_ready, families_of, merge_metrics
+from cstp_server.workers.scrape import MergedMetrics, all_ready, read_counters
 
 READY = Readiness("ready", {"records": "ready", "embedder": "off"}, 7)
 
 
-def worker(calls: dict[str, int], seconds: list[float], **gauges: float) -> list[MetricFamily]:
+def worker(calls: dict[str, int], seconds: list[float], **gauges: float) -> Iterable[Metric]:
     """What one worker has counted."""
     registry = CollectorRegistry()
     counter = Counter("calls", "Calls.", ("method",), registry=registry)
@@ -23,12 +27,12 @@ def worker(calls: dict[str, int], seconds: list[float], **gauges: float) -> list
         histogram.observe(each)
     for name, value in gauges.items():
         Gauge(name, "A gauge.", registry=registry).set(value)
-    return families_of(registry.collect())
+    return registry.collect()
 
 
-def samples(families: list[MetricFamily]) -> dict[str, float]:
-    """Values by name and labels, as they are read from what is written; without times."""
-    text = generate_latest(MergedMetrics(families)).decode()
+def samples(*workers: Iterable[Metric]) -> dict[str, float]:
+    """Sums by name and labels, as they are read from what is written; without times."""
+    text = generate_latest(MergedMetrics(workers)).decode()
     return {
         sample.name + "".join(f" {value}" for value in sample.labels.values()): sample.value
         for family in text_string_to_metric_families(text)
@@ -40,7 +44,7 @@ def samples(families: list[MetricFamily]) -> dict[str, float]:
 def test_counters_and_histograms_add_up_also_those_that_one_worker_alone_has() -> None:
     one = worker({"whoami": 2, "recall": 1}, [0.5, 1.5], running=1)
     other = worker({"whoami": 3, "forget": 4}, [0.5, 5.0], running=2)
-    assert samples(merge_metrics([one, other])) == {
+    assert samples(one, other) == {
         "calls_total whoami": 5,
         "calls_total recall": 1,
         "calls_total forget": 4,
@@ -51,6 +55,16 @@ def test_counters_and_histograms_add_up_also_those_that_one_worker_alone_has() -
         "seconds_sum": 7.5,
         "running": 3,
     }
+
+
+def test_counts_that_are_written_are_read_again_and_a_part_of_them_counts_nothing(tmp_path: Path) -> None:
+    file, counted = tmp_path / "1.counters", list(worker({"whoami": 2}, [0.5]))
+    text = openmetrics.generate_latest(MergedMetrics([counted]))
+    file.write_bytes(text)
+    assert samples(read_counters(file)) == samples(counted)
+    for end in range(0, len(text) - 1, 7):
+        file.write_bytes(text[:end])
+        assert read_counters(file) == ()
 
 
 @pytest.mark.parametrize(
@@ -65,8 +79,7 @@ def test_counters_and_histograms_add_up_also_those_that_one_worker_alone_has() -
     ],
 )
 def test_gauges_that_do_not_count_are_those_of_the_worker_that_is_worst_off(name: str, expected: float) -> None:
-    both = merge_metrics([worker({}, [], **{name: 1}), worker({}, [], **{name: 2})])
-    assert samples(both)[name] == expected
+    assert samples(worker({}, [], **{name: 1}), worker({}, [], **{name: 2}))[name] == expected
 
 
 @pytest.mark.parametrize(

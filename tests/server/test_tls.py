@@ -81,9 +81,19 @@ def https(tmp_path: Path) -> Iterator[Callable[..., Https]]:
         one.process.communicate()
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_call_over_https_is_answered_and_plain_http_is_not(https: Callable[..., Https], workers: str) -> None:
-    server = https(CSTP_SERVER__WORKERS=workers)
+@pytest.fixture(params=["1", pytest.param("2", marks=pytest.mark.long("starts Redis"))])
+def workers(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Settings of one worker, and of two with the Redis that these need."""
+    if request.param == "1":
+        return {}
+    url = request.getfixturevalue("shared_redis").url
+    return {"CSTP_SERVER__WORKERS": request.param, "CSTP_LIMITS__REDIS_URL": url}
+
+
+def test_a_call_over_https_is_answered_and_plain_http_is_not(
+    https: Callable[..., Https], workers: dict[str, str]
+) -> None:
+    server = https(**workers)
     request = {"jsonrpc": "2.0", "id": 1, "method": "cstp.whoami", "params": {}}
     fields = {"Authorization": f"Bearer {server.token}"}
     with httpx.Client(verify=server.trusted, trust_env=False) as client:
@@ -111,9 +121,8 @@ def test_old_versions_of_tls_are_refused(https: Callable[..., Https]) -> None:
 
 
 @pytest.mark.long("waits for deadlines")
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_client_that_never_speaks_tls_is_let_go(https: Callable[..., Https], workers: str) -> None:
-    server = https(CSTP_SERVER__RECEIVE_SECONDS="0.5", CSTP_SERVER__WORKERS=workers)
+def test_a_client_that_never_speaks_tls_is_let_go(https: Callable[..., Https], workers: dict[str, str]) -> None:
+    server = https(CSTP_SERVER__RECEIVE_SECONDS="0.5", **workers)
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as silent:
         assert silent.recv(1) == b""  # uvloop alone would wait 60 s
 

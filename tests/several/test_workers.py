@@ -27,13 +27,20 @@ Through = Callable[..., list[Line]]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
+def counted(shared_redis: Any) -> dict[str, object]:
+    """Settings of the empty Redis that counts for all workers, with a timeout for a busy machine."""
+    shared_redis.command("FLUSHALL")
+    return {"limits.redis_url": shared_redis.url, "limits.redis_timeout_seconds": 5}
+
+
+@pytest.fixture
+def start(tmp_path: Path, counted: dict[str, object]) -> Iterator[Start]:
     """`start(**settings)`: a server of two workers; a dot in a name is `__`."""
     started: list[Served] = []
 
     def run(**settings: object) -> Served:
         named = {name.replace("__", "."): value for name, value in settings.items()}
-        served = Served(tmp_path / f"data-{len(started)}", SETTINGS | named)
+        served = Served(tmp_path / f"data-{len(started)}", SETTINGS | counted | named)
         started.append(served)
         return served.start()
 
@@ -67,12 +74,8 @@ def test_the_least_busy_worker_gets_a_connection(start: Start, lines: Lines, wai
     assert max(counts) - min(counts) <= 2, counts
 
 
-@pytest.mark.parametrize("counted", ["in memory", "in Redis"])
-def test_workers_share_a_window(through: Through, counted: str, request: pytest.FixtureRequest) -> None:
-    limits: dict[str, object] = {"limits__agents": {"limited": f"{CALLS}/hour"}}
-    if counted == "in Redis":
-        limits["limits__redis_url"] = request.getfixturevalue("shared_redis").url
-    connections = through(**limits)
+def test_workers_share_a_window(through: Through) -> None:
+    connections = through(limits__agents={"limited": f"{CALLS}/hour"})
     token = connections[0].served.new_token("limited")
 
     def statuses(line: Line) -> list[int]:
@@ -103,6 +106,13 @@ def test_wrong_tokens_are_counted_over_all_workers(start: Start) -> None:
     headers = {"Authorization": "Bearer wrong", "Content-Type": "application/json"}
     found = [served.request("POST", "/cstp", b"{}", headers)[0] for _ in range(9)]
     assert found == [401] * 5 + [429] * 4
+
+
+def test_several_workers_without_redis_are_refused_by_name(tmp_path: Path) -> None:
+    done = run_cstp("serve", "--port", 0, "--workers", 2, "--data-dir", tmp_path / "data", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("cstp: limits.redis_url: several workers (server.workers) count limits in Redis; ")
+    assert not (tmp_path / "data").exists()
 
 
 def test_what_one_worker_writes_the_next_call_of_any_worker_finds(through: Through) -> None:
@@ -252,11 +262,11 @@ def test_no_worker_outlives_a_parent_that_is_killed(start: Start) -> None:
     assert "stopped_hard" not in served.last_log()
 
 
-def test_no_worker_outlives_a_parent_killed_at_the_start(tmp_path: Path, wait_until: Callable[..., None]) -> None:
+def test_no_worker_outlives_a_parent_killed_at_the_start(tmp_path: Path, counted: dict[str, object]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(60)
         url = f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/x?connect_timeout=100"
-        served = Served(tmp_path / "data", SETTINGS | {"store.url": url}).start(wait=False)
+        served = Served(tmp_path / "data", SETTINGS | counted | {"store.url": url}).start(wait=False)
         with silent.accept()[0]:
             (worker,) = workers_of(served)
             served.kill()
@@ -318,9 +328,11 @@ def test_workers_over_postgresql_answer_as_one(through: Through, postgresql_url:
         ({"limits.costs": {"cstp.nothing": 1}}, 2, "limits.costs"),
     ],
 )
-def test_a_worker_names_its_failure(tmp_path: Path, settings: dict[str, object], code: int, reason: str) -> None:
+def test_a_worker_names_its_failure(
+    tmp_path: Path, counted: dict[str, object], settings: dict[str, object], code: int, reason: str
+) -> None:
     words = ("serve", "--port", 0, "--workers", 3, "--data-dir", tmp_path / "data")
-    done = run_cstp(*words, overrides=settings, cwd=tmp_path)
+    done = run_cstp(*words, overrides=counted | settings, cwd=tmp_path)
     assert done.returncode == code
     (said,) = [line for line in done.stderr.splitlines() if reason in line]
     assert said.startswith("cstp: ")
@@ -341,9 +353,12 @@ def test_an_irreplaceable_worker_ends_the_command(start: Start, wait_until: Call
     assert kept.exists()
 
 
-def test_a_folder_that_another_server_has_ends_the_command(start: Start, tmp_path: Path) -> None:
+def test_a_folder_that_another_server_has_ends_the_command(
+    start: Start, tmp_path: Path, counted: dict[str, object]
+) -> None:
     served = start()
-    done = start_cstp("serve", "--port", 0, "--workers", 2, "--data-dir", served.data_dir, cwd=tmp_path)
+    words = ("serve", "--port", 0, "--workers", 2, "--data-dir", served.data_dir)
+    done = start_cstp(*words, overrides=counted, cwd=tmp_path)
     _, said = done.communicate(timeout=60)
     assert done.returncode == 1
     assert said.count("held by another") == 1

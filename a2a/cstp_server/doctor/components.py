@@ -21,7 +21,7 @@ from cognition_engines.store.schema import HEAD
 from cstp.methods.registry import METHODS
 from cstp_server.doctor.environment import MB, mode_findings
 from cstp_server.doctor.finding import CheckResult, Finding, Level
-from cstp_server.limits.limiter import try_redis
+from cstp_server.limits.limiter import require_redis, try_redis
 from cstp_server.limits.prices import make_plan, parse_windows
 from cstp_server.process.model import open_model
 from cstp_server.settings import Settings
@@ -137,6 +137,7 @@ def check_limits(settings: Settings) -> CheckResult[None]:
     """Check whether the limits fit each other, and Redis counts within its timeout."""
     limits = settings.limits
     make_plan(settings, {method.name: method for method in METHODS})
+    require_redis(settings)
     parse_windows(limits.auth_failures, "limits.auth_failures")
     if limits.redis_url is None:
         return CheckResult([Finding("limits", Level.OK, f"{settings.default_limit} for each agent, counted in memory")])

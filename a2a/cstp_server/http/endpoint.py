@@ -125,7 +125,7 @@ async def _answer(scope: Scope, receive: Receive, parts: Parts, face: Face, requ
     token = authenticate(headers, parts.tokens)
     if isinstance(token, Refusal):
         await discard_small_body(headers, receive)
-        return answer_unauthenticated(scope, token, parts, request_id, face.error_body)
+        return await answer_unauthenticated(scope, token, parts, request_id, face.error_body)
     reply = await _answer_authenticated(scope, receive, parts, face, Call(token, request_id))
     reply.headers.append(NO_STORE)
     reply.headers.extend(await parts.limiter.headers(token.agent))
@@ -207,7 +207,7 @@ def _refuse_call(status: int, error: CstpError, face: Face, call: Call) -> Reply
     return refuse(status, error, face.error_body)
 
 
-def answer_unauthenticated(
+async def answer_unauthenticated(
     scope: Scope,
     refusal: Refusal,
     parts: Parts,
@@ -218,7 +218,7 @@ def answer_unauthenticated(
     peer = scope["client"][0] if scope.get("client") else ""
     address = client_address(peer, scope["headers"], parts.proxies)
     network = client_network(address)
-    limited = parts.failures.count(network) if refusal.presented else None
+    limited = await parts.failures.count(network) if refusal.presented else None
     status = 429 if limited else 401
     if parts.failures.first(network, status):
         _log.warning("refused", status=status, address=address, request_id=request_id)

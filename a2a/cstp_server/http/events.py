@@ -58,7 +58,7 @@ async def changes_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         return
     token = authenticate(headers, parts.tokens)
     if isinstance(token, Refusal):
-        await _reply(send, parts, endpoint.answer_unauthenticated(scope, token, parts, request_id), request_id)
+        await _reply(send, parts, await endpoint.answer_unauthenticated(scope, token, parts, request_id), request_id)
         return
     task = asyncio.current_task()
     assert task is not None

@@ -254,7 +254,7 @@ async def _claim_session(scope: Scope, sessions: PageSessions, parts: Parts, cod
         _log.error("no_session", reason=str(error), request_id=request_id)
         return _error(503, _FAILED)
     if made is None:
-        return answer_unauthenticated(scope, auth.Refusal(presented=True), parts, request_id, _in_words)
+        return await answer_unauthenticated(scope, auth.Refusal(presented=True), parts, request_id, _in_words)
     token, text = made
     _log.info("session", agent=token.agent, token_id=token.id, request_id=request_id)
     return Reply(200, orjson.dumps({"token": text, "expires": token.expires}), [])

@@ -81,7 +81,7 @@ async def _metrics(scope: Scope, probes: Probes) -> Reply:
     token = authenticate(scope["headers"], parts.tokens)
     if isinstance(token, Refusal):
         if token.presented or probes.metrics_need_token:
-            return answer_unauthenticated(scope, token, parts)
+            return await answer_unauthenticated(scope, token, parts)
         admin = False
     else:
         admin = _SCOPE in token.scopes

@@ -11,7 +11,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from time import monotonic, time
 from typing import TYPE_CHECKING, Final
@@ -23,12 +23,11 @@ from limits.aio.storage.redis.redispy import RedispyBridge
 from limits.aio.strategies import MovingWindowRateLimiter
 from limits.errors import StorageError
 
-from cognition_engines.errors import ComponentFailed
+from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cstp.errors import RateLimited
-from cstp_server.limits.common_windows import CommonWindows
 from cstp_server.limits.memory_windows import MovingWindows
-from cstp_server.limits.prices import Plan, Window, writes_of
-from cstp_server.settings import LimitSettings
+from cstp_server.limits.prices import Plan, Window, attempts_of, writes_of
+from cstp_server.settings import LimitSettings, Settings
 
 if TYPE_CHECKING:
     from cstp_server.limits.redis_windows import SharedWindows
@@ -70,6 +69,15 @@ def redis_storage(settings: LimitSettings) -> RedisStorage | None:
     return connection(settings.redis_url)
 
 
+def require_redis(settings: Settings) -> None:
+    """Raise ConfigurationError for several workers without a Redis that counts their limits together."""
+    if settings.server.workers > 1 and settings.limits.redis_url is None:
+        raise ConfigurationError(
+            "limits.redis_url: several workers (server.workers) count limits in Redis; name one such as "
+            "redis://127.0.0.1:6379/0, or start one worker"
+        )
+
+
 def _shared_windows(redis: RedisStorage, timeout: float) -> "SharedWindows":
     made: SharedWindows = import_module(_SHARED).SharedWindows(redis, timeout)
     return made
@@ -78,20 +86,12 @@ def _shared_windows(redis: RedisStorage, timeout: float) -> "SharedWindows":
 class Limiter:
     """Charges agents. Calls of one event-loop turn share a Redis round trip; headers take one per second and agent."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        redis: RedisStorage | None,
-        redis_timeout: float,
-        local: CommonWindows | None = None,
-        events: CommonWindows | None = None,
-    ) -> None:
-        """Count in this process, or with `local` and `events` for all workers of a server."""
+    def __init__(self, plan: Plan, redis: RedisStorage | None, redis_timeout: float) -> None:
         self._plan = plan
-        self._local = MovingWindows() if local is None else local
+        self._local = MovingWindows()
         self._others = MovingWindows()  # spending of other servers, as last reported by Redis
         self._unsent: dict[str, deque[tuple[float, int]]] = {}  # by agent: times and units spent without Redis
-        self._events = MovingWindows() if events is None else events
+        self._events = MovingWindows()  # apart from agents, so that strangers fill no memory of theirs
         self._shared = _shared_windows(redis, redis_timeout) if redis else None
         self._counts = MovingWindowRateLimiter(redis) if redis else None
         self._redis: Storage | None = redis
@@ -160,11 +160,22 @@ class Limiter:
         state = ", ".join([f'"{window.policy}";r={remaining};t={wait}' for window, remaining, wait in states])
         return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", state.encode())]
 
-    def count_event(self, window: Window, key: str) -> RateLimited | None:
-        """Count one event of `key`, not in Redis; return the error if there were too many."""
-        if self._events.take_all(key, (window,), 1):
+    async def count_event(self, window: Window, key: str) -> RateLimited | None:
+        """Count one event of `key`, a key of no agent; return the error if there were too many."""
+        if not self._events.take(key, window.limit, window.seconds, 1):
+            return _refusal(self._events.wait(key, window.limit, window.seconds, 1), window)
+        if self._shared is None or self.is_degraded:
             return None
-        return _refusal(self._events.wait(key, window.limit, window.seconds, 1), window)
+        try:
+            taken = await self._shared.take([window.item], key, 1)
+        except (StorageError, TimeoutError) as error:
+            self._fall_back(error)
+            return None
+        if taken.allowed:
+            return None
+        self._events.give_back(key, window.seconds, 1)
+        ((_, oldest),) = taken.windows
+        return _refusal(oldest + window.seconds - time(), window)
 
     async def close(self) -> None:
         if self._probe is not None:
@@ -286,14 +297,14 @@ class FailedAttempts:
     def __init__(self, limiter: Limiter, window: Window) -> None:
         self._limiter = limiter
         self._window = window
-        self._one = replace(window, limit=1)
+        self._refusals = MovingWindows()
 
-    def count(self, network: str) -> RateLimited | None:
-        return self._limiter.count_event(self._window, network)
+    async def count(self, network: str) -> RateLimited | None:
+        return await self._limiter.count_event(self._window, attempts_of(network))
 
     def first(self, network: str, status: int) -> bool:
-        """Return whether this is the network's first refusal with that status in a window."""
-        return self._limiter.count_event(self._one, f"{status} {network}") is None
+        """Return whether this is the network's first refusal with that status in a window, in this process."""
+        return self._refusals.take(f"{status} {network}", 1, self._window.seconds, 1)
 
 
 def _reason(error: StorageError | TimeoutError) -> str:

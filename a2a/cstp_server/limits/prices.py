@@ -13,6 +13,7 @@ from cstp.contract import Method
 from cstp_server.settings import Settings
 
 _WRITES: Final = "\x1fwrites "
+_ATTEMPTS: Final = "\x1fwrong tokens "
 TEXT_UNIT: Final = 1024  # characters of a text parameter; each further ones cost a unit
 VALUE_BYTES: Final = 64  # validating a value takes at least as long as parsing this many bytes
 MOST_PATHS: Final = 256  # of a call; one with more is refused
@@ -52,6 +53,11 @@ class Plan:
 def writes_of(agent: str) -> str:
     """Return the key that counts an agent's writes; no agent can have this name."""
     return f"{_WRITES}{agent}"
+
+
+def attempts_of(network: str) -> str:
+    """Return the key that counts a network's wrong tokens; no agent can have this name."""
+    return f"{_ATTEMPTS}{network}"
 
 
 def parse_windows(text: str, setting: str, prefix: str = "") -> tuple[Window, ...]:

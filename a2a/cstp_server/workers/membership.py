@@ -7,7 +7,7 @@ import struct
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from threading import Thread
@@ -19,7 +19,6 @@ import structlog
 
 from cognition_engines.indexes.index_folder import WorkerNumber
 from cognition_engines.indexes.vectors.choice import MEGABYTE, machine_memory
-from cstp_server.limits.common_windows import CommonWindows, windows_memory
 from cstp_server.process.stop import FORCED_SECONDS, Watchdog
 from cstp_server.settings import Settings
 
@@ -90,8 +89,7 @@ class CommonState:
     """Shared state that the parent creates before it forks `count` workers. `folder` is theirs alone.
 
     `connections` is the number of connections of each, `shown` the last change that the searches of each show, `wakers`
-    lets each look for changes. `agents` counts the spending of agents, `events` wrong tokens and the like: in separate
-    memory, so that strangers cannot fill the memory of agents.
+    lets each look for changes.
     """
 
     count: int
@@ -99,8 +97,6 @@ class CommonState:
     connections: WorkerFigures
     shown: WorkerFigures
     wakers: tuple[Waker, ...]
-    agents: mmap.mmap = field(default_factory=windows_memory)
-    events: mmap.mmap = field(default_factory=windows_memory)
 
     @classmethod
     def make(cls, count: int, folder: Path) -> "CommonState":
@@ -141,14 +137,6 @@ class Membership:
     def counters(self, number: int) -> Path:
         """Return the path of the last known counters of a worker."""
         return self.common.folder / f"{number}.counters"
-
-    def agent_windows(self) -> CommonWindows:
-        """Return the windows of agents' calls."""
-        return CommonWindows(self.common.agents, self.common.folder / "agents.lock")
-
-    def event_windows(self) -> CommonWindows:
-        """Return the windows of events such as wrong tokens."""
-        return CommonWindows(self.common.events, self.common.folder / "events.lock")
 
 
 class OtherIndexes:

@@ -7,15 +7,20 @@ the server falls when a worker is replaced.
 import asyncio
 import os
 from asyncio import StreamReader, StreamWriter
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import orjson
 from prometheus_client import CollectorRegistry, Metric, generate_latest
+from prometheus_client.openmetrics import exposition as openmetrics
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
 from cstp_server.observe.metrics import StateGauges
 from cstp_server.observe.readiness import NAMED_RECORDS, PROBE_SECONDS, Readiness, ReadinessCheck, Status
@@ -41,7 +46,8 @@ COUNTERS: Final = frozenset({"counter", "histogram"})
 _WORST_FIRST: Final[Sequence[Status]] = ("unavailable", "draining", "degraded", "ready")
 _STATES: Final = ("down", "rebuilding", "degraded")  # of a part, the worst first; all others are well
 WORKERS: Final = "workers"  # the part that is down while one of them does not answer
-SampleKey = tuple[str, tuple[tuple[str, str], ...]]
+R = TypeVar("R")
+SampleKey = tuple[str, frozenset[tuple[str, str]]]
 _READINESS: Final = b"readiness\n"
 _METRICS: Final = b"metrics\n"
 _RECORDS: Final = b"metrics with records\n"
@@ -50,62 +56,33 @@ _WORKERS: Final = "cstp_workers"
 
 
 @dataclass(frozen=True, slots=True)
-class MetricFamily:
-    """One metric of one worker: its values by name and labels."""
-
-    name: str
-    documentation: str
-    type: str
-    samples: Mapping[SampleKey, float]
-
-
-def families_of(metrics: Iterable[Metric]) -> list[MetricFamily]:
-    """Return the collected metrics of a registry."""
-    return [
-        MetricFamily(
-            one.name,
-            one.documentation,
-            one.type,
-            {(sample.name, tuple(sorted(sample.labels.items()))): sample.value for sample in one.samples},
-        )
-        for one in metrics
-    ]
-
-
-def merge_metrics(workers: Iterable[Sequence[MetricFamily]]) -> list[MetricFamily]:
-    """Return the sum of the metrics of all workers: counters, histograms and gauges that count."""
-    found: dict[str, MetricFamily] = {}
-    for family in (family for families in workers for family in families):
-        before = found.get(family.name)
-        found[family.name] = family if before is None else _both(before, family)
-    return list(found.values())
-
-
-def _both(one: MetricFamily, other: MetricFamily) -> MetricFamily:
-    samples = dict(one.samples)
-    for key, value in other.samples.items():
-        samples[key] = _merge_samples(one.name, key[0], samples[key], value) if key in samples else value
-    return MetricFamily(one.name, one.documentation, one.type, samples)
-
-
-def _merge_samples(family: str, sample: str, one: float, other: float) -> float:
-    if family in _LOWEST or sample.endswith(_CREATED):
-        return min(one, other)
-    return max(one, other) if family in _HIGHEST else one + other
-
-
 class MergedMetrics(Collector):
-    """Families in the order of their first worker, for prometheus_client to write."""
+    """The sum of the metrics of all workers: counters, histograms and gauges that count."""
 
-    def __init__(self, families: Iterable[MetricFamily]) -> None:
-        self._families = tuple(families)
+    workers: Sequence[Iterable[Metric]]
 
     def collect(self) -> Iterable[Metric]:
-        for family in self._families:
-            metric = Metric(family.name, family.documentation, family.type)
-            for (name, labels), value in family.samples.items():
-                metric.add_sample(name, dict(labels), value)
-            yield metric
+        """Return families in the order of their first worker."""
+        found: dict[str, Metric] = {}
+        samples: dict[str, dict[SampleKey, Sample]] = defaultdict(dict)
+        for family in chain.from_iterable(self.workers):
+            found.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+            merged = samples[family.name]
+            for sample in family.samples:
+                key = sample.name, frozenset(sample.labels.items())
+                merged[key] = _merge_samples(family.name, merged.get(key, sample), sample)
+        for name, family in found.items():
+            family.samples = list(samples[name].values())
+        return found.values()
+
+
+def _merge_samples(family: str, before: Sample, sample: Sample) -> Sample:
+    if before is sample:
+        return sample
+    one, other = before.value, sample.value
+    if family in _LOWEST or sample.name.endswith(_CREATED):
+        return sample._replace(value=min(one, other))
+    return sample._replace(value=max(one, other) if family in _HIGHEST else one + other)
 
 
 def all_ready(workers: Sequence[Readiness | None]) -> Readiness:
@@ -142,11 +119,11 @@ class OwnMetrics:
         self._file = counters
         self._before = read_counters(counters)
 
-    async def look(self, *, counts_records: bool) -> list[MetricFamily]:
-        """Return the current state of all workers."""
+    async def look(self, *, counts_records: bool) -> Sequence[Metric]:
+        """Return the current state."""
         readiness = await self._readiness.look()
         self._gauges.readiness, self._gauges.counts_records = readiness, counts_records  # the next lines are one step
-        found = merge_metrics([families_of(self._registry.collect()), self._before])
+        found = list(MergedMetrics([self._registry.collect(), self._before]).collect())
         _write(self._file, [one for one in found if one.type in COUNTERS])
         return found
 
@@ -173,11 +150,11 @@ class Siblings:
         answering = 1 + sum(one is not None for one in others)
         workers = Metric(_WORKERS, "Workers that answer.", "gauge")
         workers.add_sample(_WORKERS, {}, answering)
-        found: list[list[MetricFamily]] = [
+        found = [
             read_counters(self._member.counters(number)) if one is None else one
             for number, one in zip(self._member.others, others, strict=True)
         ]
-        return generate_latest(MergedMetrics([*merge_metrics([own, *found]), *families_of([workers])]))
+        return generate_latest(MergedMetrics([own, *found, [workers]]))
 
     @asynccontextmanager
     async def answer_siblings(self) -> AsyncIterator[None]:
@@ -204,63 +181,46 @@ class Siblings:
                 writer.close()
 
     async def _readiness_of(self, number: int) -> Readiness | None:
-        found = await self._ask(number, _READINESS)
-        return None if found is None else Readiness(**found)
+        return await self._ask(number, _READINESS, lambda answer: Readiness(**orjson.loads(answer)))
 
-    async def _metrics_of(self, number: int, *, counts_records: bool) -> list[MetricFamily] | None:
-        found = await self._ask(number, _RECORDS if counts_records else _METRICS)
-        return None if found is None else _unpack(found)
+    async def _metrics_of(self, number: int, *, counts_records: bool) -> Sequence[Metric] | None:
+        return await self._ask(number, _RECORDS if counts_records else _METRICS, _unpack)
 
-    async def _ask(self, number: int, question: bytes) -> Any:
-        """Return the answer of a worker; None without an answer."""
+    async def _ask(self, number: int, question: bytes, read: Callable[[bytes], R]) -> R | None:
+        """Return the answer of a worker; None without a whole answer."""
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 reader, writer = await asyncio.open_unix_connection(self._member.socket(number))
                 try:
                     writer.write(question)
-                    return orjson.loads(await reader.read())
+                    return read(await reader.read())
                 finally:
                     writer.close()
         except (OSError, ValueError):
             return None
 
 
-def read_counters(file: Path) -> list[MetricFamily]:
+def read_counters(file: Path) -> Sequence[Metric]:
     """Return the last known counters of a worker; empty without a file."""
     try:
-        return _unpack(orjson.loads(file.read_bytes()))
+        return _unpack(file.read_bytes())
     except (OSError, ValueError):
-        return []
+        return ()
 
 
-def _write(file: Path, families: Sequence[MetricFamily]) -> None:
+def _write(file: Path, families: Sequence[Metric]) -> None:
     draft = file.with_suffix(".new")
     with suppress(OSError):  # a full disk: the next one of this number begins with less
         draft.write_bytes(_pack(families))
         os.replace(draft, file)
 
 
-def _pack(families: Sequence[MetricFamily]) -> bytes:
-    return orjson.dumps(
-        [
-            (
-                one.name,
-                one.documentation,
-                one.type,
-                [(name, labels, value) for (name, labels), value in one.samples.items()],
-            )
-            for one in families
-        ]
-    )
+def _pack(families: Sequence[Metric]) -> bytes:
+    """Return a text in the format of OpenMetrics, whose last line shows that it is whole."""
+    text: bytes = openmetrics.generate_latest(MergedMetrics([families]))  # type: ignore[no-untyped-call]
+    return text
 
 
-def _unpack(found: list[Any]) -> list[MetricFamily]:
-    return [
-        MetricFamily(
-            name,
-            documentation,
-            type,
-            {(sample, tuple((label, text) for label, text in labels)): value for sample, labels, value in samples},
-        )
-        for name, documentation, type, samples in found
-    ]
+def _unpack(text: bytes) -> Sequence[Metric]:
+    """Read a text of `_pack`. Raise ValueError for another one, or a part of one."""
+    return list(text_string_to_metric_families(text.decode()))  # type: ignore[no-untyped-call]

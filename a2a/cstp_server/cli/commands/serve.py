@@ -91,8 +91,11 @@ def serve_command(
 def _serve_by_workers(ctx: typer.Context, loaded: LoadedSettings) -> None:
     """Is the parent of the workers and, in each of their processes, the server."""
     settings = loaded.settings
+    limiter: ModuleType = import_module("cstp_server.limits.limiter")
+    limiter.require_redis(settings)
     crew: ModuleType = import_module("cstp_server.workers.crew")
     serving: ModuleType = import_module("cstp_server.serve")  # which all workers have from their start
+    import_module("cstp_server.limits.redis_windows")  # this, too
     crew.log_without_threads(settings.log)
     live = _live_tokens(settings)
     with crew.shared_folder() as folder, bind(settings) as listener:
