@@ -1,4 +1,4 @@
-"""`cstp demo` as a program: what it prints works when pasted, and its answers are those of docs/calls.md."""
+"""`cstp demo` as a program: what it prints works when pasted, and its first answer is that of README.md."""
 
 import json
 import os
@@ -106,7 +106,7 @@ def test_the_demo_writes_and_prints_what_it_wrote_and_nothing_of_it_is_left(runn
     assert forgotten["receipt"]["remaining"] == {"records": 0, "keywords": 0, "vectors": 0}
 
 
-def test_the_answers_that_are_shown_are_the_answers_of_the_demo(running: Demo) -> None:
+def test_the_answer_that_is_shown_is_the_answer_of_the_demo(running: Demo) -> None:
     assert differences(shown(), section(running)) == [], "run: make docs"
 
 

@@ -22,7 +22,7 @@ from cstp import (
 )
 from cstp.call import Call
 from cstp.methods.registry import METHODS
-from tests.calls import CALLS, SAMPLE, fill, has_content
+from tests.calls import CALLED, CALLS, SAMPLE, fill, has_content
 from tests.serving import Serving, serve
 
 __all__ = ["serve"]
@@ -35,7 +35,7 @@ def in_python(params: Mapping[str, Any]) -> dict[str, Any]:
 
 NAMES = {method.name: to_snake(method.name.rpartition(".")[2]) for method in METHODS} | {"cstp.changes": "changes_page"}
 ASKED: list[tuple[str, Mapping[str, Any]]] = [
-    *((NAMES[method.name], in_python(CALLS[method.name])) for method in METHODS if not method.writes),
+    *((NAMES[method.name], in_python(CALLS[method.name])) for method in CALLED if not method.writes),
     ("query_decisions", {"query": "sqlite", "filters": Filters(stakes=["high"]), "include_reasons": True, "limit": 3}),
     ("list_episodes", {"since": "2026-01-01", "tags": ["filters"]}),
     ("find_episodes", {"query": "measure a filter", "min_reward": -1.0, "tags": ["filters"]}),

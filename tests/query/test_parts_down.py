@@ -18,7 +18,7 @@ from cognition_engines.store.records import open_records
 from cognition_engines.wanted import Wanted, always
 from cstp.contract import Method
 from cstp.methods.registry import METHODS
-from tests.calls import CALLS, READS, WORDS, fill, has_content, ids_of
+from tests.calls import CALLED, CALLS, READS, WORDS, fill, has_content, ids_of
 from tests.isolation.world import World, make_world, put
 from tests.serving import SeededEmbedder, Serving, start
 from tests.stores import Stores, free_port, wait_for
@@ -63,7 +63,7 @@ def call_of(method: Method[Any, Any]) -> Asked:
 SEARCHES = [method.name.removeprefix("cstp.") for method in READS if "mode" in method.params.model_fields]
 # "?" stands for the words of a query, others for ids
 CALLS_DOWN = [
-    *(call_of(method) for method in METHODS if not method.writes),
+    *(call_of(method) for method in CALLED if not method.writes),
     *(asked(search, {"records", "embedder"}, query="?", mode="semantic") for search in SEARCHES),
     *(asked(search, {"records", "keywords"}, query="?", mode="keyword") for search in SEARCHES),
     *(asked(search, {"records", "keywords"}, query="zzzqqq", mode="keyword") for search in SEARCHES),
@@ -82,7 +82,7 @@ CALLS_DOWN = [
     asked("searchKnowledge", ALL, query="?", filters={"source": "zzzqqq"}),
     asked("recall", ALL, query="?", source="zzzqqq"),
     # last, so that lists have not followed these writes yet
-    *(call_of(method) for method in METHODS if method.writes),
+    *(call_of(method) for method in CALLED if method.writes),
 ]
 
 
