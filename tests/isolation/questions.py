@@ -152,15 +152,6 @@ def get_graph(ask: Asker) -> Params:
     return {"nodeId": ask.id(Kind.DECISION), **rest}
 
 
-def extractions(ask: Asker) -> Params:
-    return ask.given(topic=lambda: ask.one(*TOPICS, "none", ""), limit=lambda: ask.one(1, 3, 500), offset=lambda: 2)
-
-
-def get_chunk(ask: Asker) -> Params:
-    rest = ask.given(includeRelated=lambda: ask.one(True, True, False), relatedLimit=lambda: ask.one(1, 5, 20))
-    return {"chunkId": ask.id(Kind.CHUNK), **rest}
-
-
 def list_episodes(ask: Asker) -> Params:
     bounds = ask.days("dateFrom", "dateTo")
     since = {} if "dateTo" in bounds else ask.given(since=ask.day)
@@ -307,27 +298,8 @@ def get_decision_context(ask: Asker) -> Params:
     return {"files": ask.some(*PATHS), **rest}
 
 
-def list_memories(ask: Asker) -> Params:
-    rest = ask.given(
-        0.3,
-        limit=lambda: ask.one(1, 5, 100),
-        offset=lambda: ask.one(1, 3),
-        current=lambda: True,
-        context=lambda: ask.one(*CONTEXTS, "conversation"),
-        source=lambda: ask.one(*SYSTEMS),
-        sensitivity=lambda: ask.one("normal", "sensitive"),
-        minImportance=ask.share,
-        **_people(ask),
-    )
-    return {**ask.days("dateFrom", "dateTo"), **rest}
-
-
 def _people(ask: Asker) -> Mapping[str, Callable[[], Any]]:
-    return {
-        "author": lambda: ask.one(*PEOPLE, "nobody"),
-        "participants": lambda: ask.some(*PEOPLE, "nobody"),
-        "project": lambda: ask.one("alpha", "beta", "none"),
-    }
+    return {name: lambda name=name: NAMED[name](ask) for name in ("author", "participants", "project")}  # type: ignore[misc]
 
 
 def changes(ask: Asker) -> Params:
@@ -365,7 +337,13 @@ NAMED: Final[Mapping[str, Callable[[Asker], Any]]] = {
     "nodeId": lambda ask: ask.id(Kind.DECISION),
     "chunkId": lambda ask: ask.id(Kind.CHUNK),
     "files": lambda ask: ask.some(*PATHS),
-    "knownAt": lambda ask: "2100-01-01",
+    "offset": lambda ask: ask.one(1, 3),
+    "context": lambda ask: ask.one(*CONTEXTS, "conversation"),
+    "source": lambda ask: ask.one(*SYSTEMS),
+    "sensitivity": lambda ask: ask.one("normal", "sensitive"),
+    "minImportance": Asker.share,
+    "author": lambda ask: ask.one(*PEOPLE, "nobody"),
+    "participants": lambda ask: ask.some(*PEOPLE, "nobody"),
 }
 _READS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.search": search,
@@ -376,16 +354,11 @@ _READS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.listDecisions": list_decisions,
     "cstp.getGraph": get_graph,
     "cstp.getDecisionContext": get_decision_context,
-    "cstp.getDecisions": extractions,
-    "cstp.getPatterns": extractions,
-    "cstp.getWarnings": extractions,
-    "cstp.getChunk": get_chunk,
     "cstp.listEpisodes": list_episodes,
     "cstp.getEpisode": get_episode,
     "cstp.findEpisodes": find_episodes,
     "cstp.searchKnowledge": search_knowledge,
     "cstp.recall": recall,
-    "cstp.listMemories": list_memories,
 }
 
 

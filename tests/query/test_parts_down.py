@@ -17,7 +17,6 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.store.records import open_records
 from cognition_engines.wanted import Wanted, always
 from cstp.contract import Method
-from cstp.methods.registry import METHODS
 from tests.calls import CALLED, CALLS, READS, WORDS, fill, has_content, ids_of
 from tests.isolation.world import World, make_world, put
 from tests.serving import SeededEmbedder, Serving, start
