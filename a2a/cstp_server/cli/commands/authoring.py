@@ -21,6 +21,7 @@ from cstp.values.decision_writes import RecordDecisionResult, ReviewDecisionResu
 from cstp.values.memories import RememberResult
 from cstp.values.records import ForgetResult
 from cstp.values.writes import FoundSecret, PossibleConflict, WriteReport
+from cstp_server.cli.allowed_values import allowed_values
 from cstp_server.cli.commands.call import parse_params, read_params
 from cstp_server.cli.conventions import JsonOption, TimeoutOption, TokenOption, Unreachable, command_family
 from cstp_server.cli.forms import filled_form
@@ -67,13 +68,20 @@ def record(
         str | None, typer.Argument(metavar="DECISION", help="The decision, in one sentence; - is standard input.")
     ] = None,
     confidence: Annotated[
-        float | None, typer.Option("--confidence", metavar="SHARE", help="Confidence, from 0 to 1; required.")
+        float | None,
+        typer.Option(
+            "--confidence",
+            metavar="SHARE",
+            help=f"Confidence, from {allowed_values(RECORD_DECISION, 'confidence')}; required.",
+        ),
     ] = None,
     context: Annotated[str | None, typer.Option("--context", metavar="TEXT", help="Why a decision was needed.")] = None,
     category: Annotated[
         str | None, typer.Option("--category", metavar="NAME", help="Category, such as architecture.")
     ] = None,
-    stakes: Annotated[str | None, typer.Option("--stakes", help="Stakes: low, medium, high or critical.")] = None,
+    stakes: Annotated[
+        str | None, typer.Option("--stakes", help=f"Stakes: {allowed_values(RECORD_DECISION, 'stakes')}.")
+    ] = None,
     tags: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; repeatable.")] = None,
     reasons: Annotated[
         list[str] | None,
@@ -117,7 +125,7 @@ def record(
 def review(
     id: Annotated[str, typer.Argument(metavar="ID", help="Id of the decision.")],
     outcome: Annotated[
-        str | None, typer.Argument(metavar="OUTCOME", help="Outcome: success, partial, failure or abandoned.")
+        str | None, typer.Argument(metavar="OUTCOME", help=f"Outcome: {allowed_values(REVIEW_DECISION, 'outcome')}.")
     ] = None,
     actual: Annotated[str | None, typer.Option("--result", metavar="TEXT", help="The actual result.")] = None,
     lessons: Annotated[str | None, typer.Option("--lessons", metavar="TEXT", help="Lessons learned.")] = None,
@@ -170,7 +178,7 @@ def remember(
     ] = None,
     project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="One of the token's.")] = None,
     sensitivity: Annotated[
-        str | None, typer.Option("--sensitivity", help="Sensitivity: normal, sensitive or highly_sensitive.")
+        str | None, typer.Option("--sensitivity", help=f"Sensitivity: {allowed_values(REMEMBER, 'sensitivity')}.")
     ] = None,
     others: SetOption = None,
     params_file: ParamsOption = None,
