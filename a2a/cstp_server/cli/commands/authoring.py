@@ -31,6 +31,8 @@ from cstp_server.terminal import say
 
 app = command_family()
 TRIES: Final = 3  # of a write whose connection broke: the key makes it one write
+_STAKES: Final = allowed_values(RECORD_DECISION, "stakes")
+_SHARE: Final = allowed_values(RECORD_DECISION, "confidence")
 UrlOption = Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")]
 KeyOption = Annotated[
     str | None,
@@ -68,20 +70,13 @@ def record(
         str | None, typer.Argument(metavar="DECISION", help="The decision, in one sentence; - is standard input.")
     ] = None,
     confidence: Annotated[
-        float | None,
-        typer.Option(
-            "--confidence",
-            metavar="SHARE",
-            help=f"Confidence, from {allowed_values(RECORD_DECISION, 'confidence')}; required.",
-        ),
+        float | None, typer.Option("--confidence", metavar="SHARE", help=f"Confidence, from {_SHARE}; required.")
     ] = None,
     context: Annotated[str | None, typer.Option("--context", metavar="TEXT", help="Why a decision was needed.")] = None,
     category: Annotated[
         str | None, typer.Option("--category", metavar="NAME", help="Category, such as architecture.")
     ] = None,
-    stakes: Annotated[
-        str | None, typer.Option("--stakes", help=f"Stakes: {allowed_values(RECORD_DECISION, 'stakes')}.")
-    ] = None,
+    stakes: Annotated[str | None, typer.Option("--stakes", help=f"Stakes: {_STAKES}.")] = None,
     tags: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; repeatable.")] = None,
     reasons: Annotated[
         list[str] | None,
