@@ -84,7 +84,7 @@ profile: .venv/.dev ## where the time of a call goes: make profile CALL=hybrid (
 bench-quality: .venv/.dev ## measure how good the answers are, on sets with known answers
 	@.venv/bin/python -m benchmarks.quality $(ARGS)
 
-docs: .venv/.dev ## write the files that are generated from the code, and the answers in docs/calls.md
+docs: .venv/.dev ## write the files that are generated from the code, and the first answer in README.md
 	@.venv/bin/python -m cstp_server.generate --write
 	@.venv/bin/python -m tests.mcp.snapshot
 	@.venv/bin/python -m tests.docs.imports

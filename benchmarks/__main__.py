@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: one run, written to docs/benchmarks.md."""
+"""`python -m benchmarks`: one run, written to its section of docs/benchmarks.md."""
 
 import argparse
 import sys
@@ -11,7 +11,7 @@ from typing import Final
 
 from playwright.sync_api import Browser
 
-from benchmarks.call_costs import COSTS_PAGE, current_version, measure_call_costs, render_costs, version_of
+from benchmarks.call_costs import current_version, measure_call_costs, render_costs, version_of
 from benchmarks.calls import Asked, measure_calls
 from benchmarks.controls import BruteForce, RawChroma
 from benchmarks.corpus import Corpus, make_decisions
@@ -20,8 +20,8 @@ from benchmarks.hooks import measure_hooks, render_hooks
 from benchmarks.ingesting import measure_ingest
 from benchmarks.kind_calls import measure_kinds, render_kinds
 from benchmarks.options import ROOT, default_texts, positive, show_progress, sizes
-from benchmarks.page import describe_versions, page
-from benchmarks.pages import PAGE_ROUNDS, PAGE_SPEED, NoBrowser, PageBlock, chromium, measure_pages, render_pages
+from benchmarks.page import describe_versions, page, replace_section
+from benchmarks.pages import PAGE_ROUNDS, NoBrowser, PageBlock, chromium, measure_pages, render_pages
 from benchmarks.patterns import measure_patterns, render_patterns
 from benchmarks.serving import fill, served
 from benchmarks.starting import measure_start
@@ -40,6 +40,7 @@ QUICK_INGEST: Final = 1_000
 RAW_CHROMA: Final = 200_000  # above it a `where` of raw Chroma would take most of the run
 FEW_ROUNDS: Final = 50  # above it, too, since brute force takes 100 ms
 KNOWN: Final = 200  # of the queries: those that are asked again and again
+PAGE: Final = ROOT / "docs" / "benchmarks.md"
 _COMMAND: Final = "python -m benchmarks"
 
 
@@ -77,7 +78,7 @@ def main() -> int:
 
 
 def _measure_all(options: argparse.Namespace, began: float) -> None:
-    """Measure the figures of docs/benchmarks.md and the writes."""
+    """Measure searches of decisions, and the writes."""
     rounds = _rounds(options)
     material = _prepare(options.texts)
     show_progress("measuring the cheapest call beside an echo")
@@ -99,7 +100,7 @@ def _measure_all(options: argparse.Namespace, began: float) -> None:
     command += f" --real {_listed(options.real)}" if options.real else ""
     command += " --quick" if options.quick else ""
     parts, minutes = render(cheap, ingest, blocks), (perf_counter() - began) / 60
-    _write(options, "benchmarks.md", page("Benchmarks", "make bench", command, parts, [fact], minutes))
+    _write(options, page("Searches of decisions", "make bench", command, parts, [fact], minutes))
 
 
 def _measure_kinds(options: argparse.Namespace, began: float) -> None:
@@ -113,14 +114,14 @@ def _measure_kinds(options: argparse.Namespace, began: float) -> None:
     command, made_by = f"{_COMMAND} --kinds {_listed(sizes)} --rounds {rounds}", f"{_COMMAND} --kinds"
     minutes = (perf_counter() - began) / 60
     text = page("Speed of every method", made_by, command, render_kinds(*found), [f"Vectors: `{model}`"], minutes)
-    _write(options, "speed.md", text)
+    _write(options, text)
 
 
 def _measure_writes(options: argparse.Namespace, _: float) -> None:
     show_progress("measuring writes")
     embedder = packaged_model()
     parts = measure_writes(read_texts(options.texts, TEXTS), embedder)
-    _write_mode(options, "writes", "Speed of writes", "write-speed.md", parts, [f"Model: `{embedder.model}`"])
+    _write_mode(options, "writes", "Speed of writes", parts, [f"Model: `{embedder.model}`"])
 
 
 def _measure_costs(options: argparse.Namespace, _: float) -> None:
@@ -133,22 +134,22 @@ def _measure_costs(options: argparse.Namespace, _: float) -> None:
         costs = measure_call_costs(versions, options.texts, Path(folder), texts, read_queries(texts, QUERIES))
     facts = [f"Records: {costs[-1].decisions} real decisions, and episodes"]
     more = " --before CHECKOUT" if before else ""
-    _write_mode(options, "costs", "What a call costs", COSTS_PAGE, render_costs(costs), facts, more)
+    _write_mode(options, "costs", "What a call costs", render_costs(costs), facts, more)
 
 
 def _measure_workers(options: argparse.Namespace, _: float) -> None:
     parts = [WORKERS_READING, measure_workers(ROOT / "docs" / "decisions", options.redis)]
-    _write_mode(options, "workers", "Speed of several workers", "workers-speed.md", parts)
+    _write_mode(options, "workers", "Speed of several workers", parts)
 
 
 def _measure_hooks(options: argparse.Namespace, _: float) -> None:
     parts = render_hooks(measure_hooks())
-    _write_mode(options, "hooks", "Speed of hooks", "hook-speed.md", parts)
+    _write_mode(options, "hooks", "Speed of hooks", parts)
 
 
 def _measure_patterns(options: argparse.Namespace, _: float) -> None:
     parts = render_patterns(measure_patterns())
-    _write_mode(options, "patterns", "Speed of patterns of paths", "pattern-speed.md", parts)
+    _write_mode(options, "patterns", "Speed of patterns of paths", parts)
 
 
 def _measure_pages(options: argparse.Namespace, _: float) -> None:
@@ -160,7 +161,7 @@ def _measure_pages(options: argparse.Namespace, _: float) -> None:
         versions = describe_versions() | {"chromium": browser.version}
     command = f"{_COMMAND} --pages --sizes {_listed(options.sizes)} --rounds {rounds}"
     parts, made_by = render_pages(found), f"{_COMMAND} --pages"
-    _write(options, PAGE_SPEED, page("Speed of the page for people", made_by, command, parts, versions=versions))
+    _write(options, page("Speed of the page for people", made_by, command, parts, versions=versions))
 
 
 def _pages_of(browser: Browser, material: Material, size: int, rounds: int, stores: Path | None) -> PageBlock:
@@ -178,20 +179,21 @@ def _write_mode(
     options: argparse.Namespace,
     mode: str,
     title: str,
-    name: str,
     parts: Iterable[str],
     facts: Iterable[str] = (),
     more: str = "",
 ) -> None:
-    """Write the page of a mode without sizes; `more` are further options of its command."""
+    """Write the section of a mode without sizes; `more` are further options of its command."""
     command = f"{_COMMAND} --{mode}"
-    _write(options, name, page(title, command, f"{command}{more}", parts, facts))
+    _write(options, page(title, command, f"{command}{more}", parts, facts))
 
 
-def _write(options: argparse.Namespace, name: str, text: str) -> None:
-    output = options.output or ROOT / "docs" / name
-    output.write_text(text, encoding="utf-8")
-    show_progress(f"wrote {output}")
+def _write(options: argparse.Namespace, text: str) -> None:
+    if options.output is not None:
+        options.output.write_text(text, encoding="utf-8")
+    else:
+        PAGE.write_text(replace_section(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+    show_progress(f"wrote {options.output or PAGE}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -211,7 +213,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="at most 50 rounds, and a short ingest")
     parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keeps filled stores between runs")
     parser.add_argument("--texts", type=Path, default=default_texts(), help="folder with decision records")
-    parser.add_argument("--output", type=Path, help="the page, by default one in docs")
+    parser.add_argument("--output", type=Path, help="a page of its own, in place of a section of docs/benchmarks.md")
     return parser
 
 

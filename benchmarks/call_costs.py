@@ -22,7 +22,6 @@ from benchmarks.throughput import CONNECTIONS, WHOAMI, LoadClient, Target, echo_
 
 BASE: Final = "whoami"
 LONG_WORDS: Final = 150  # nearly fill a window of the model
-COSTS_PAGE: Final = "call-costs.md"
 MOST: Final = {"list": 2.0, "keyword": 4.0, "semantic": 5.0, "hybrid": 6.0}  # times whoami
 _KNOWN: Final = 40  # texts that are asked again and again
 _NEW: Final = tuple(f"a new text of {words} words, CPU ms" for words in (10, LONG_WORDS))

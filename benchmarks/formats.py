@@ -1,6 +1,6 @@
 """The share of real documents of each format that is read, with the speed and the memory.
 
-`python -m benchmarks.formats FOLDER --output docs/formats-speed.md`: each folder in FOLDER has the documents of one
+`python -m benchmarks.formats FOLDER --output docs/benchmarks.md`: each folder in FOLDER has the documents of one
 package and is called like it. Nothing is stored or embedded.
 """
 
@@ -16,7 +16,7 @@ from random import Random
 from time import perf_counter
 from typing import Final
 
-from benchmarks.page import RIGHT, page, resident_bytes, table
+from benchmarks.page import RIGHT, page, replace_section, resident_bytes, table
 from cognition_engines.ingest.detect import MARKDOWN, PLAIN, read
 from cognition_engines.ingest.formats.converted import FORMATS
 from cognition_engines.ingest.formats.reader import DEFAULT_LIMITS, FormatReader
@@ -75,7 +75,8 @@ def main(arguments: Sequence[str]) -> int:
     text = render(measured, chosen.folder)
     sys.stdout.write(text)
     if chosen.output is not None:
-        chosen.output.write_text(text, encoding="utf-8")
+        document = chosen.output.read_text(encoding="utf-8") if chosen.output.is_file() else ""
+        chosen.output.write_text(replace_section(document, text), encoding="utf-8")
     return 0 if _share(measured.rows.values()) >= REQUIRED else 1
 
 
@@ -154,7 +155,7 @@ def render(measured: _Measured, folder: Path) -> str:
     return page(
         "Reading documents of other formats",
         command,
-        f"{command} FOLDER --output docs/formats-speed.md",
+        f"{command} FOLDER --output docs/benchmarks.md",
         parts,
         facts,
         versions={"python": sys.version.split()[0], **{name: metadata.version(name) for name in _LIBRARIES}},

@@ -1,6 +1,6 @@
 """Every method over records of all kinds: the same calls against servers of different sizes, in turns."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -30,6 +30,7 @@ from benchmarks.options import show_progress
 from benchmarks.page import table, times, verdict
 from benchmarks.serving import RESIDENT, Caller, fill, metric, result_of, served, wait_until_ready
 from cognition_engines.kinds.spec import Kind
+from cstp.methods.registry import METHODS
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 
@@ -40,6 +41,7 @@ _PAGES: Final = {False: "", True: f", {MIDDLE}"}  # the ends of names, of calls 
 _ONE_PROJECT: Final = "a token of one project"
 _PATIENT: Final = {"CSTP_SERVER__IDLE_SECONDS": "600"}
 _MEMBERS: Final = ("memories", "episodes", "results", "decisions", "turns", "relatedChunks", "nodes", "changes")
+_ALIKE: Final = {"cstp.getDecisions", "cstp.getWarnings"}  # getPatterns with another type
 _GOVERNING: Final = ("governing", "proposals", "history")
 _ONES: Final = {"decision", "byDay", "reflection", "text"}  # of answers about one thing
 _READING: Final = f"""\
@@ -199,10 +201,22 @@ def _count(body: bytes) -> int:
 
 def make_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
     """Yield the calls that are measured over `size` records of each kind."""
-    yield from _decision_calls(size)
-    yield from _episode_calls(size, queries)
-    yield from _knowledge_calls(size, queries)
-    yield from _recall_calls(size, queries)
+    chosen = [
+        *_decision_calls(size),
+        *_episode_calls(size, queries),
+        *_knowledge_calls(size, queries),
+        *_recall_calls(size, queries),
+    ]
+    yield from chosen
+    yield from _other_calls({call.method for call in chosen} | _ALIKE)
+
+
+def _other_calls(chosen: Collection[str]) -> Iterator[Call]:
+    """Yield a call of each other method that reads records and needs no parameters."""
+    for method in METHODS:
+        required = any(field.is_required() for field in method.params.model_fields.values())
+        if method.from_records and method.scope == "read" and method.name not in chosen and not required:
+            yield Call(method.name.removeprefix("cstp."), method.name, {})
 
 
 def _decision_calls(size: int) -> Iterator[Call]:
@@ -210,7 +224,6 @@ def _decision_calls(size: int) -> Iterator[Call]:
         yield Call(f"listDecisions, all{end}", "cstp.listDecisions", _TEN, middle=middle)
     ids = [record_id(Kind.DECISION, number) for number in _drawn(size)]
     yield Call("getDecision", "cstp.getDecision", {}, {"id": ids})
-    yield Call("getStats, all", "cstp.getStats", {})
     yield Call("getGraph, two links", "cstp.getGraph", {}, {"nodeId": ids})
     yield Call(f"listDecisions, {_ONE_PROJECT}", "cstp.listDecisions", _TEN, limited=True)
     yield Call("getSessionContext, no task", "cstp.getSessionContext", {})

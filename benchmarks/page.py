@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
@@ -63,7 +64,7 @@ def page(
     minutes: float | None = None,
     versions: Mapping[str, str] | None = None,
 ) -> str:
-    """Return a whole page in Markdown: its head with the facts of the run, then the parts.
+    """Return a page in Markdown: its head with the facts of the run, then the parts.
 
     `versions` are those of describe_versions by default, `minutes` the time that the run took.
     """
@@ -78,6 +79,16 @@ def page(
     ]
     head = [f"# {title}", f"Written by `{made_by}`; do not edit.", "\n".join(f"- {fact}" for fact in known)]
     return "\n\n".join([*head, *parts]) + "\n"
+
+
+def replace_section(document: str, text: str) -> str:
+    """Return a document in Markdown with a page as its section: in place of the section of its title, or at its end."""
+    section = re.sub(r"^#", "##", text, flags=re.MULTILINE).rstrip() + "\n"
+    title = re.escape(section.splitlines()[0])
+    present = re.compile(rf"^{title}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+    if present.search(document) is None:
+        return f"{document.rstrip()}\n\n{section}".lstrip()
+    return present.sub(lambda _: f"{section}\n", document).rstrip() + "\n"
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], line: str = "---") -> str:

@@ -24,7 +24,6 @@ from benchmarks.serving import Caller, NotServing, result_of
 from cstp_server.ui.assets import static_folder
 
 PAGE_ROUNDS: Final = 15
-PAGE_SPEED: Final = "page-speed.md"
 FIRST_VIEW_MS: Final = 200.0
 INTERACTION_MS: Final = 100.0
 TRANSFER_BYTES: Final = 400_000

@@ -2,20 +2,18 @@
 
 from importlib import import_module
 from pkgutil import iter_modules
-from random import Random
+from typing import Any
+
+import pytest
 
 import cstp.methods
 from benchmarks.kind_calls import make_calls
 from cstp.contract import Method
 from cstp.methods.registry import METHODS
-from cstp_server.cli.demo_calls import CALLS
-from cstp_server.mcp.tools import TOOLS
-from tests.chaos.greedy import MODEST
-from tests.isolation.world import make_world
-from tests.mcp.test_tools import OVER_STDIO, calls
+from cstp.validation import parse_params
+from cstp_server.cli import demo_calls
+from tests.calls import CALLS, READS, SAMPLE, fill
 
-READS = {method.name for method in METHODS if method.scope in (None, "read")}
-READ_TOOLS = {name for name, tool in TOOLS.items() if not tool.method.writes}
 NO_TOOLS = {"cstp.audit", "cstp.putRecords", "cstp.whoami", "rpc.discover"}  # for people and programs
 OF_A_DECISION = {"cstp.getDecision", "cstp.getGraph"}  # the demo's have ids that depend on the folder
 
@@ -30,21 +28,21 @@ def test_every_method_is_a_tool_but_those_for_people_and_programs() -> None:
     assert {method.name for method in METHODS if method.tool is None} == NO_TOOLS
 
 
-def test_every_tool_that_reads_is_called_over_both_transports() -> None:
-    assert set(calls(make_world(Random(3)))) == READ_TOOLS
-    assert set(OVER_STDIO) == READ_TOOLS - {"get_decision", "get_graph", "get_episode"}
-
-
-def test_every_read_is_asked_while_another_agent_asks_for_more_than_there_is() -> None:
-    assert {asked.method for asked in MODEST if not asked.tool} == READS
-    assert {asked.method for asked in MODEST if asked.tool} == READ_TOOLS
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: str(method.name))
+def test_the_call_of_each_method_in_the_list_for_all_tests_is_valid(method: Method[Any, Any]) -> None:
+    values = {**SAMPLE, "DECISION": "dec-one", "OTHER": "dec-other"}
+    params = fill(CALLS[method.name], values)
+    assert parse_params(method.params, params)
+    assert not {value for value in params.values() if isinstance(value, str) and value.isupper()}
 
 
 def test_the_demo_has_one_call_of_each_read() -> None:
-    assert sorted(call.method for call in CALLS) == sorted(READS - OF_A_DECISION - {"rpc.discover"})
+    reads = {method.name for method in READS}
+    assert sorted(call.method for call in demo_calls.CALLS) == sorted(reads - OF_A_DECISION - {"rpc.discover"})
 
 
 def test_every_read_of_records_is_measured() -> None:
     measured = {call.method for call in make_calls(10, ["a query"])}
     # the other lists of extractions are getPatterns with another type
-    assert READS - measured == {"cstp.getDecisions", "cstp.getWarnings", "cstp.whoami", "rpc.discover"}
+    reads = {method.name for method in READS}
+    assert reads - measured == {"cstp.getDecisions", "cstp.getWarnings", "cstp.whoami", "rpc.discover"}

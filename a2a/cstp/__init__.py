@@ -1,7 +1,8 @@
 """The Cognition State Transfer Protocol: its values, its errors, its methods and the client.
 
 Needs pydantic and httpx, nothing else. `cstp.Client`, `cstp.AsyncClient` and the models that they take and give are
-imported (from `cstp.exports`) when they are first used; `__all__` is the one list of them.
+imported (from `cstp.exports`) when they are first used; `__all__` is the one list of them, of which `make docs` writes
+the models.
 """
 
 from importlib import import_module

@@ -4,6 +4,7 @@ from math import log2
 
 import pytest
 
+from benchmarks.page import replace_section
 from benchmarks.quality.measures import Scores, fuse_ranks, ndcg, recall, score
 
 TEN = [str(number) for number in range(10)]
@@ -44,3 +45,11 @@ def test_scores_are_means_over_every_judged_query_even_one_without_results() -> 
     judgements = {"1": {"a": 1}, "2": {"b": 1}, "3": {"c": 0}}
     assert score({"1": ["a"]}, judgements) == Scores(2, 0.5, 0.5)
     assert score({}, {}) == Scores(0, 0.0, 0.0)
+
+
+def test_a_run_replaces_its_section_of_the_page_alone() -> None:
+    document = "# Figures\n\n## One\n\n1\n\n### Inside\n\n2\n\n## Two\n\n3\n"
+    first = replace_section(document, "# One\n\n4\n\n## Inside\n\n5\n")
+    assert first == "# Figures\n\n## One\n\n4\n\n### Inside\n\n5\n\n## Two\n\n3\n"
+    assert replace_section(first, "# Two\n\n6\n") == first.replace("3\n", "6\n")
+    assert replace_section(first, "# Three\n\n7\n") == first + "\n## Three\n\n7\n"

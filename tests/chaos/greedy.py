@@ -14,6 +14,7 @@ from itertools import count
 from random import Random
 from typing import Any
 
+from tests.calls import CALLS, READ_TOOLS, READS, fill, tool_arguments
 from tests.chaos.clients import call_bytes
 from tests.chaos.load import connect
 from tests.chaos.process import TOPICS
@@ -46,51 +47,18 @@ class Asked:
         return request(body, token, headers=MCP, path="/mcp?tools=all").replace(b"Host: chaos", b"Host: localhost", 1)
 
 
+SEARCHES = [method.name for method in READS if "mode" in method.params.model_fields]
 MODEST = [
-    *(Asked("cstp.queryDecisions", {"query": "?", "mode": mode}) for mode in ("hybrid", "semantic", "keyword")),
-    *(Asked("cstp.searchKnowledge", {"query": "?", "mode": mode}) for mode in ("hybrid", "semantic", "keyword")),
-    *(Asked("cstp.search", {"query": "?", "mode": mode}) for mode in ("hybrid", "semantic", "keyword")),
-    Asked("cstp.fetch", {"id": "CHUNK"}),
-    Asked("cstp.getSessionContext", {"taskDescription": "?"}),
-    Asked("cstp.recall", {"query": "?"}),
-    Asked("cstp.recall", {"context": "meeting"}),
-    Asked("cstp.recall", {"id": "art_filters-meeting"}),
-    Asked("cstp.listDecisions"),
-    Asked("cstp.getDecision", {"id": "DECISION"}),
-    Asked("cstp.getStats"),
-    Asked("cstp.getGraph", {"nodeId": "DECISION"}),
-    Asked("cstp.changes", {"since": 0, "limit": 1000}),
-    Asked("cstp.getDecisions"),
-    Asked("cstp.getPatterns"),
-    Asked("cstp.getWarnings"),
-    Asked("cstp.getChunk", {"chunkId": "CHUNK"}),
-    Asked("cstp.listEpisodes"),
-    Asked("cstp.listMemories"),
-    Asked("cstp.getDecisionContext", {"files": ["src/a.py"]}),
-    Asked("cstp.getEpisode", {"id": "EPISODE"}),
-    *(Asked("cstp.findEpisodes", {"query": "?", "mode": mode}) for mode in ("hybrid", "semantic", "keyword")),
-    Asked("cstp.whoami"),
-    Asked("rpc.discover"),
-    Asked("get_session_context", {"task_description": "?"}),
-    Asked("search", {"query": "?"}),
-    Asked("query_decisions", {"query": "?"}),
-    Asked("get_decision", {"id": "DECISION"}),
-    Asked("list_decisions"),
-    Asked("fetch", {"id": "CHUNK"}),
-    Asked("get_stats"),
-    Asked("get_graph", {"node_id": "DECISION"}),
-    Asked("get_decision_points"),
-    Asked("get_patterns"),
-    Asked("get_warnings"),
-    Asked("get_chunk", {"chunk_id": "CHUNK"}),
-    Asked("list_episodes"),
-    Asked("list_memories"),
-    Asked("get_decision_context", {"files": ["src/a.py"]}),
-    Asked("get_episode", {"id": "EPISODE"}),
-    Asked("find_episodes", {"query": "?"}),
-    Asked("recall", {"query": "?"}),
-    Asked("search_knowledge", {"query": "?"}),
-    Asked("changes", {"since": 0}),
+    Asked(method, fill(params, {"FILES": ["src/a.py"]}))
+    for method, params in (
+        *((method.name, CALLS[method.name]) for method in READS),
+        *((method, {"query": "?", "mode": mode}) for method in SEARCHES for mode in ("semantic", "keyword")),
+        ("cstp.recall", {"query": "?"}),
+        ("cstp.recall", {"context": "meeting"}),
+        ("cstp.getSessionContext", {"taskDescription": "?"}),
+        ("cstp.changes", {"since": 0, "limit": 1000}),
+        *((tool, tool_arguments(tool)) for tool in READ_TOOLS),
+    )
 ]
 
 

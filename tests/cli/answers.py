@@ -1,4 +1,4 @@
-"""The calls of `cstp demo` with their answers, for docs/calls.md: `python -m tests.cli.answers` writes them."""
+"""The first call of `cstp demo` with its answer, for README.md: `python -m tests.cli.answers` writes them."""
 
 import json
 import os
@@ -16,15 +16,10 @@ from typing import Any, Final
 
 import httpx
 
-from cstp_server.cli.demo_calls import CALLS
-
 ROOT: Final = Path(__file__).parents[2]
-PAGE: Final = ROOT / "docs" / "calls.md"
 README: Final = ROOT / "README.md"
-BEGIN: Final = "<!-- calls: written by make docs -->"
-END: Final = "<!-- end of calls -->"
-FIRST: Final = "<!-- first call: written by make docs -->"
-END_OF_FIRST: Final = "<!-- end of first call -->"
+BEGIN: Final = "<!-- first call: written by make docs -->"
+END: Final = "<!-- end of first call -->"
 TOLERANCE: Final = 0.02  # of scores and distances: the model's last digits differ between processors
 WIDTH: Final = 116
 LONGEST: Final = 100  # characters of a text
@@ -103,28 +98,14 @@ def replies(running: Demo) -> Iterator[tuple[Mapping[str, Any], Any]]:
 
 
 def section(running: Demo) -> str:
-    """The calls and their results."""
-    lines = []
-    for call, (request, reply) in zip(CALLS, replies(running), strict=True):
-        lines += [f"{call.about}:", "", "```sh", _command(request), "```", ""]
-        lines += ["```json", _laid_out(_shortened(reply["result"])), "```", ""]
-    return "\n".join(lines).rstrip()
+    """The first call and its result."""
+    request, reply = next(replies(running))
+    return f"```sh\n{_command(request)}\n```\n\n```json\n{_laid_out(_shortened(reply['result']))}\n```"
 
 
 def shown() -> str:
-    """What docs/calls.md has."""
-    return between(PAGE, BEGIN, END)
-
-
-def between(page: Path, begin: str, end: str) -> str:
-    """What a page has between two marks."""
-    return page.read_text(encoding="utf-8").partition(begin)[2].partition(end)[0].strip()
-
-
-def first_call(calls: str) -> str:
-    """The first call and its answer, which README.md has, too."""
-    blocks = calls.partition("```sh")[2].split("```\n", 2)
-    return f"```sh{blocks[0]}```\n{blocks[1]}```"
+    """What README.md has."""
+    return README.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].strip()
 
 
 def differences(one: str, other: str) -> list[str]:
@@ -203,15 +184,9 @@ def main() -> None:
     with demo(Path.cwd() / "build") as running:
         made = section(running)
     if differences(shown(), made):
-        _write(PAGE, BEGIN, END, made)
-    if between(README, FIRST, END_OF_FIRST) != first_call(shown()):
-        _write(README, FIRST, END_OF_FIRST, first_call(shown()))
-
-
-def _write(page: Path, begin: str, end: str, text: str) -> None:
-    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
-    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{rest.partition(end)[2]}", encoding="utf-8")
-    sys.stdout.write(f"written: {page.name}\n")
+        before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+        README.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+        sys.stdout.write(f"written: {README.name}\n")
 
 
 if __name__ == "__main__":

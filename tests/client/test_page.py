@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from cstp.methods.registry import METHODS
 from tests.client.conftest import ROOT
 from tests.serving import Serving
 
@@ -48,9 +47,3 @@ def test_the_block_of_the_readme_runs(
     assert len(found) == 1
     run(found[0].replace("Postgres", "PostgreSQL"), sample, {})
     assert "Keep the records in SQLite by default, in PostgreSQL when a URL names one" in capsys.readouterr().out
-
-
-def test_the_page_names_every_method() -> None:
-    for method in METHODS:
-        snake = re.sub(r"([A-Z])", r"_\1", method.name.rpartition(".")[2]).lower()
-        assert f"`{snake}`" in PAGE

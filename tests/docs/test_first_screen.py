@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.cli.answers import END_OF_FIRST, FIRST as FIRST_CALL, between, first_call, shown
 from tests.docs.test_readme import PAGES, ROOT, words_after
 
 SCREEN = 40  # lines
@@ -43,9 +42,8 @@ def test_the_first_screen_names_mcp_and_shows_ones_own_records() -> None:
     assert '"mcpServers"' in after
 
 
-def test_the_readme_is_short_and_shows_the_first_of_the_calls() -> None:
+def test_the_readme_is_short() -> None:
     assert len(README.splitlines()) <= LONGEST
-    assert between(ROOT / "README.md", FIRST_CALL, END_OF_FIRST) == first_call(shown())
 
 
 def test_the_agent_of_the_configuration_is_the_one_that_a_token_is_made_for() -> None:

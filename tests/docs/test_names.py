@@ -23,6 +23,7 @@ OF_OTHERS = {
 EXAMPLES = {
     "aaa",
     "getTideTable",
+    "listProjects",
     "tide_table",
     "qd4711",
     "PDFs",

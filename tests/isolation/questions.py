@@ -5,6 +5,8 @@ from random import Random
 from typing import Any, Final
 
 from cognition_engines.kinds.spec import Kind
+from cstp.contract import Method
+from cstp.methods.registry import METHODS
 from tests.isolation.world import (
     CATEGORIES,
     CONTEXTS,
@@ -140,10 +142,6 @@ def list_decisions(ask: Asker) -> Params:
     return {**ask.days("dateFrom", "dateTo"), **rest}
 
 
-def get_stats(ask: Asker) -> Params:
-    return {**ask.days("dateFrom", "dateTo"), **ask.given(project=lambda: ask.one("alpha", "beta", "none"))}
-
-
 def get_graph(ask: Asker) -> Params:
     rest = ask.given(
         depth=lambda: ask.one(1, 3, 5),
@@ -152,15 +150,6 @@ def get_graph(ask: Asker) -> Params:
         limit=lambda: ask.one(1, 3, 200),
     )
     return {"nodeId": ask.id(Kind.DECISION), **rest}
-
-
-def extractions(ask: Asker) -> Params:
-    return ask.given(topic=lambda: ask.one(*TOPICS, "none", ""), limit=lambda: ask.one(1, 3, 500), offset=lambda: 2)
-
-
-def get_chunk(ask: Asker) -> Params:
-    rest = ask.given(includeRelated=lambda: ask.one(True, True, False), relatedLimit=lambda: ask.one(1, 5, 20))
-    return {"chunkId": ask.id(Kind.CHUNK), **rest}
 
 
 def list_episodes(ask: Asker) -> Params:
@@ -177,6 +166,35 @@ def list_episodes(ask: Asker) -> Params:
 
 def get_episode(ask: Asker) -> Params:
     return {"id": int(ask.one(7, *ask.ids[Kind.EPISODE]))}
+
+
+def by_schema(method: Method[Any, Any]) -> Callable[[Asker], Params]:
+    """Return questions of a method with values by the names and the types of its parameters, for simple ones."""
+    schema = method.params.model_json_schema()
+    names = [name for name in schema["properties"] if name != "minSeq"]
+    days = {"dateFrom", "dateTo"}.issubset(names)
+
+    def draw(ask: Asker) -> Params:
+        drawn = {name: lambda name=name: _value(ask, name, schema["properties"][name]) for name in names}
+        bounds = ask.days("dateFrom", "dateTo") if days else {}
+        given = ask.given(**{name: make for name, make in drawn.items() if name not in ("dateFrom", "dateTo")})
+        return {**{name: drawn[name]() for name in schema.get("required", ())}, **given, **bounds}
+
+    return draw
+
+
+def _value(ask: Asker, name: str, schema: Mapping[str, Any]) -> Any:
+    if name in NAMED:
+        return NAMED[name](ask)
+    (kind,) = [branch for branch in schema.get("anyOf", [schema]) if branch.get("type") != "null"]
+    match kind:
+        case {"enum": list(values)}:
+            return ask.one(*values)
+        case {"type": "boolean"}:
+            return ask.one(True, False)
+        case {"type": "integer", "minimum": int(least), "maximum": int(most)}:
+            return ask.one(least, min(least + 1, most), most)
+    raise AssertionError(f"a parameter {name} needs a function here that makes its values: {schema}")
 
 
 def fetch(ask: Asker) -> Params:
@@ -280,27 +298,8 @@ def get_decision_context(ask: Asker) -> Params:
     return {"files": ask.some(*PATHS), **rest}
 
 
-def list_memories(ask: Asker) -> Params:
-    rest = ask.given(
-        0.3,
-        limit=lambda: ask.one(1, 5, 100),
-        offset=lambda: ask.one(1, 3),
-        current=lambda: True,
-        context=lambda: ask.one(*CONTEXTS, "conversation"),
-        source=lambda: ask.one(*SYSTEMS),
-        sensitivity=lambda: ask.one("normal", "sensitive"),
-        minImportance=ask.share,
-        **_people(ask),
-    )
-    return {**ask.days("dateFrom", "dateTo"), **rest}
-
-
 def _people(ask: Asker) -> Mapping[str, Callable[[], Any]]:
-    return {
-        "author": lambda: ask.one(*PEOPLE, "nobody"),
-        "participants": lambda: ask.some(*PEOPLE, "nobody"),
-        "project": lambda: ask.one("alpha", "beta", "none"),
-    }
+    return {name: lambda name=name: NAMED[name](ask) for name in ("author", "participants", "project")}  # type: ignore[misc]
 
 
 def changes(ask: Asker) -> Params:
@@ -329,6 +328,23 @@ def nothing(_: Asker) -> Params:
     return {}
 
 
+# values of parameters that several methods have, by name
+NAMED: Final[Mapping[str, Callable[[Asker], Any]]] = {
+    "query": Asker.query,
+    "project": lambda ask: ask.one("alpha", "beta", "none"),
+    "tags": lambda ask: ask.some(*TOPICS),
+    "topic": lambda ask: ask.one(*TOPICS, "none", ""),
+    "nodeId": lambda ask: ask.id(Kind.DECISION),
+    "chunkId": lambda ask: ask.id(Kind.CHUNK),
+    "files": lambda ask: ask.some(*PATHS),
+    "offset": lambda ask: ask.one(1, 3),
+    "context": lambda ask: ask.one(*CONTEXTS, "conversation"),
+    "source": lambda ask: ask.one(*SYSTEMS),
+    "sensitivity": lambda ask: ask.one("normal", "sensitive"),
+    "minImportance": Asker.share,
+    "author": lambda ask: ask.one(*PEOPLE, "nobody"),
+    "participants": lambda ask: ask.some(*PEOPLE, "nobody"),
+}
 _READS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.search": search,
     "cstp.fetch": fetch,
@@ -336,19 +352,13 @@ _READS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.queryDecisions": query_decisions,
     "cstp.getDecision": get_decision,
     "cstp.listDecisions": list_decisions,
-    "cstp.getStats": get_stats,
     "cstp.getGraph": get_graph,
     "cstp.getDecisionContext": get_decision_context,
-    "cstp.getDecisions": extractions,
-    "cstp.getPatterns": extractions,
-    "cstp.getWarnings": extractions,
-    "cstp.getChunk": get_chunk,
     "cstp.listEpisodes": list_episodes,
     "cstp.getEpisode": get_episode,
     "cstp.findEpisodes": find_episodes,
     "cstp.searchKnowledge": search_knowledge,
     "cstp.recall": recall,
-    "cstp.listMemories": list_memories,
 }
 
 
@@ -358,8 +368,12 @@ def _since(ask: Callable[[Asker], Params]) -> Callable[[Asker], Params]:
 
 
 QUESTIONS: Final[Mapping[str, Callable[[Asker], Params]]] = {
-    **{name: _since(ask) for name, ask in _READS.items()},
     "cstp.changes": changes,
+    **{
+        method.name: _since(_READS[method.name] if method.name in _READS else by_schema(method))
+        for method in METHODS
+        if method.scope == "read" and method.name != "cstp.changes"
+    },
     "cstp.whoami": nothing,
     "rpc.discover": nothing,
 }

@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from cstp_server.mcp.profiles import chosen_tools
-from cstp_server.mcp.tools import TOOLS
 from tests.mcp.conftest import ROOT, Connect, mcp_url
 from tests.programs import run_program
 from tests.serving import Serving
@@ -54,11 +53,6 @@ def test_the_urls_and_headers_are_those_of_a_server_as_it_starts() -> None:
     (inputs,) = [block["inputs"] for block in BLOCKS if "inputs" in block]
     assert inputs[0]["id"] == "cstp_token"
     assert inputs[0]["password"]
-
-
-def test_the_tools_are_listed_with_their_methods() -> None:
-    shown = re.findall(r"^\| `(\w+)` \| \[(cstp\.\w+)\]", PAGE, re.MULTILINE)
-    assert shown == [(name, tool.method.name) for name, tool in TOOLS.items()]
 
 
 def test_the_scenarios_that_apply_are_named() -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from cognition_engines.embedding.base import FloatArray
 from cognition_engines.errors import NotWanted
-from cognition_engines.kinds.spec import Kind
 from cognition_engines.wanted import Wanted, always
+from tests.calls import WORDS, fill, ids_of
 from tests.chaos.greedy import MCP, MODEST
 from tests.isolation.world import make_world, put
 from tests.serving import SeededEmbedder, Serving, serve
@@ -68,21 +68,11 @@ class Modest:
 
     serving: Serving
     token: str
-    chunk: str
-    artifact: str
-    decision: str
-    episode: int
+    ids: Mapping[str, Any]  # for placeholders
     numbers: Iterator[int] = field(default_factory=count)
 
     def ask(self, method: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        known: dict[object, object] = {
-            "?": f"window filter {next(self.numbers)}",
-            "CHUNK": self.chunk,
-            "art_filters-meeting": self.artifact,
-            "DECISION": self.decision,
-            "EPISODE": self.episode,
-        }
-        params = {name: value if isinstance(value, list) else known.get(value, value) for name, value in given.items()}
+        params = fill(given, {WORDS: f"window filter {next(self.numbers)}", **self.ids})
         called, path = {"method": method, "params": params}, "/cstp"
         if "." not in method:
             called, path = {"method": "tools/call", "params": {"name": method, "arguments": params}}, "/mcp?tools=all"
@@ -100,10 +90,7 @@ def test_every_method_and_tool_answers_beside_a_greedy_agent(serve: Serve, wait_
     serving = serve(embedder)
     put(serving.records, embedder, world.entries)
     serving.caught_up()
-    chunk, event, decision, episode = (
-        world.ids[kind][0] for kind in (Kind.CHUNK, Kind.EVENT, Kind.DECISION, Kind.EPISODE)
-    )
-    modest = Modest(serving, serving.token(), chunk, event, decision, int(episode))
+    modest = Modest(serving, serving.token(), ids_of(world))
     greedy = serving.token()
     with ExitStack() as stack:
         modest.ask("cstp.queryDecisions", {"query": "?"})  # the agent is there

@@ -1,4 +1,7 @@
-"""The calls that `cstp demo` prints, one for each method, and its write calls; docs/calls.md has their answers."""
+"""The calls that `cstp demo` prints, one for each method that reads, and its write calls.
+
+A method that needs no parameters is called without any, unless a call with parameters shows more of it.
+"""
 
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from cstp.client.sync_client import Client
+from cstp.methods.registry import METHODS
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +21,7 @@ class Call:
     params: Mapping[str, Any]
 
 
-CALLS: Final[Sequence[Call]] = (
+_SHOWN: Final[Sequence[Call]] = (
     Call(
         "Decisions, by meaning and by words",
         "cstp.queryDecisions",
@@ -88,9 +92,18 @@ CALLS: Final[Sequence[Call]] = (
         {"files": ["skills/cognition_engines/indexes/columns/sketches.py"], "maxTokens": 300},
     ),
     Call("What changes from now on", "cstp.changes", {"since": "now", "kinds": ["decision"], "waitMs": 10}),
-    Call("Who the token makes the caller", "cstp.whoami", {}),
 )
 
+
+def _calls_without_parameters() -> Iterator[Call]:
+    shown = {call.method for call in _SHOWN} | {"rpc.discover"}
+    for method in METHODS:
+        required = any(field.is_required() for field in method.params.model_fields.values())
+        if method.name not in shown and method.scope in (None, "read") and not required:
+            yield Call(method.summary.removesuffix("."), method.name, {})
+
+
+CALLS: Final[Sequence[Call]] = (*_SHOWN, *_calls_without_parameters())
 
 ID: Final = "<id>"  # stands for that of the decision, SEQ for the change that recorded it
 SEQ: Final = "<seq>"

@@ -81,7 +81,7 @@ def methods_module() -> str:
     for prefix, end, results in (("", "", "returned"), ("Async", "_async", "awaited")):
         lines += ["", "", f"class {prefix}Methods({prefix}Sender):"]
         lines += [f'    """The methods of the protocol; results are {results}."""', ""]
-        lines += [f"    {_name(one)} = bind{end}(calls.{_name(one)})" for one in METHODS]
+        lines += [f"    {client_name(one)} = bind{end}(calls.{client_name(one)})" for one in METHODS]
         names = [found.name for one in METHODS if (found := _listing(one))]
         lines += [f"    {name} = bind_listing{end}(calls.{name})" for name in names]
     return "\n".join(lines) + "\n"
@@ -94,7 +94,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
 
 
 def _call(method: Method[Any, Any]) -> Iterator[str]:
-    yield from _signature(_name(method), [*_parameters(method), _TIMEOUT], f"Call[{_result(method)}]")
+    yield from _signature(client_name(method), [*_parameters(method), _TIMEOUT], f"Call[{_result(method)}]")
     yield from _docstring_lines(method)
     yield f"    return typed_call({_constant(method)[1]}, locals(), timeout)"
 
@@ -103,7 +103,7 @@ def _list(method: Method[Any, Any], found: Listing) -> Iterator[str]:
     parameters = [one for one in _parameters(method) if one.name not in ("limit", "offset")]
     size = Parameter("page_size", "int", found.page_size)
     yield from _signature(found.name, [*parameters, size, _TIMEOUT], f"Listing[{found.item}]")
-    yield f'    """Iterate over all that `{_name(method)}` lists, page by page; `timeout` holds for each page."""'
+    yield f'    """Iterate over all that `{client_name(method)}` lists, page by page; `timeout` holds for each page."""'
     page = f"lambda found: Page(found.{found.items}, found.{found.total})"
     arguments = f"{_constant(method)[1]}, locals(), page_size, timeout, {page}"
     line = f"    return listing({arguments})"
@@ -131,9 +131,9 @@ def _listing(method: Method[Any, Any]) -> Listing | None:
     items = next(name for name, field in result.items() if get_origin(field.annotation) is list)
     item = get_args(result[items].annotation)[0].__name__
     total = next((name for name in ("total_count", "total") if name in result), "metadata.total_count")
-    verb, _, listed = _name(method).partition("_")
+    verb, _, listed = client_name(method).partition("_")
     # getDecisions lists those that were extracted from sources
-    both = verb == "list" and any(_name(one) == f"get_{listed}" for one in METHODS)
+    both = verb == "list" and any(client_name(one) == f"get_{listed}" for one in METHODS)
     name = f"iter_recorded_{listed}" if both else f"iter_{listed}"
     return Listing(name, item, items, total, repr(fields["limit"].default))
 
@@ -164,7 +164,7 @@ def _literal(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def _name(method: Method[Any, Any]) -> str:
+def client_name(method: Method[Any, Any]) -> str:
     return _NAMES.get(method.name) or to_snake(method.name.rpartition(".")[2])
 
 

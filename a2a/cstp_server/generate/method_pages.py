@@ -12,6 +12,8 @@ from cstp.contract import Method
 from cstp.errors import CstpError
 from cstp.methods.registry import METHODS
 from cstp_server.describe.openrpc import conversation_of, example_call
+from cstp_server.generate.client_code import client_name
+from cstp_server.mcp.profiles import tool_name
 
 FOLDER: Final = "docs/methods"
 _FOR_ALL: Final = (
@@ -57,12 +59,15 @@ def _index() -> str:
         "",
         *_prose(_FOR_ALL),
         "",
-        "| method | | scope | cost |",
-        "|---|---|---|---|",
+        "`client` is the name in the [Python client](../client.md), `tool` the name over [MCP](../mcp.md).",
+        "",
+        "| method | | client | tool | scope | cost |",
+        "|---|---|---|---|---|---|",
     ]
     for method in METHODS:
         link = f"[{method.name}]({page_of(method).removeprefix(FOLDER + '/')})"
-        lines.append(f"| {link} | {method.summary} | {method.scope or 'any token'} | {method.cost} |")
+        names = f"`{client_name(method)}` | {f'`{tool_name(method)}`' if method.tool else ''}"
+        lines.append(f"| {link} | {method.summary} | {names} | {method.scope or 'any token'} | {method.cost} |")
     return "\n".join(lines) + "\n"
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 import orjson
 from pydantic import BaseModel, JsonValue
 from pydantic.alias_generators import to_camel, to_snake
+from pydantic.json_schema import GenerateJsonSchema
 
 from cstp.errors import InvalidParams, Violation
 from cstp_server.rpc.envelope import MAX_DEPTH, MAX_VALUES, load_exactly, shape_of
@@ -39,9 +40,17 @@ def input_schema(params: type[BaseModel], defaults: Mapping[str, Any]) -> Schema
     return inlined
 
 
+class _AnswerSchema(GenerateJsonSchema):
+    """Schemas of answers: the members of a dataclass are always there, null if they have no value."""
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        """Return whether a member is always there."""
+        return field["type"] == "dataclass-field" or super().field_is_required(field, total)
+
+
 def output_schema(result: type[BaseModel]) -> Schema:
     """Return the JSON Schema of results in the form of `input_schema`; a member that may be null says so."""
-    given = _lean(result.model_json_schema(by_alias=False, mode="serialization"))
+    given = _lean(result.model_json_schema(by_alias=False, mode="serialization", schema_generator=_AnswerSchema))
     return _plain(_drop_key(given, "$defs"), _Plan(given.get("$defs", {}), given=True))
 
 

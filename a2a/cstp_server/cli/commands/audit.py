@@ -11,9 +11,11 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.queries.operator_reads import audit_call
 from cognition_engines.store.audit.audit_rows import AuditRow, ChainReport
 from cstp.errors import InvalidParams
+from cstp.methods.system import AUDIT
 from cstp.validation import parse_params
 from cstp.values.fields import format_instant
 from cstp.values.system import AuditParams
+from cstp_server.cli.allowed_values import allowed_values
 from cstp_server.cli.conventions import DONE, FAILED
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_table, settings_for
 from cstp_server.cli.store import existing_records
@@ -40,7 +42,9 @@ def list_rows(
     until: Annotated[
         str | None, _text("--until", "TIME", "Only calls until this time; a date includes its whole day.")
     ] = None,
-    limit: Annotated[int, typer.Option(metavar="N", help="Number of rows, 1 to 500.")] = 50,
+    limit: Annotated[int, typer.Option(metavar="N", help=f"Number of rows, {allowed_values(AUDIT, 'limit')}.")] = (
+        AuditParams.model_fields["limit"].default
+    ),
     before: Annotated[
         int | None, typer.Option(metavar="N", help="Only rows with a lower number; for the next page.")
     ] = None,

@@ -21,6 +21,7 @@ from cstp.values.decision_writes import RecordDecisionResult, ReviewDecisionResu
 from cstp.values.memories import RememberResult
 from cstp.values.records import ForgetResult
 from cstp.values.writes import FoundSecret, PossibleConflict, WriteReport
+from cstp_server.cli.allowed_values import allowed_values
 from cstp_server.cli.commands.call import parse_params, read_params
 from cstp_server.cli.conventions import JsonOption, TimeoutOption, TokenOption, Unreachable, command_family
 from cstp_server.cli.forms import filled_form
@@ -30,6 +31,8 @@ from cstp_server.terminal import say
 
 app = command_family()
 TRIES: Final = 3  # of a write whose connection broke: the key makes it one write
+_STAKES: Final = allowed_values(RECORD_DECISION, "stakes")
+_SHARE: Final = allowed_values(RECORD_DECISION, "confidence")
 UrlOption = Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")]
 KeyOption = Annotated[
     str | None,
@@ -67,13 +70,13 @@ def record(
         str | None, typer.Argument(metavar="DECISION", help="The decision, in one sentence; - is standard input.")
     ] = None,
     confidence: Annotated[
-        float | None, typer.Option("--confidence", metavar="SHARE", help="Confidence, from 0 to 1; required.")
+        float | None, typer.Option("--confidence", metavar="SHARE", help=f"Confidence, from {_SHARE}; required.")
     ] = None,
     context: Annotated[str | None, typer.Option("--context", metavar="TEXT", help="Why a decision was needed.")] = None,
     category: Annotated[
         str | None, typer.Option("--category", metavar="NAME", help="Category, such as architecture.")
     ] = None,
-    stakes: Annotated[str | None, typer.Option("--stakes", help="Stakes: low, medium, high or critical.")] = None,
+    stakes: Annotated[str | None, typer.Option("--stakes", help=f"Stakes: {_STAKES}.")] = None,
     tags: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; repeatable.")] = None,
     reasons: Annotated[
         list[str] | None,
@@ -117,7 +120,7 @@ def record(
 def review(
     id: Annotated[str, typer.Argument(metavar="ID", help="Id of the decision.")],
     outcome: Annotated[
-        str | None, typer.Argument(metavar="OUTCOME", help="Outcome: success, partial, failure or abandoned.")
+        str | None, typer.Argument(metavar="OUTCOME", help=f"Outcome: {allowed_values(REVIEW_DECISION, 'outcome')}.")
     ] = None,
     actual: Annotated[str | None, typer.Option("--result", metavar="TEXT", help="The actual result.")] = None,
     lessons: Annotated[str | None, typer.Option("--lessons", metavar="TEXT", help="Lessons learned.")] = None,
@@ -170,7 +173,7 @@ def remember(
     ] = None,
     project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="One of the token's.")] = None,
     sensitivity: Annotated[
-        str | None, typer.Option("--sensitivity", help="Sensitivity: normal, sensitive or highly_sensitive.")
+        str | None, typer.Option("--sensitivity", help=f"Sensitivity: {allowed_values(REMEMBER, 'sensitivity')}.")
     ] = None,
     others: SetOption = None,
     params_file: ParamsOption = None,

@@ -10,6 +10,7 @@ from cstp.client.methods import Methods
 from cstp.errors import CstpError
 from cstp.methods.everything import GET_SESSION_CONTEXT
 from cstp.values.session_context import SECTIONS
+from cstp_server.cli.allowed_values import allowed_values
 from cstp_server.cli.commands.changes import parse_cursor
 from cstp_server.cli.opened_folder import place_methods
 from cstp_server.cli.options import JsonOption, command_family
@@ -38,7 +39,10 @@ def context_command(
         list[str] | None,
         typer.Option("--include", metavar="SECTION", help=f"{', '.join(SECTIONS)}; repeatable. Default: all."),
     ] = None,
-    max_tokens: Annotated[int, typer.Option("--max-tokens", metavar="N", help="Length, 256 to 32000.")] = 4000,
+    max_tokens: Annotated[
+        int,
+        typer.Option("--max-tokens", metavar="N", help=f"Length, {allowed_values(GET_SESSION_CONTEXT, 'max_tokens')}."),
+    ] = GET_SESSION_CONTEXT.params.model_fields["max_tokens"].default,
     *,
     place: ReadPlace,
     as_json: JsonOption = False,
