@@ -1,4 +1,4 @@
-"""Methods over records of all kinds: search, fetch, and the context of a session."""
+"""Methods over records of all kinds: search, fetch, and session context."""
 
 from cstp.contract import ANSWER_TOKENS, Method, ToolText
 from cstp.errors import Conflict, NotFound, QueryFailed

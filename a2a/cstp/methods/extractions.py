@@ -1,4 +1,4 @@
-"""Methods over extractions and the chunks that they come from."""
+"""Methods over extractions and their chunks."""
 
 from cstp.contract import Method, ToolText
 from cstp.errors import NotFound, QueryFailed

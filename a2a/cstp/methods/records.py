@@ -1,4 +1,4 @@
-"""Methods over all records: changes, writes of whole records, and erasure."""
+"""Methods over all records: changes, whole-record writes, and erasure."""
 
 from cstp.contract import Method, ToolText
 from cstp.errors import Conflict, NotFound, Overloaded, QueryFailed

@@ -1,4 +1,4 @@
-"""Methods of the server itself: the caller, its methods, and the audit."""
+"""Methods about the server itself: the caller, the methods, and the audit."""
 
 from cstp.contract import Method
 from cstp.values.system import AuditParams, AuditResult, DiscoverParams, DiscoverResult, WhoamiParams, WhoamiResult
