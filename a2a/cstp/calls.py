@@ -99,7 +99,7 @@ def search(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[SearchResult]:
-    """Search records of all kinds in one order, by meaning and by words, with filters.
+    """Search records of all kinds by meaning and by words, with filters.
 
     A search: `query` in plain words, 1 to 8192 characters; at most `limit` records are returned.
 
@@ -177,7 +177,7 @@ def get_decision(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[GetDecisionResult]:
-    """Read one decision whole, with its reviews, links and history.
+    """Read a whole decision, with reviews, links and history.
 
     The decision id, and additional parts to return.
     """
@@ -241,7 +241,7 @@ def get_graph(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[GetGraphResult]:
-    """Read which decisions are linked to one, and how.
+    """Return the decisions linked to a decision, and their links.
 
     The center decision, the maximum distance in links, the link types, and the maximum number of decisions.
     """
@@ -259,7 +259,7 @@ def get_decision_context(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[GetDecisionContextResult]:
-    """Return the decisions that govern files: in force, proposed and past.
+    """Return the decisions governing files: in force, proposed and past.
 
     Files to change, from their repository root, and names of packages, interfaces and data.
     """
@@ -319,7 +319,7 @@ def get_chunk(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[GetChunkResult]:
-    """Read one chunk whole, with its knowledge card, its clusters and related chunks.
+    """Read a whole chunk, with knowledge card, clusters and related chunks.
 
     The chunk id, and the maximum number of related chunks.
     """
@@ -349,7 +349,7 @@ def list_episodes(
 
 
 def get_episode(id: int, *, min_seq: int | None = None, timeout: float | None = None) -> Call[GetEpisodeResult]:
-    """Read an episode whole, with its reflection.
+    """Read a whole episode, with reflection.
 
     The episode id.
     """
@@ -370,7 +370,7 @@ def find_episodes(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[FindEpisodesResult]:
-    """Find episodes by meaning and by words of what was tried and learned.
+    """Find episodes by meaning and by words of attempts and lessons.
 
     A search in queries and reflections of episodes; bounds are inclusive, and results have all `tags`.
     """
@@ -431,7 +431,7 @@ def recall(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[RecallResult]:
-    """Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them.
+    """Recall artifacts, turns, events, decisions and chunks, with records related by the graph.
 
     A selection of records. The first given parameter among `id`, `query`, `conversation_id` and `context` decides.
 
@@ -460,7 +460,7 @@ def list_memories(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[ListMemoriesResult]:
-    """List what was said and written page by page, newest first, with filters.
+    """List turns and texts page by page, newest first, with filters.
 
     Conditions on memories (artifacts and turns), all required, and the page to return.
 
@@ -508,7 +508,7 @@ def record_decision(
     dry_run: bool = False,
     timeout: float | None = None,
 ) -> Call[RecordDecisionResult]:
-    """Record a decision that this agent made.
+    """Record a decision by this agent.
 
     A decision, and the agent's confidence in a good outcome, 0 to 1.
     """
@@ -526,7 +526,7 @@ def update_decision(
     dry_run: bool = False,
     timeout: float | None = None,
 ) -> Call[UpdateDecisionResult]:
-    """Change members of a decision; what it was before is kept.
+    """Change members of a decision; the history keeps the previous content.
 
     The decision's members to change, and the reason.
 
@@ -623,7 +623,7 @@ def changes_page(
     wait_ms: int = 0,
     timeout: float | None = None,
 ) -> Call[ChangesResult]:
-    """Follow what changes among the records that the caller sees.
+    """Follow changes of the records visible to the caller.
 
     Position in the changes, record kinds, maximum number, and time to wait without changes.
 
@@ -646,7 +646,7 @@ def store_episode(
     dry_run: bool = False,
     timeout: float | None = None,
 ) -> Call[StoreEpisodeResult]:
-    """Store what was tried, how well it went and what was learned.
+    """Store an attempt, the outcome and the lessons learned.
 
     An experience: task, reward, and lessons for other agents.
     """
@@ -678,7 +678,7 @@ def remember(
     dry_run: bool = False,
     timeout: float | None = None,
 ) -> Call[RememberResult]:
-    """Remember what was said or written.
+    """Remember a spoken or written text.
 
     A spoken or written text: with `conversation_id` a turn of a conversation, else an artifact.
 
@@ -716,7 +716,7 @@ def forget(
     confirm: bool = False,
     timeout: float | None = None,
 ) -> Call[ForgetResult]:
-    """Forget a record with all that came of it, for good.
+    """Forget a record with all derived records, permanently.
 
     The id to forget.
     """
@@ -733,7 +733,7 @@ def put_records(
     dry_run: bool = False,
     timeout: float | None = None,
 ) -> Call[PutRecordsResult]:
-    """Put records of files that were read elsewhere, all of a call or none.
+    """Put records of files read elsewhere, all in a call or none.
 
     Records owned by files, as sent by `cstp ingest --url`: each a `cstp export` line, with `digest`.
 
@@ -763,7 +763,7 @@ def audit(
 
 
 def whoami(*, timeout: float | None = None) -> Call[WhoamiResult]:
-    """Return which agent the token belongs to, its scopes, clearance, projects and limits."""
+    """Return the token's agent, scopes, clearance, projects and limits."""
     return typed_call(WHOAMI, locals(), timeout)
 
 

@@ -7,7 +7,7 @@ from cstp.values.session_context import GetSessionContextParams, GetSessionConte
 
 SEARCH = Method(
     name="cstp.search",
-    summary="Search records of all kinds in one order, by meaning and by words, with filters.",
+    summary="Search records of all kinds by meaning and by words, with filters.",
     params=SearchParams,
     result=SearchResult,
     paths="paths",

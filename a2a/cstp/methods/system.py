@@ -14,7 +14,7 @@ AUDIT = Method(
 
 WHOAMI = Method(
     name="cstp.whoami",
-    summary="Return which agent the token belongs to, its scopes, clearance, projects and limits.",
+    summary="Return the token's agent, scopes, clearance, projects and limits.",
     params=WhoamiParams,
     result=WhoamiResult,
     errors=(),

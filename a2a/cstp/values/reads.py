@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
 
     class Present:
-        """Marks a result member as omitted if None; as an alias, typing would take long to fill it in."""
+        """Mark of a result member omitted if None; as an alias, typing would take long to fill it in."""
 
         @classmethod
         @cache
