@@ -1,4 +1,4 @@
-"""The methods over a data folder, for commands that ask one; it loads the server, which others do without."""
+"""Methods over a data folder, for commands reading a folder; loads the server, unneeded by other commands."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ def opened_methods(ctx: typer.Context, loaded: LoadedSettings, reader: Token) ->
     """Yield the methods over the data folder, with the rights of `reader`. Raise EngineError if a server holds it."""
     name_store(loaded)
     require_records(loaded)
-    # each call would have a line
+    # otherwise each call would log a line
     configure_logging(loaded.settings.log.model_copy(update={"level": "warning"}))
     ctx.call_on_close(write_rest)
     try:
@@ -34,7 +34,7 @@ def opened_methods(ctx: typer.Context, loaded: LoadedSettings, reader: Token) ->
 
 @contextmanager
 def place_methods(place: ReadPlace, agent: str, projects: Sequence[str] | None = None) -> Iterator[Methods]:
-    """Yield the methods of the chosen place; a folder is read as `agent`, in the audit, within `projects` if given."""
+    """Yield the methods for the chosen place; a folder is read as `agent`, in the audit, within `projects` if given."""
     if place.url is not None:
         with server_methods(place.url, place.token, place.timeout) as methods:
             yield methods

@@ -1,4 +1,4 @@
-"""The records that a command only reads."""
+"""Records opened for reading only."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -16,7 +16,7 @@ from cstp_server.settings import Settings
 def has_records(settings: Settings) -> bool:
     """Return whether a database with our tables exists. Creates nothing.
 
-    Raise ConfigurationError for a URL that names no database, ComponentFailed if the database does not answer.
+    Raise ConfigurationError for a URL naming no database, ComponentFailed if the database does not answer.
     """
     return schema_at(settings.store_url) is not None
 
@@ -29,7 +29,7 @@ def require_records(loaded: LoadedSettings) -> None:
 
 @contextmanager
 def readable_records(loaded: LoadedSettings) -> Iterator[RecordReads]:
-    """Name the store on standard error, and open its records for reading, also if this user may not write them.
+    """Print the store on standard error, and open the records for reading, also if this user may not write them.
 
     Raise ConfigurationError if there are none.
     """

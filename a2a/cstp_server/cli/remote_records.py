@@ -1,4 +1,4 @@
-"""The records of a server elsewhere, as an ingest uses them: looked up and put by calls."""
+"""Records of a server elsewhere, as used by ingest: looked up and put by calls."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,9 +32,9 @@ _Object = Mapping[str, Any]
 
 
 class RemoteOrigins:
-    """The origins of the records of a server. Raises CstpError, and Unreachable without an answer.
+    """Origins of a server's records. Raises CstpError, and Unreachable without an answer.
 
-    Reports of the whole store, dangling references and exposed records, are not requested.
+    Reports about the whole store, dangling references and exposed records, are not requested.
     """
 
     def __init__(self, remote: Remote) -> None:
@@ -77,7 +77,7 @@ class RemoteOrigins:
         ]
 
     def call(self, params: _Object) -> Any:
-        """Return the result of a call, which is sent again if the server asks to wait."""
+        """Return a call's result; send again if the server asks to wait."""
         try:
             return self._remote.send_patiently(raw_call(METHOD, params))
         except Conflict as error:
@@ -100,7 +100,7 @@ class RemoteRecords:
         left = list(replaces)
         for entries in calls:
             ids = {str(one.record.id) for one in entries}
-            # the rest belongs to documents that are sent as passages only
+            # the rest belongs to documents sent as passages only
             mine = [one for one in left if one.id in ids or entries is calls[-1]]
             left = [one for one in left if one not in mine]
             params = {"records": [_object(one) for one in entries], "replaces": list(map(_replaces_params, mine))}
@@ -118,7 +118,7 @@ def _replaces_params(one: Replaces) -> dict[str, Any]:
 
 
 def _calls(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """Group the entries into calls of at most LARGEST bytes, a document with its parts in one call."""
+    """Group the entries into calls up to LARGEST bytes, a document with all parts in the same call."""
     call: list[Entry] = []
     size = 0
     for document in _documents(batch):

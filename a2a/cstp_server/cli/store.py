@@ -1,4 +1,4 @@
-"""The records that a command works on."""
+"""Records for commands working on a store."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -36,7 +36,7 @@ def records_in(folder: Path) -> Iterator[Records]:
 def existing_records(loaded: LoadedSettings, *, reads_only: bool = False) -> Iterator[Records]:
     """Open records as `opened_records` does. Raise ConfigurationError if there are none.
 
-    A command that only reads (`reads_only`) also opens a store that this user may not write.
+    With `reads_only`, also opens a store not writable by this user.
     """
     name_store(loaded)
     require_records(loaded)

@@ -208,7 +208,7 @@ def _restore_advice(settings: Settings) -> str:
 
 
 def _kept_tokens(backup: Backup) -> tuple[Token, ...]:
-    """Return the tokens of a backup. Raise ConfigurationError if they cannot be read."""
+    """Return a backup's tokens. Raise ConfigurationError if they cannot be read."""
     kept = backup.notes.attached.get(_TOKENS)
     return () if kept is None else parse_tokens(kept.encode(), "the backup's tokens")
 

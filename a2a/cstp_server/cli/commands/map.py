@@ -1,4 +1,4 @@
-"""`cstp map`: proposes a map from objects of another system to records, and shows some records by it."""
+"""`cstp map`: proposes a map from another system's objects to records, and shows some mapped records."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ app = command_family()
 _SHOWN: Final = 10
 _BEGINNING: Final = 100  # characters of a text
 _TEXTS: Final = ("text", "content", "narrative")
-_OF_FILES: Final = ("ordinal", "line", "status_text")  # of a decision: its place in the file
+_OF_FILES: Final = ("ordinal", "line", "status_text")  # of a decision: the position in the file
 _SUGGESTED: Final = "the suggested map"
 
 
@@ -85,7 +85,7 @@ def _sample(text: str) -> Sample:
 
 
 def _records(items: Iterable[Item]) -> Iterator[dict[str, object]]:
-    """Yield the members of each record, with its kind."""
+    """Yield each record's members, with kind."""
     for item in items:
         if isinstance(item, RecordDraft) and isinstance(item.record, Decision):
             given = {name: value for name, value in asdict(item.record).items() if value not in (None, "", (), {})}
@@ -105,7 +105,7 @@ def _plain(value: object) -> object:
 
 
 def _lines(items: Iterable[Item]) -> Iterator[str]:
-    """Yield a line for each record: its kind, its fields in short, and the start of its text; then the problems."""
+    """Yield a line per record: kind, shortened fields, and the text's start; then the problems."""
     items = list(items)
     for record in _records(items):
         kind = record.pop("kind")

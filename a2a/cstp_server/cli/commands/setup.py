@@ -1,4 +1,4 @@
-"""`cstp setup`: entries in the configuration files of agents' programs."""
+"""`cstp setup`: entries in configuration files of agents' programs."""
 
 import difflib
 import os
@@ -26,7 +26,7 @@ from cstp_server.terminal import say, say_lines
 from cstp_server.tokens import TokenBook, create_token
 
 app = command_family()
-_SCOPES: Final = ("read", "write", "review")  # of a token that is made: the hooks remind to record
+_SCOPES: Final = ("read", "write", "review")  # of a new token: the hooks remind to record
 _LIFETIME: Final = timedelta(days=90)
 
 
@@ -136,7 +136,7 @@ def _scope(where: Where) -> Scope:
 
 
 def _program() -> Path:
-    """Return the full path of `cstp`, as a program that starts it has another folder and another PATH."""
+    """Return the full path of `cstp`: the starting program has another folder and another PATH."""
     for path in (sys.argv[0], Path(sys.executable).with_name("cstp"), shutil.which("cstp")):
         if path is not None and Path(path).name == "cstp" and Path(path).is_file():
             return Path(path).absolute()
@@ -151,7 +151,7 @@ def _words(settings: Settings, config: Path | None, agent: str) -> tuple[list[st
 
 
 def _ensure_token(settings: Settings, agent: str) -> None:
-    """Make a token for the agent if it has no live one. Raise ConfigurationError."""
+    """Make a token for an agent without a live token. Raise ConfigurationError."""
     book = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
     book.refresh(0)
     if book.newest(agent, datetime.now(UTC)) is not None:

@@ -1,4 +1,4 @@
-"""`cstp site`: the records that a token may see, as files that need no server."""
+"""`cstp site`: records visible to a token, as files for use without a server."""
 
 import json
 from collections.abc import Sequence

@@ -89,7 +89,7 @@ def watch_command(
 
 @contextmanager
 def _stopped_by_signals() -> Iterator[Event]:
-    """Set by the first SIGINT or SIGTERM; the next one ends the process."""
+    """Yield an event set by the first SIGINT or SIGTERM; the next signal ends the process."""
     stop = Event()
     before = {number: signal.getsignal(number) for number in _STOPS}
 
@@ -113,7 +113,7 @@ def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event
         print_summary(whole, as_json=as_json)
     events = ChangeEvents(files, stop, _LOOK_SECONDS)
     failure: str | None = None
-    gc.freeze()  # objects that stay, so that a collection takes a millisecond
+    gc.freeze()  # permanent objects, so a collection takes a millisecond
     while not stop.is_set():  # changes during a run have no event
         try:
             while (summary := _read(watched, run, stop, as_json=as_json)) is not None:
@@ -129,7 +129,7 @@ def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event
 
 
 def _read(watched: WatchedPaths, run: _Run, stop: Event, *, as_json: bool) -> Summary | None:
-    """Return the summary of a run over the changes; None without changes, or if stopping."""
+    """Return the summary of a run over changes; None without changes, or if stopping."""
     with reading_progress(quiet=as_json) as shown:
         until = UntilStopped(stop, shown)
         try:
