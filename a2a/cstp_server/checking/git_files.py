@@ -1,6 +1,6 @@
-"""A work tree as git sees it: its root, changed and tracked files, and trailers of commits.
+"""A work tree as seen by git: root, changed and tracked files, and commit trailers.
 
-Git runs as a program without a shell, with bounds of time and output; names come with NUL after each.
+Git runs as a program without a shell, with bounded time and output; a NUL ends each name.
 """
 
 import os
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-DECISION: Final = "Decision"  # the trailer of a commit that names a decision
+DECISION: Final = "Decision"  # the commit trailer naming a decision
 _SECONDS: Final = 30.0
-_LARGEST: Final = 64 * 1024 * 1024  # bytes that git may print
+_LARGEST: Final = 64 * 1024 * 1024  # maximum bytes of git's output
 _MOST_FILES: Final = 100_000
 _QUIET: Final = ("-c", "core.quotePath=false", "-c", "core.fsmonitor=false", "--no-optional-locks")
 
@@ -21,7 +21,7 @@ class GitFailed(Exception):
 
 
 def find_root(folder: Path) -> Path:
-    """Return the top folder of the work tree that a folder is in. Raise GitFailed outside of one."""
+    """Return the top folder of the work tree around a folder. Raise GitFailed outside of a work tree."""
     try:
         return Path(os.fsdecode(_run(folder, "rev-parse", "--show-toplevel")).rstrip("\n"))
     except GitFailed as error:
@@ -32,7 +32,7 @@ def find_root(folder: Path) -> Path:
 def changed_files(root: Path, base: str | None, *, staged: bool) -> list[str]:
     """Return the changed files, deleted ones too: in the index, since the merge base with `base`, or since HEAD.
 
-    Without a commit, those of the index. Raise GitFailed for an unknown `base`.
+    Without a commit, only the index counts. Raise GitFailed for an unknown `base`.
     """
     options = ("diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules")
     if staged:
@@ -50,7 +50,7 @@ def tracked_files(root: Path) -> list[str]:
 
 
 def files_of(root: Path, folder: Path, paths: Sequence[str]) -> list[str]:
-    """Return the named files, and the tracked files of named folders, from the root. Raise GitFailed outside of it."""
+    """Return the named files, and the tracked files in named folders, from the root. Raise GitFailed outside of it."""
     found: dict[str, None] = {}
     for path in paths:
         place = Path(os.path.normpath(folder / path))
@@ -65,7 +65,7 @@ def files_of(root: Path, folder: Path, paths: Sequence[str]) -> list[str]:
 
 
 def named_decisions(root: Path, base: str) -> frozenset[str]:
-    """Return the values of the trailers `Decision` of the commits since `base`: ids, numbers or paths."""
+    """Return the values of `Decision` trailers in commits since `base`: ids, numbers or paths."""
     form = f"%(trailers:key={DECISION},valueonly,separator=%x2C)"
     text = os.fsdecode(_run(root, "log", f"--format={form}", f"{_commit(root, base)}..HEAD", "--"))
     return frozenset(name.strip() for line in text.split("\n") for name in line.split(",") if name.strip())
@@ -95,7 +95,7 @@ def _names(output: bytes) -> list[str]:
 
 
 def _run(folder: Path, *words: str) -> bytes:
-    """Return what git prints. Raise GitFailed if it fails, takes too long or prints too much."""
+    """Return git's output. Raise GitFailed if git fails, takes too long or prints too much."""
     command = ["git", *_QUIET, *words]
     try:
         with subprocess.Popen(

@@ -1,6 +1,6 @@
-"""A verdict as text, JSON, annotations of a workflow, or a comment on a pull request.
+"""A verdict as text, JSON, workflow annotations, or pull request comment.
 
-Titles are data of others: no line break or mark of theirs reaches a format.
+Titles are untrusted data: their line breaks and marks never reach a format.
 """
 
 import re
@@ -12,13 +12,13 @@ from cstp.values.fields import format_instant
 from cstp_server.checking.verdicts import Governed, StatedPatterns, Verdict
 
 Format: TypeAlias = Literal["text", "json", "github", "markdown"]
-_MOST_ANNOTATIONS: Final = 50  # that a workflow shows of a step, and a comment of a pull request
+_MOST_ANNOTATIONS: Final = 50  # shown by a workflow step, and by a pull request comment
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~@&-])")
 _REMEDY: Final = "name it in a commit of the range, as in `Decision: {id}`, or change its own file"
 
 
 def report_lines(verdict: Verdict, form: Format, *, required: bool) -> Iterator[str]:
-    """Yield the lines of a verdict in a format other than JSON; with `required`, name what is not acknowledged."""
+    """Yield a verdict's lines in a format other than JSON; with `required`, name unacknowledged decisions."""
     if form == "github":
         yield from _annotations(verdict, required=required)
     elif form == "markdown":
@@ -28,7 +28,7 @@ def report_lines(verdict: Verdict, form: Format, *, required: bool) -> Iterator[
 
 
 def report_members(verdict: Verdict, *, required: bool) -> dict[str, Any]:
-    """Return the members of a verdict as JSON."""
+    """Return a verdict's JSON members."""
     return {
         "checked": verdict.checked,
         "governing": [_members(one) | {"acknowledged": one.acknowledged} for one in verdict.governing],
@@ -39,12 +39,12 @@ def report_members(verdict: Verdict, *, required: bool) -> dict[str, Any]:
 
 
 def stale_members(found: Sequence[StatedPatterns]) -> dict[str, Any]:
-    """Return the members of patterns without a file as JSON."""
+    """Return JSON members for patterns without a file."""
     return {"stale": [{"id": one.id, "title": one.title, "patterns": [*one.patterns]} for one in found]}
 
 
 def stale_line(one: StatedPatterns) -> str:
-    """Return the line of a decision whose patterns match no file."""
+    """Return the line for a decision with stale patterns."""
     return f"{one.id}  {one_line(one.title)}: no tracked file matches {', '.join(map(one_line, one.patterns))}"
 
 
@@ -112,7 +112,7 @@ def _answer(one: Governed, verdict: Verdict) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text of one line that Markdown shows as it is, without links, mentions and HTML."""
+    """Return a one-line text for literal display in Markdown, without links, mentions and HTML."""
     return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 

@@ -1,6 +1,6 @@
-"""Marks of a session: which files were already explained, and whether it was reminded. A small file for each session.
+"""Session marks: explained files, and whether the session was reminded. A small file per session.
 
-The files are in a folder of this user's caches, and are removed a week after their last change.
+The files are in a folder of this user's caches, and are removed a week after the last change.
 """
 
 import fcntl
@@ -13,12 +13,12 @@ from typing import Final
 REMINDED: Final = "reminded"
 _MOST: Final = 2000  # marks of a session; later files are not explained
 _LENGTH: Final = 16
-_MOST_SESSIONS: Final = 1000  # looked at for old ones
+_MOST_SESSIONS: Final = 1000  # checked for age
 _OLD_SECONDS: Final = 7 * 86_400
 
 
 def read_marks(session: str) -> set[str]:
-    """Return the marks of a session. Raise OSError."""
+    """Return a session's marks. Raise OSError."""
     descriptor = _open(session)
     try:
         return set(_read(descriptor))
@@ -27,7 +27,7 @@ def read_marks(session: str) -> set[str]:
 
 
 def mark_of(path: str) -> str:
-    """Return the mark of a file that was explained."""
+    """Return the mark for an explained file."""
     return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:_LENGTH]
 
 
@@ -50,7 +50,7 @@ def forget_files(session: str) -> None:
 
 
 def remove_old() -> None:
-    """Remove the files of sessions that ended long ago. Raise OSError."""
+    """Remove the files of old sessions. Raise OSError."""
     folder, before = _folder(), time() - _OLD_SECONDS
     with os.scandir(folder) as entries:
         for entry, _ in zip(entries, range(_MOST_SESSIONS), strict=False):
