@@ -1,6 +1,6 @@
-"""The one place where a command writes to standard output and standard error, for people and in JSON.
+"""Output of commands to standard output and standard error, for people and in JSON; nothing else writes there.
 
-Nothing of a record, a file name or an answer reaches a terminal as it came: see `cognition_engines.escapes`.
+No part of a record, a file name or an answer reaches a terminal unescaped: see `cognition_engines.escapes`.
 """
 
 import sys
@@ -12,12 +12,12 @@ from cognition_engines.escapes import one_line, several_lines
 
 
 def say(line: str = "", *, err: bool = False) -> None:
-    """Write one line."""
+    """Write a line."""
     _write(one_line(line), sys.stderr if err else sys.stdout)
 
 
 def say_lines(text: str, *, err: bool = False) -> None:
-    """Write a text of several lines. Pass foreign text through one_line to keep it on its line."""
+    """Write a text with several lines. Pass foreign text through one_line to keep it on a single line."""
     _write(several_lines(text), sys.stderr if err else sys.stdout)
 
 

@@ -1,4 +1,4 @@
-"""Conversations of the protocol, in the notation of `tests/wire/*.txt`: requests and the expected answers.
+"""Protocol conversations, in the notation of `tests/wire/*.txt`: requests and expected answers.
 
 An example:
 
@@ -19,9 +19,9 @@ An example:
 
 `<a x 3>` is `aaa`; in requests `<token>` is the token, `<hex ff00>` are bytes; `Transfer-Encoding: chunked` sends the
 body in chunks (`# chunk: 1` sets their size). In answers `<anything>`, `<boolean>`, `<number>`, `<text>`, `<time>`,
-`<list>`, `<object>` and `<request id>` (that of the header) match variable parts, `<url>` in a header any address.
-Everything else is compared exactly: members, types, and the digits of numbers. `<noted NAME>` in an answer matches any
-text or number; later in the conversation, `<NAME>` (in capitals) is replaced by it.
+`<list>`, `<object>` and `<request id>` (from the header) match variable parts, `<url>` in a header any address.
+Everything else is compared exactly: members, types, and number digits. `<noted NAME>` in an answer matches any text or
+number; later in the conversation, this value replaces `<NAME>` (in capitals).
 """
 
 import json
@@ -45,9 +45,9 @@ _REPEATED: Final = re.compile(r"<([^<>]{1,64}) x (\d+)>")
 
 @dataclass(slots=True)
 class Exchange:
-    """A request and its answer, without the arrows; `line` is the first line of the request, 1-based.
+    """A request and the answer, without the arrows; `line` is the request's first line, 1-based.
 
-    `noted` are texts of earlier answers, by name, the same for all exchanges of a conversation.
+    `noted` are texts from earlier answers, by name, shared by all exchanges of a conversation.
     """
 
     line: int
@@ -58,7 +58,7 @@ class Exchange:
 
 @dataclass(slots=True)
 class Conversation:
-    """One file. `settings` and `token` are the differences from the defaults."""
+    """A file. `settings` and `token` are the differences from the defaults."""
 
     name: str
     settings: dict[str, str] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class SentRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedAnswer:
-    """One HTTP answer; names of headers are in lower case, in the order received."""
+    """An HTTP answer; header names are in lower case, in received order."""
 
     status: int
     headers: Sequence[tuple[str, str]]
@@ -95,7 +95,7 @@ class ReceivedAnswer:
 
 
 class Number(str):
-    """A number by its digits: 1 is not 1.0, 1.5 is not 1.50."""
+    """A number by digits: 1 is not 1.0, 1.5 is not 1.50."""
 
     __slots__ = ()
 
@@ -110,13 +110,13 @@ def must(holds: bool, otherwise: str) -> None:
 
 
 def folder() -> Path:
-    """Return the folder of the conversations, in the wheel or in an editable install's checkout."""
+    """Return the conversations' folder, in the wheel or in an editable install's checkout."""
     packaged = Path(str(files("cstp_server"))) / "wire"
     return packaged if packaged.is_dir() else Path(__file__).parents[3] / "tests" / "wire"
 
 
 def read(path: Path) -> Conversation:
-    """Read a conversation. Raise ValueError for a file that is not in this notation."""
+    """Read a conversation. Raise ValueError for a file not in this notation."""
     found, noted = Conversation(path.stem), dict[str, str]()
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         if line.startswith("-->"):
@@ -148,7 +148,7 @@ def _direct(found: Conversation, kind: str, text: str) -> None:
 
 
 def split(lines: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
-    """Return the leading header lines, and the rest as one text."""
+    """Return the leading header lines, and the rest as text."""
     headers: list[tuple[str, str]] = []
     for place, line in enumerate(lines):
         header = _HEADER.fullmatch(line)
@@ -159,7 +159,7 @@ def split(lines: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
 
 
 def encode(text: str, values: Mapping[str, str]) -> bytes:
-    """Encode a text to bytes, with `values` in place of names."""
+    """Encode a text to bytes, with `values` replacing names."""
     return b"".join(_encode(part, values) for part in _SPECIAL.split(text))
 
 
@@ -196,7 +196,7 @@ def build(exchange: Exchange, token: str, chunk: int, host: str = "test", prefix
 
 
 def _brief(value: object) -> str:
-    """Return the beginning of a value: enough to recognise it, too little to disclose a record."""
+    """Return a value's beginning: enough to recognise it, too little to disclose a record."""
     text = repr(value)
     return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
 
@@ -289,7 +289,7 @@ def _retry_after(document: object) -> str | None:
 
 
 def check(exchange: Exchange, reply: ReceivedAnswer) -> None:
-    """Raise `Differs` if an answer is not the expected one."""
+    """Raise `Differs` for an unexpected answer."""
     status, lines = expected_status(exchange), exchange.answer
     if re.fullmatch(r"\d{3}", lines[0]):
         lines = lines[1:]
@@ -311,7 +311,7 @@ def check(exchange: Exchange, reply: ReceivedAnswer) -> None:
 
 
 def expected_status(exchange: Exchange) -> int:
-    """Return the HTTP status that must come back."""
+    """Return the expected HTTP status."""
     return int(exchange.answer[0]) if re.fullmatch(r"\d{3}", exchange.answer[0]) else 200
 
 
