@@ -67,7 +67,7 @@ class AgentRegistry:
         self._path = Path(config_path)
         self._environment = environment
         del environment  # a traceback of later errors may show this frame's variables
-        read = _read(self._path)
+        read = _read_agents(self._path)
         self._defaults = read.defaults
         self._agents = {agent.name: agent for agent in read.agents}
         if len(self._agents) < len(read.agents):
@@ -101,7 +101,7 @@ class AgentRegistry:
         return token
 
 
-def _read(path: Path) -> _File:
+def _read_agents(path: Path) -> _File:
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError):
@@ -110,11 +110,14 @@ def _read(path: Path) -> _File:
         return _File.model_validate(document)
     except ValidationError as error:
         # without the file's text: it may be a misplaced token
-        wrong = [f"{_place(one['loc'])}: {one['msg']}" for one in error.errors(include_url=False, include_input=False)]
+        wrong = [
+            f"{_format_location(one['loc'])}: {one['msg']}"
+            for one in error.errors(include_url=False, include_input=False)
+        ]
     del document
     raise ValueError(f"{path}: {'; '.join(wrong)}")
 
 
-def _place(location: tuple[int | str, ...]) -> str:
+def _format_location(location: tuple[int | str, ...]) -> str:
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
     return path.lstrip(".") or "the file"

@@ -62,7 +62,7 @@ class _Member(NamedTuple):
 
 
 @cache
-def _members(model: type[Wire]) -> Mapping[str, _Member]:
+def _list_members(model: type[Wire]) -> Mapping[str, _Member]:
     """Return a model's members by every accepted spelling."""
     spellings: dict[str, _Member] = {}
     for name, field in model.model_fields.items():
@@ -95,7 +95,7 @@ def _in_wire_spelling(
     model: type[Wire], members: Mapping[str, object], path: str, violations: list[Violation]
 ) -> dict[str, object]:
     """Return the members by wire name, without null values that may be omitted."""
-    known = _members(model)
+    known = _list_members(model)
     if len(members.keys() - known.keys()) > MAX_UNKNOWN:
         message = f"has more than {MAX_UNKNOWN} members that are not parameters of this method"
         raise InvalidParams((Violation(path.rstrip(".") or "params", message),))
@@ -225,7 +225,7 @@ def nearest_name(model: type[BaseModel], location: Location, given: Collection[s
     if (found := folded.get(_fold_name(wanted))) is not None:
         return found
     lacking: list[str] = [name for name in schema.get("required", ()) if name in known]
-    sharing = [name for name in lacking if _words(name) & _words(wanted)]
+    sharing = [name for name in lacking if _split_words(name) & _split_words(wanted)]
     if len(sharing) == 1:
         return sharing[0]
     if (synonym := _SYNONYMS.get(_fold_name(wanted))) in known:
@@ -308,5 +308,5 @@ def _fold_name(name: str) -> str:
     return name.replace("_", "").casefold()
 
 
-def _words(name: str) -> set[str]:
+def _split_words(name: str) -> set[str]:
     return set(to_snake(name).split("_"))

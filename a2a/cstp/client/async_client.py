@@ -37,7 +37,7 @@ class AsyncChanges(Following[Awaitable[ChangesResult]], AsyncIterator[RecordChan
 class AsyncClient(Targeted, AsyncMethods):
     """Asynchronous client: as `Client`, with methods to await and `async with`. For a single asyncio event loop."""
 
-    def _connect(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
+    def _open_connections(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
         self._http = httpx.AsyncClient(**options, **options_for(self._target.url, ssl_context))
 
     async def __aenter__(self) -> Self:

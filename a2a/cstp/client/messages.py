@@ -40,7 +40,7 @@ def batch_body(calls: Sequence[Call[object]]) -> bytes:
 
 def read_answer(received: HttpAnswer, call: Call[R]) -> R:
     """Return a single call's result. Raise CstpError for an error, and UnexpectedAnswer for anything else."""
-    outcome = _read(_document(received), call, 1, received.status)
+    outcome = _read_outcome(_document(received), call, 1, received.status)
     if isinstance(outcome, CstpError):
         raise _add_status_note(outcome, received.status)
     return outcome
@@ -61,7 +61,7 @@ def read_batch(received: HttpAnswer, calls: Sequence[Call[R]]) -> list[R | CstpE
     answers = {item["id"]: item for item in document if isinstance(item, dict) and type(item.get("id")) is int}
     if len(document) != len(calls) or answers.keys() != set(range(1, len(calls) + 1)):
         raise UnexpectedAnswer(received.status, "not one answer to each call of the batch")
-    return [_read(answers[place], call, place, received.status) for place, call in enumerate(calls, 1)]
+    return [_read_outcome(answers[place], call, place, received.status) for place, call in enumerate(calls, 1)]
 
 
 def _request(call: Call[object], identifier: int) -> dict[str, JsonValue]:
@@ -81,7 +81,7 @@ def _document(received: HttpAnswer) -> JsonValue:
     return document
 
 
-def _read(answer: JsonValue, call: Call[R], identifier: int, status: int) -> R | CstpError:
+def _read_outcome(answer: JsonValue, call: Call[R], identifier: int, status: int) -> R | CstpError:
     if not isinstance(answer, dict) or answer.get("jsonrpc") != "2.0" or ("result" in answer) == ("error" in answer):
         raise UnexpectedAnswer(status, "not a JSON-RPC answer")
     if "error" in answer:

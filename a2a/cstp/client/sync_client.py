@@ -32,7 +32,7 @@ class Client(Targeted, Methods):
     Methods raise a CstpError for an error of the server, and a TransportError if no answer came. Raises ValueError.
     """
 
-    def _connect(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
+    def _open_connections(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
         self._http = SyncHttp(self._target.url, ssl_context, **options)
 
     def __enter__(self) -> Self:

@@ -32,13 +32,13 @@ def read_token(token: SecretStr | None, token_file: str | Path | None, environme
     if token is not None:
         return _check_secret(token, "token")
     if token_file is not None:
-        return _check_secret(_content(Path(token_file)), str(token_file))
+        return _check_secret(_read_token_file(Path(token_file)), str(token_file))
     if around:
         return _check_secret(around, TOKEN_VARIABLE)
     raise ValueError(f"no token: give token or token_file, or set {TOKEN_VARIABLE}")
 
 
-def _content(file: Path) -> SecretStr:
+def _read_token_file(file: Path) -> SecretStr:
     # an error of decoding would contain the bytes; their placeholder is no part of a token
     return SecretStr(file.read_bytes().decode("ascii", errors="replace").strip())
 
@@ -118,7 +118,7 @@ class Attempts:
 
 
 class Targeted:
-    """Client constructor: `_target` is the target, and `_connect` opens connections."""
+    """Client constructor: `_target` is the target, and `_open_connections` opens connections."""
 
     def __init__(
         self,
@@ -133,14 +133,16 @@ class Targeted:
         secret = None if token is None else SecretStr(token)
         del token  # a traceback of later errors may show this frame's variables
         self._target = make_target(url, timeout, retries)
-        self._connect(ssl_context, {"auth": BearerAuth(read_token(secret, token_file, os.environ)), "headers": HEADERS})
+        self._open_connections(
+            ssl_context, {"auth": BearerAuth(read_token(secret, token_file, os.environ)), "headers": HEADERS}
+        )
 
     def __repr__(self) -> str:
         # a client whose constructor failed has no target
         target = getattr(self, "_target", None)
         return f"<{type(self).__name__} {'without a target' if target is None else target.url}>"
 
-    def _connect(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
+    def _open_connections(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
         """Open connections to the target, with these options of httpx."""
         raise NotImplementedError
 
