@@ -103,23 +103,23 @@ def read_form(text: str) -> dict[str, object]:
         return {}
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
         raise ValueError("must be members with their values")
-    return {name: _plain(value) for name, value in found.items() if value not in (None, "", [], {})}
+    return {name: _to_json_value(value) for name, value in found.items() if value not in (None, "", [], {})}
 
 
-def _plain(value: object) -> object:
+def _to_json_value(value: object) -> object:
     """Return a value as JSON has it: YAML dates as text; text without line feeds at the ends."""
     if isinstance(value, str):
         return value.strip("\n")
     if isinstance(value, dict):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): _to_json_value(one) for name, one in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_to_json_value(one) for one in value]
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
 def _member(name: str, schema: Mapping[str, Any], required: bool, given: object) -> Iterator[str]:
     member = schema["properties"][name]
-    kinds = list(dict.fromkeys(_kinds(member, schema.get("$defs", {}))))
+    kinds = list(dict.fromkeys(_describe_kinds(member, schema.get("$defs", {}))))
     about = ", ".join(filter(None, ["required" if required else "", " or ".join(kinds)]))
     yield ""
     yield fill(f"{about}. {member.get('description', '')}".strip(), WIDTH, initial_indent="# ", subsequent_indent="# ")
@@ -131,13 +131,13 @@ def _member(name: str, schema: Mapping[str, Any], required: bool, given: object)
         yield f"{name}:"
 
 
-def _kinds(schema: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[str]:
+def _describe_kinds(schema: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[str]:
     """Yield a schema's allowed value kinds, in words."""
     if "enum" in schema:
         yield ", ".join(str(one) for one in schema["enum"])
     elif "anyOf" in schema:
         for branch in schema["anyOf"]:
-            yield from _kinds(branch, models)
+            yield from _describe_kinds(branch, models)
     elif "$ref" in schema:
         yield f"{{{', '.join(models[schema['$ref'].rpartition('/')[2]]['properties'])}}}"
     elif (named := schema.get("type")) == "string":
@@ -146,7 +146,7 @@ def _kinds(schema: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[str
         low, high = schema.get("minimum"), schema.get("maximum")
         yield "a number" if low is None or high is None else f"a number from {low:g} to {high:g}"
     elif named == "array":
-        items = " or ".join(dict.fromkeys(_kinds(schema.get("items", {}), models)))
+        items = " or ".join(dict.fromkeys(_describe_kinds(schema.get("items", {}), models)))
         yield f"a list of {items}" if items else "a list"
     elif named in _WORDS:
         yield _WORDS[named]

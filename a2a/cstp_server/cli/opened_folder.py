@@ -7,7 +7,7 @@ import typer
 
 from cognition_engines.errors import EngineError, FolderInUse
 from cstp.client.methods import Methods
-from cstp_server.cli.options import name_store
+from cstp_server.cli.options import print_store
 from cstp_server.cli.read_place import ReadPlace
 from cstp_server.cli.read_store import require_records
 from cstp_server.cli.remote_methods import server_methods
@@ -20,7 +20,7 @@ from cstp_server.tokens import Token
 @contextmanager
 def opened_methods(ctx: typer.Context, loaded: LoadedSettings, reader: Token) -> Iterator[Methods]:
     """Yield the methods over the data folder, with the rights of `reader`. Raise EngineError if a server holds it."""
-    name_store(loaded)
+    print_store(loaded)
     require_records(loaded)
     # otherwise each call would log a line
     configure_logging(loaded.settings.log.model_copy(update={"level": "warning"}))

@@ -57,7 +57,7 @@ def store_line(loaded: LoadedSettings) -> str:
     return "cstp: " + "; ".join(f"{name}: {place}" for name, place in places_of(loaded).items())
 
 
-def name_store(loaded: LoadedSettings) -> None:
+def print_store(loaded: LoadedSettings) -> None:
     """Print the store and the settings' sources on standard error."""
     with suppress(OSError):  # the reader is closed
         say(store_line(loaded), err=True)
@@ -69,7 +69,7 @@ def naming_a_store_that_fails(loaded: LoadedSettings) -> Iterator[None]:
     try:
         yield
     except ComponentFailed:
-        name_store(loaded)
+        print_store(loaded)
         raise
 
 

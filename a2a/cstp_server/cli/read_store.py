@@ -8,7 +8,7 @@ from cognition_engines.store.database import failures
 from cognition_engines.store.opening import open_store
 from cognition_engines.store.read_only import may_be_written, read_only_store, schema_at
 from cognition_engines.store.record_reads import RecordReads
-from cstp_server.cli.options import name_store, without_secrets
+from cstp_server.cli.options import print_store, without_secrets
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.settings import Settings
 
@@ -33,7 +33,7 @@ def readable_records(loaded: LoadedSettings) -> Iterator[RecordReads]:
 
     Raise ConfigurationError if there are none.
     """
-    name_store(loaded)
+    print_store(loaded)
     require_records(loaded)
     url, named = loaded.settings.store_url, loaded.settings.store_named
     if not may_be_written(url, named):

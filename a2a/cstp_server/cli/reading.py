@@ -118,7 +118,7 @@ def options_of(
     if sensitivity is not None and sensitivity not in SENSITIVITIES:
         raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--sensitivity")
     level = None if sensitivity is None else SENSITIVITIES[sensitivity]
-    texts, selection = _texts(kind, decision_folders, map_name), _selection(include, exclude, kind)
+    texts, selection = _parse_text_options(kind, decision_folders, map_name), _selection(include, exclude, kind)
     return Options(project, level, repository, texts=texts, selection=selection)
 
 
@@ -128,7 +128,7 @@ def with_messages(options: Options, bots: bool, system_messages: bool, day_first
     return replace(options, texts=texts)
 
 
-def _texts(kind: TextKind | None, folders: Iterable[str], map_name: str | None) -> Texts:
+def _parse_text_options(kind: TextKind | None, folders: Iterable[str], map_name: str | None) -> Texts:
     for folder in folders:
         if not bare_name(folder) or "/" in folder or "\\" in folder:
             raise typer.BadParameter("must be the name of a folder, not a path", param_hint="--decision-folder")

@@ -211,7 +211,7 @@ def print_error(error: CstpError, method: str, given: Mapping[str, object] = _NO
     say(f"cstp: {_printable(error.message)} ({error.code})", err=True)
     for line in _details(error):
         say(f"  {line}", err=True)
-    for line in _next(error, method, given):
+    for line in _list_remedies(error, method, given):
         say(f"next: {line}", err=True)
     return code_of(error)
 
@@ -224,7 +224,7 @@ def _details(error: CstpError) -> list[str]:
     return [f"{_printable(name)}: {_printable(value)}" for name, value in error.data.items()]
 
 
-def _next(error: CstpError, method: str, given: Mapping[str, object]) -> list[str]:
+def _list_remedies(error: CstpError, method: str, given: Mapping[str, object]) -> list[str]:
     """Return the steps by which the caller can remedy an error."""
     if TOO_LARGE in getattr(error, "__notes__", ()):
         return ["the request exceeds server.max_body_bytes of the server: send less"]

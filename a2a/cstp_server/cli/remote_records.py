@@ -48,9 +48,9 @@ class RemoteOrigins:
     def find_known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]:
         """Do as `Origins.known`."""
         found: dict[int, KnownRecord] = {}
-        for some in _pages([{"kind": kind.label, "id": id} for kind, id in dict.fromkeys(names)]):
+        for some in _split_pages([{"kind": kind.label, "id": id} for kind, id in dict.fromkeys(names)]):
             found |= {one.key: one for one in self._find_known({"ids": some})}
-        for some in _pages([one for one in dict.fromkeys(identities) if one]):
+        for some in _split_pages([one for one in dict.fromkeys(identities) if one]):
             found |= {one.key: one for one in self._find_known({"identities": some})}
         return [found[key] for key in sorted(found)]
 
@@ -103,12 +103,12 @@ class RemoteRecords:
             # the rest belongs to documents sent as passages only
             mine = [one for one in left if one.id in ids or entries is calls[-1]]
             left = [one for one in left if one not in mine]
-            params = {"records": [_object(one) for one in entries], "replaces": list(map(_replaces_params, mine))}
+            params = {"records": [_encode_entry(one) for one in entries], "replaces": list(map(_replaces_params, mine))}
             outcomes += [Outcome(one) for one in self.origins.call(params)["outcomes"]]
         return tuple(outcomes)
 
 
-def _object(entry: Entry) -> dict[str, Any]:
+def _encode_entry(entry: Entry) -> dict[str, Any]:
     return object_of(replace(entry, vectors=None), datetime.now(UTC))
 
 
@@ -122,7 +122,7 @@ def _calls(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
     call: list[Entry] = []
     size = 0
     for document in _documents(batch):
-        bytes_ = sum(len(json.dumps(_object(one))) for one in document)
+        bytes_ = sum(len(json.dumps(_encode_entry(one))) for one in document)
         if bytes_ > LARGEST:
             id = document[0].record.id
             raise ComponentFailed(
@@ -148,6 +148,6 @@ def _documents(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
         yield held
 
 
-def _pages(values: Sequence[Any], size: int = 500) -> Iterator[list[Any]]:
+def _split_pages(values: Sequence[Any], size: int = 500) -> Iterator[list[Any]]:
     for start in range(0, len(values), size):
         yield list(values[start : start + size])

@@ -18,7 +18,7 @@ def copy_to_file(stream: IO[bytes], name: str, argument: str) -> Iterator[Path]:
     Raise BadParameter if the stream cannot be read, and an OSError naming the temporary folder if it has no room.
     """
     with NamedTemporaryFile(prefix="cstp-copy-", buffering=0) as copy:
-        while piece := _read(stream, name, argument):
+        while piece := _read_piece(stream, name, argument):
             try:
                 while piece:
                     piece = piece[copy.write(piece) :]
@@ -27,7 +27,7 @@ def copy_to_file(stream: IO[bytes], name: str, argument: str) -> Iterator[Path]:
         yield Path(copy.name)
 
 
-def _read(stream: IO[bytes], name: str, argument: str) -> bytes:
+def _read_piece(stream: IO[bytes], name: str, argument: str) -> bytes:
     try:
         return stream.read(_PIECE)
     except OSError as error:

@@ -29,7 +29,7 @@ from cstp_server.cli.utf8_texts import require_utf8
 from cstp_server.terminal import say
 
 app = command_family()
-TRIES: Final = 3  # of a write after a broken connection: the key makes all tries a single write
+TRIES: Final = 3  # of a write whose connection broke: the key makes it one write
 UrlOption = Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")]
 KeyOption = Annotated[
     str | None,

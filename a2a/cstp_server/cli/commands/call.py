@@ -243,7 +243,7 @@ def _print(results: list[SearchedRecord]) -> None:
         section = None if found.place is None else found.place.section
         say(title if section in (None, title) else f"{title} › {section}")
         say(f"  {', '.join(_facts(found))}")
-        for line in _lines(found.snippet or ""):
+        for line in _split_snippet(found.snippet or ""):
             say(f"  {line}")
 
 
@@ -258,7 +258,7 @@ def _facts(found: SearchedRecord) -> Iterator[str]:
     yield str(found.id)
 
 
-def _lines(snippet: str) -> list[str]:
+def _split_snippet(snippet: str) -> list[str]:
     """Return a snippet as terminal lines, without Markdown marks at line starts."""
     text = shorten(one_line(" ".join(_MARKS.sub("", snippet).split())), _SNIPPET, placeholder=" …")
     return wrap(text, min(get_terminal_size().columns, _WIDEST) - 2)

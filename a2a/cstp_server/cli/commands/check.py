@@ -67,7 +67,7 @@ def check_command(
         raise typer.BadParameter("--stale prints text or json", param_hint="--format")
     asked = _Asked(tuple(paths or ()), staged, base, stale, required, form, project)
     try:
-        return _check(folder.resolve(), place, asked)
+        return _check_place(folder.resolve(), place, asked)
     except (GitFailed, TooMany, EngineError, Unreachable) as error:
         say(f"cstp check: {error}", err=True)
     return MISUSED
@@ -99,7 +99,7 @@ class _CheckOnServer(Protocol):
     ) -> int: ...
 
 
-def _check(here: Path, place: ReadPlace, asked: _Asked) -> int:
+def _check_place(here: Path, place: ReadPlace, asked: _Asked) -> int:
     """Check as asked; return the exit code."""
     root = find_root(here)
     files = tracked_files(root) if asked.stale else _files(root, here, asked)

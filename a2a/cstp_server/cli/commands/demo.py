@@ -160,7 +160,7 @@ def _say_first(token: str, url: str, _settings: Settings) -> None:
 
 
 def _say_all(token: str, url: str, settings: Settings) -> None:
-    _write(token, url, settings.server.ssl_certfile)
+    _print_writes(token, url, settings.server.ssl_certfile)
     _print_calls(token, url)
 
 
@@ -185,7 +185,7 @@ def _link(url: str, settings: Settings) -> str:
     return make_link(url.removesuffix("/cstp"), settings.ui_links_path, grant)
 
 
-def _write(token: str, url: str, certificate: str | None) -> None:
+def _print_writes(token: str, url: str, certificate: str | None) -> None:
     """Let an agent write, and print calls with results."""
     say("An agent can also write; these calls have just run:")
     try:

@@ -63,7 +63,7 @@ def map_command(
     else:
         if text is not None:
             say_lines(text.rstrip())
-        for line in _lines(items):
+        for line in _format_records(items):
             say(f"# {line}")
     return 1 if any(isinstance(item, RejectedRecord) for item in items) else 0
 
@@ -90,7 +90,7 @@ def _records(items: Iterable[Item]) -> Iterator[dict[str, object]]:
         if isinstance(item, RecordDraft) and isinstance(item.record, Decision):
             given = {name: value for name, value in asdict(item.record).items() if value not in (None, "", (), {})}
             given = {name: value for name, value in given.items() if name not in _OF_FILES}
-            yield {"kind": "decision", **{name: _plain(value) for name, value in given.items()}}
+            yield {"kind": "decision", **{name: _to_json_value(value) for name, value in given.items()}}
         elif isinstance(item, RecordDraft | DocumentDraft):
             record = item.record if isinstance(item, RecordDraft) else item.head
             kind = kind_of(record)
@@ -100,11 +100,11 @@ def _records(items: Iterable[Item]) -> Iterator[dict[str, object]]:
             yield {"kind": kind.label, **members}
 
 
-def _plain(value: object) -> object:
+def _to_json_value(value: object) -> object:
     return value if isinstance(value, str | int | float | dict) else json.loads(json.dumps(value, default=str))
 
 
-def _lines(items: Iterable[Item]) -> Iterator[str]:
+def _format_records(items: Iterable[Item]) -> Iterator[str]:
     """Yield a line per record: kind, shortened fields, and the text's start; then the problems."""
     items = list(items)
     for record in _records(items):

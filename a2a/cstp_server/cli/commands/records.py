@@ -57,7 +57,7 @@ def show(
 
     A server shows decisions, passages, episodes and memories; the data folder every kind.
     """
-    kinds = _kinds(kind)
+    kinds = _parse_kind(kind)
     if (server := _server(ctx, url, data_dir, config)) is not None:
         try:
             with connect(server, required_token(token), timeout) as remote:
@@ -73,7 +73,7 @@ def show(
         if found is None:
             say(f"no record has the id {id}", err=True)
             return 1
-        members = _members(found)
+        members = _collect_members(found)
     if as_json:
         say(json.dumps(members))
     else:
@@ -98,7 +98,7 @@ def delete(
     A document is deleted with its chunks; records that refer to it stay. If its file still has the record, the next
     cstp ingest restores it. A server that CSTP_URL or --url names forgets the records, as with cstp forget.
     """
-    kinds, gone = _kinds(kind), 0
+    kinds, gone = _parse_kind(kind), 0
     wanted = list(dict.fromkeys(ids))
     if (server := _server(ctx, url, data_dir, config)) is not None:
         how = Sending(None, False, server, token, timeout, False)
@@ -140,7 +140,7 @@ def schema(kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join
     say_lines(json.dumps(record_schema(KIND_NAMES[kind]), indent=2))
 
 
-def _kinds(kind: str | None) -> list[Kind]:
+def _parse_kind(kind: str | None) -> list[Kind]:
     if kind is None:
         return list(Kind)
     if kind not in KIND_NAMES:
@@ -169,7 +169,7 @@ def _print(members: dict[str, object]) -> None:
         say_lines(f"\n{text}")
 
 
-def _members(stored: StoredRecord) -> dict[str, object]:
+def _collect_members(stored: StoredRecord) -> dict[str, object]:
     """Return a record's fields, in camelCase, and the origin."""
     members = record_members(stored.record)
     origin: dict[str, object] = {

@@ -23,7 +23,7 @@ from cstp_server.cli.options import (
     DataDirOption,
     JsonOption,
     command_family,
-    name_store,
+    print_store,
     print_table,
     settings_for,
     without_secrets,
@@ -62,7 +62,7 @@ def status(
         return print_remote(url, given_token(token), timeout, as_json=as_json)
     loaded = settings_for(ctx, data_dir, config)
     settings = loaded.settings
-    name_store(loaded)
+    print_store(loaded)
     stored = glance(settings.store_url)
     held = holder(settings.indexes_path)
     now = datetime.now(UTC)

@@ -17,7 +17,7 @@ from cognition_engines.indexes.index_folder import holder, is_address
 from cstp.errors import TransportError
 from cstp_server.cli.commands.token import parse_lifetime
 from cstp_server.cli.conventions import Unreachable
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_store, settings_for
 from cstp_server.cli.remote import base_of, connect
 from cstp_server.process.local_probe import probe
 from cstp_server.settings import Settings
@@ -81,15 +81,15 @@ def ui_command(
     if url is not None and not _same(base_of(url, "--url"), held):
         page, grant = _page_elsewhere(base_of(url, "--url"), rights), None
     else:
-        name_store(loaded)
+        print_store(loaded)
         base, grant = _server_here(held, loaded.settings), _grant(rights)
         page = make_link(base, loaded.settings.ui_links_path, grant)
     if not as_json:
         say(page)
         say(_about(grant))
-    opened = not no_browser and _open(page)
+    opened = not no_browser and _open_browser(page)
     if as_json:
-        say(json.dumps({"url": page, "opened": opened, **_members(grant)}))
+        say(json.dumps({"url": page, "opened": opened, **_describe_grant(grant)}))
     elif not opened and not no_browser:
         say("no browser was found; open the link yourself", err=True)
 
@@ -161,7 +161,7 @@ def _about(grant: Grant | None) -> str:
     return f"The link works once, within {seconds:.0f} s. The page then acts as the agent {grant.agent}: {rights}."
 
 
-def _members(grant: Grant | None) -> dict[str, object]:
+def _describe_grant(grant: Grant | None) -> dict[str, object]:
     if grant is None:
         return {}
     return {
@@ -174,7 +174,7 @@ def _members(grant: Grant | None) -> dict[str, object]:
     }
 
 
-def _open(link: str) -> bool:
+def _open_browser(link: str) -> bool:
     """Return whether a browser opened the link; avoid terminal browsers: they take the terminal and run no scripts."""
     if sys.platform == "linux" and not any(os.environ.get(name) for name in _BROWSERS):
         return False
