@@ -119,7 +119,7 @@ def merge_tokens(path: Path, found: Sequence[Token]) -> tuple[Token, ...]:
         given = {token.id: token for token in found}
         merged = (*(_ended_early(one, given.get(one.id, one)) for one in kept.values()),)
         merged = (*merged, *(one for one in given.values() if one.id not in kept))
-        _write(path, merged)
+        _write_tokens(path, merged)
     return merged
 
 
@@ -153,7 +153,7 @@ def lock_file(path: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _write(path: Path, tokens: Sequence[Token]) -> None:
+def _write_tokens(path: Path, tokens: Sequence[Token]) -> None:
     draft = path.with_suffix(".new")
     try:
         _replace(path, draft, tokens)
@@ -209,7 +209,7 @@ def create_token(
         if by_link:
             tokens = _with_room(tokens, agent, now)
         _check_room(tokens, agent, now)
-        _write(path, (*tokens, token))
+        _write_tokens(path, (*tokens, token))
     return token, f"cstp_{token.id}_{secret}"
 
 
@@ -258,7 +258,7 @@ def revoke_token(path: Path, token_id: str) -> Token:
         if found is None:
             raise TokenRefused("no token has that id; see: cstp token list")
         ended = replace(found, revoked=found.revoked or datetime.now(UTC).isoformat(timespec="seconds"))
-        _write(path, [ended if token.id == token_id else token for token in tokens])
+        _write_tokens(path, [ended if token.id == token_id else token for token in tokens])
     return ended
 
 
@@ -281,7 +281,7 @@ def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: tim
             by_link=False,
         )
         ending = replace(old, expires=min(old.expires_at, now + overlap).isoformat(timespec="seconds"))
-        _write(path, [*(ending if token is old else token for token in tokens), successor])
+        _write_tokens(path, [*(ending if token is old else token for token in tokens), successor])
     return successor, f"cstp_{successor.id}_{secret}"
 
 

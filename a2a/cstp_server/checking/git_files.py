@@ -23,7 +23,7 @@ class GitFailed(Exception):
 def find_root(folder: Path) -> Path:
     """Return the top folder of the work tree around a folder. Raise GitFailed outside of a work tree."""
     try:
-        return Path(os.fsdecode(_run(folder, "rev-parse", "--show-toplevel")).rstrip("\n"))
+        return Path(os.fsdecode(_run_git(folder, "rev-parse", "--show-toplevel")).rstrip("\n"))
     except GitFailed as error:
         remedy = "run it in a repository, or name one with -C"
         raise GitFailed(f"{folder} is in no git work tree: {remedy} ({error})") from None
@@ -36,17 +36,17 @@ def changed_files(root: Path, base: str | None, *, staged: bool) -> list[str]:
     """
     options = ("diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules")
     if staged:
-        return _names(_run(root, *options, "--cached"))
+        return _names(_run_git(root, *options, "--cached"))
     if base is not None:
-        return _names(_run(root, *options, f"{_commit(root, base)}...HEAD", "--"))
+        return _names(_run_git(root, *options, f"{_commit(root, base)}...HEAD", "--"))
     if not _is_commit(root, "HEAD"):
-        return _names(_run(root, *options, "--cached"))
-    return _names(_run(root, *options, "HEAD", "--"))
+        return _names(_run_git(root, *options, "--cached"))
+    return _names(_run_git(root, *options, "HEAD", "--"))
 
 
 def tracked_files(root: Path) -> list[str]:
     """Return the files in the index. Raise GitFailed for more than may be compared."""
-    return _names(_run(root, "ls-files", "-z"))
+    return _names(_run_git(root, "ls-files", "-z"))
 
 
 def files_of(root: Path, folder: Path, paths: Sequence[str]) -> list[str]:
@@ -58,7 +58,7 @@ def files_of(root: Path, folder: Path, paths: Sequence[str]) -> list[str]:
             raise GitFailed(f"{path} is outside of the repository {root}")
         name = place.relative_to(root).as_posix()
         if place.is_dir():
-            found |= dict.fromkeys(_names(_run(root, "ls-files", "-z", "--", f":(literal){name}")))
+            found |= dict.fromkeys(_names(_run_git(root, "ls-files", "-z", "--", f":(literal){name}")))
         else:
             found[name] = None
     return list(found)
@@ -67,13 +67,13 @@ def files_of(root: Path, folder: Path, paths: Sequence[str]) -> list[str]:
 def named_decisions(root: Path, base: str) -> frozenset[str]:
     """Return the values of `Decision` trailers in commits since `base`: ids, numbers or paths."""
     form = f"%(trailers:key={DECISION},valueonly,separator=%x2C)"
-    text = os.fsdecode(_run(root, "log", f"--format={form}", f"{_commit(root, base)}..HEAD", "--"))
+    text = os.fsdecode(_run_git(root, "log", f"--format={form}", f"{_commit(root, base)}..HEAD", "--"))
     return frozenset(name.strip() for line in text.split("\n") for name in line.split(",") if name.strip())
 
 
 def _commit(root: Path, name: str) -> str:
     try:
-        found = _run(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        found = _run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     except GitFailed:
         raise GitFailed(f"{name!r} names no commit here: fetch it first (in a workflow: fetch-depth: 0)") from None
     return os.fsdecode(found).strip()
@@ -94,7 +94,7 @@ def _names(output: bytes) -> list[str]:
     return names
 
 
-def _run(folder: Path, *words: str) -> bytes:
+def _run_git(folder: Path, *words: str) -> bytes:
     """Return git's output. Raise GitFailed if git fails, takes too long or prints too much."""
     command = ["git", *_QUIET, *words]
     try:

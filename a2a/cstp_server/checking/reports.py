@@ -20,19 +20,19 @@ _REMEDY: Final = "name it in a commit of the range, as in `Decision: {id}`, or c
 def report_lines(verdict: Verdict, form: Format, *, required: bool) -> Iterator[str]:
     """Yield a verdict's lines in a format other than JSON; with `required`, name unacknowledged decisions."""
     if form == "github":
-        yield from _annotations(verdict, required=required)
+        yield from _format_annotations(verdict, required=required)
     elif form == "markdown":
-        yield from _comment(verdict, required=required)
+        yield from _format_comment(verdict, required=required)
     else:
-        yield from _text(verdict, required=required)
+        yield from _format_text(verdict, required=required)
 
 
 def report_members(verdict: Verdict, *, required: bool) -> dict[str, Any]:
     """Return a verdict's JSON members."""
     return {
         "checked": verdict.checked,
-        "governing": [_members(one) | {"acknowledged": one.acknowledged} for one in verdict.governing],
-        "proposals": [_members(one) for one in verdict.proposals],
+        "governing": [_describe_governed(one) | {"acknowledged": one.acknowledged} for one in verdict.governing],
+        "proposals": [_describe_governed(one) for one in verdict.proposals],
         "required": required,
         "missing": [one.id for one in verdict.missing] if required else [],
     }
@@ -48,13 +48,13 @@ def stale_line(one: StatedPatterns) -> str:
     return f"{one.id}  {one_line(one.title)}: no tracked file matches {', '.join(map(one_line, one.patterns))}"
 
 
-def _members(one: Governed) -> dict[str, Any]:
+def _describe_governed(one: Governed) -> dict[str, Any]:
     day = None if one.date is None else format_instant(one.date)
     own = {"id": one.id, "title": one.title, "status": one.status, "date": day}
     return own | {"matched": [*one.matched], "files": [*one.files], "path": one.path}
 
 
-def _text(verdict: Verdict, *, required: bool) -> Iterator[str]:
+def _format_text(verdict: Verdict, *, required: bool) -> Iterator[str]:
     for label, group in (("in force", verdict.governing), ("proposed", verdict.proposals)):
         for one in group:
             yield f"{one.id}  {_day(one)}  {label}  {one_line(one.title)}"
@@ -63,7 +63,7 @@ def _text(verdict: Verdict, *, required: bool) -> Iterator[str]:
         yield from (f"not acknowledged: {one.id}; {_REMEDY.format(id=one.id)}" for one in verdict.missing)
 
 
-def _annotations(verdict: Verdict, *, required: bool) -> Iterator[str]:
+def _format_annotations(verdict: Verdict, *, required: bool) -> Iterator[str]:
     """Yield workflow commands; see docs.github.com/actions/reference/workflows-and-actions/workflow-commands."""
     missing = {one.id for one in verdict.missing} if required else set()
     left = _MOST_ANNOTATIONS
@@ -85,7 +85,7 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _comment(verdict: Verdict, *, required: bool) -> Iterator[str]:
+def _format_comment(verdict: Verdict, *, required: bool) -> Iterator[str]:
     if not verdict.governing and not verdict.proposals:
         yield f"No decision governs the {verdict.checked} changed files."
         return
@@ -98,14 +98,14 @@ def _comment(verdict: Verdict, *, required: bool) -> Iterator[str]:
         more = f" and {len(one.files) - _MOST_ANNOTATIONS} more" if len(one.files) > _MOST_ANNOTATIONS else ""
         cells = [f"{_escaped(one.title)} ({_escaped(one.id)}, {_day(one)})"]
         cells += [_escaped(one.status or "none"), f"{files}{more}"]
-        cells += [_answer(one, verdict)] if required else []
+        cells += [_describe_acknowledgement(one, verdict)] if required else []
         yield f"| {' | '.join(cells)} |"
     if required and verdict.missing:
         yield ""
         yield f"To acknowledge one, {_REMEDY.format(id='ID')}."
 
 
-def _answer(one: Governed, verdict: Verdict) -> str:
+def _describe_acknowledgement(one: Governed, verdict: Verdict) -> str:
     if one not in verdict.governing:
         return "not needed"
     return "yes" if one.acknowledged else "**no**"

@@ -211,7 +211,7 @@ class _Line:
         return reply
 
     def _one(self, method: str, data: bytes) -> ReceivedAnswer:
-        with self._connect() as connection:
+        with self._open_socket() as connection:
             # a server may answer and close before it has read everything
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.sendall(data)
@@ -222,7 +222,7 @@ class _Line:
                 headers = [(name.lower(), value) for name, value in response.getheaders()]
         return ReceivedAnswer(response.status, headers, body)
 
-    def _connect(self) -> socket.socket:
+    def _open_socket(self) -> socket.socket:
         plain = socket.create_connection(self._address, self._timeout)
         if not self._secure:
             return plain

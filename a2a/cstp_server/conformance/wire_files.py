@@ -90,7 +90,7 @@ class ReceivedAnswer:
     def header(self, name: str) -> str | None:
         """Return the value; None if it is absent. Raise `Differs` if it occurs twice."""
         values = [value for header, value in self.headers if header == name]
-        must(len(values) <= 1, f"{name} is sent {len(values)} times")
+        require(len(values) <= 1, f"{name} is sent {len(values)} times")
         return values[0] if values else None
 
 
@@ -104,7 +104,7 @@ class Differs(Exception):
     """An answer differs from the conversation; the message shows the place and the difference."""
 
 
-def must(holds: bool, otherwise: str) -> None:
+def require(holds: bool, otherwise: str) -> None:
     if not holds:
         raise Differs(otherwise)
 
@@ -204,7 +204,7 @@ def _brief(value: object) -> str:
 def agree(want: object, got: object, request_id: str | None, where: str, noted: dict[str, str] | None = None) -> None:
     """Raise `Differs` if two parsed documents do not agree; add noted values."""
     if noted is not None and type(want) is str and (named := _NOTED.fullmatch(want)):
-        must(isinstance(got, str | Number), f"{where}: {_brief(got)} is neither a text nor a number")
+        require(isinstance(got, str | Number), f"{where}: {_brief(got)} is neither a text nor a number")
         noted[named[1]] = str(got)
         return
     fits = {
@@ -218,19 +218,19 @@ def agree(want: object, got: object, request_id: str | None, where: str, noted: 
         "<request id>": got == request_id,
     }
     if type(want) is str and want in fits:
-        must(fits[want], f"{where}: {_brief(got)} is not {want}")
+        require(fits[want], f"{where}: {_brief(got)} is not {want}")
         return
-    must(type(want) is type(got), f"{where}: {_brief(got)} is not {_brief(want)}")
+    require(type(want) is type(got), f"{where}: {_brief(got)} is not {_brief(want)}")
     if isinstance(want, dict) and isinstance(got, dict):
-        must(sorted(want) == sorted(got), f"{where}: has {sorted(got)}, not {sorted(want)}")
+        require(sorted(want) == sorted(got), f"{where}: has {sorted(got)}, not {sorted(want)}")
         for name in want:
             agree(want[name], got[name], request_id, f"{where}.{name}", noted)
     elif isinstance(want, list) and isinstance(got, list):
-        must(len(want) == len(got), f"{where}: {len(got)} items, not {len(want)}")
+        require(len(want) == len(got), f"{where}: {len(got)} items, not {len(want)}")
         for index, (one, other) in enumerate(zip(want, got, strict=True)):
             agree(one, other, request_id, f"{where}[{index}]", noted)
     else:
-        must(want == got, f"{where}: {_brief(got)} is not {_brief(want)}")
+        require(want == got, f"{where}: {_brief(got)} is not {_brief(want)}")
 
 
 def _refuse_constant(text: str) -> object:
@@ -238,7 +238,7 @@ def _refuse_constant(text: str) -> object:
 
 
 def _refuse_repeated(members: list[tuple[str, object]]) -> dict[str, object]:
-    must(
+    require(
         len({name for name, _ in members}) == len(members),
         f"an object has a member twice: {_brief([name for name, _ in members])}",
     )
@@ -262,23 +262,23 @@ def parse(body: bytes | str) -> object:
 def check_always(reply: ReceivedAnswer) -> None:
     """Check the rules for every answer of the endpoint."""
     request_id = reply.header("x-request-id")
-    must(request_id is not None and _REQUEST_ID.fullmatch(request_id) is not None, f"X-Request-ID: {request_id}")
+    require(request_id is not None and _REQUEST_ID.fullmatch(request_id) is not None, f"X-Request-ID: {request_id}")
     kind = reply.header("content-type")
-    must((kind == "application/json") == bool(reply.body), f"Content-Type: {kind}")
+    require((kind == "application/json") == bool(reply.body), f"Content-Type: {kind}")
     for name in ("ratelimit", "ratelimit-policy"):
         value = reply.header(name)
-        must((value is not None) == (reply.status not in (401, 405)), f"{reply.status} and {name}: {value}")
+        require((value is not None) == (reply.status not in (401, 405)), f"{reply.status} and {name}: {value}")
     if not reply.body:
         return
     document = parse(reply.body)
     for one in document if isinstance(document, list) else [document]:
         members = one if isinstance(one, dict) else {}
-        must(members.get("jsonrpc") == "2.0", f"{_brief(one)} is no JSON-RPC 2.0 response")
+        require(members.get("jsonrpc") == "2.0", f"{_brief(one)} is no JSON-RPC 2.0 response")
         outcomes = ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"})
-        must(set(members) in outcomes, f"a response has the members {sorted(members)}")
+        require(set(members) in outcomes, f"a response has the members {sorted(members)}")
     if reply.status in (429, 503):
         seconds = reply.header("retry-after")
-        must(seconds is not None and re.fullmatch("[1-9][0-9]*", seconds) is not None, f"Retry-After: {seconds}")
+        require(seconds is not None and re.fullmatch("[1-9][0-9]*", seconds) is not None, f"Retry-After: {seconds}")
         agree(seconds, _retry_after(document), None, "error.data.retryAfter")
 
 
@@ -293,19 +293,19 @@ def check(exchange: Exchange, reply: ReceivedAnswer) -> None:
     status, lines = expected_status(exchange), exchange.answer
     if re.fullmatch(r"\d{3}", lines[0]):
         lines = lines[1:]
-    must(reply.status == status, f"HTTP {reply.status}, not {status}: {_brief(reply.body)}")
+    require(reply.status == status, f"HTTP {reply.status}, not {status}: {_brief(reply.body)}")
     headers, text = split(lines)
     text = encode(text, exchange.noted).decode()
     for name, value in headers:
         got = reply.header(name.lower())
         if value == "<number>":
-            must(got is not None and got.isdigit(), f"{name}: {got}")
+            require(got is not None and got.isdigit(), f"{name}: {got}")
         else:
             wanted = re.escape(value).replace("<url>", r"https?://[^\s\"]+")
             agrees = got is None if value == "-" else got is not None and re.fullmatch(wanted, got) is not None
-            must(agrees, f"{name}: {got}, not {value}")
+            require(agrees, f"{name}: {got}, not {value}")
     if not text or reply.header("content-type") != "application/json":
-        must(reply.body == text.encode(), f"the body is {_brief(reply.body)}, not {_brief(text)}")
+        require(reply.body == text.encode(), f"the body is {_brief(reply.body)}, not {_brief(text)}")
     else:
         agree(parse(text), parse(reply.body), reply.header("x-request-id"), "answer", exchange.noted)
 

@@ -95,7 +95,7 @@ def make_document() -> dict[str, object]:
         },
         "servers": [{"name": "cstp", "url": "/cstp"}],
         "methods": methods,
-        "components": {"schemas": schemas, "errors": {_name(error): _error(error, data) for error in ERRORS}},
+        "components": {"schemas": schemas, "errors": {error.__name__: _error(error, data) for error in ERRORS}},
     }
 
 
@@ -114,8 +114,8 @@ def _method(method: Method[Any, Any], params: Schema, result: Schema) -> dict[st
         "params": [_param(name, schema, name in required) for name, schema in params["properties"].items()]
         if "properties" in params
         else [],
-        "result": {"name": _name(method.result), "schema": result},
-        "errors": [{"$ref": f"#/components/errors/{_name(error)}"} for error in errors],
+        "result": {"name": method.result.__name__, "schema": result},
+        "errors": [{"$ref": f"#/components/errors/{error.__name__}"} for error in errors],
         "examples": [_example(method)],
         "x-scope": method.scope,
         "x-cost": method.cost,
@@ -129,10 +129,6 @@ def _param(name: str, schema: Schema, required: bool) -> dict[str, object]:
 
 def _error(error: type[CstpError], data: Mapping[type[CstpError], Schema]) -> dict[str, object]:
     return {"code": error.code, "message": error.message} | ({"data": data[error]} if error in data else {})
-
-
-def _name(of: type[object]) -> str:
-    return of.__name__
 
 
 def conversation_of(method: str) -> str:

@@ -19,9 +19,9 @@ _OLD_SECONDS: Final = 7 * 86_400
 
 def read_marks(session: str) -> set[str]:
     """Return a session's marks. Raise OSError."""
-    descriptor = _open(session)
+    descriptor = _open_marks(session)
     try:
-        return set(_read(descriptor))
+        return set(_read_lines(descriptor))
     finally:
         os.close(descriptor)
 
@@ -59,10 +59,10 @@ def remove_old() -> None:
 
 
 def _rewrite(session: str, edit: Callable[[list[str]], list[str]]) -> None:
-    descriptor = _open(session)
+    descriptor = _open_marks(session)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        before = _read(descriptor)
+        before = _read_lines(descriptor)
         after = edit(before)
         if after != before:
             os.ftruncate(descriptor, 0)
@@ -71,12 +71,12 @@ def _rewrite(session: str, edit: Callable[[list[str]], list[str]]) -> None:
         os.close(descriptor)
 
 
-def _read(descriptor: int) -> list[str]:
+def _read_lines(descriptor: int) -> list[str]:
     content = os.pread(descriptor, (_MOST + 1) * (_LENGTH + 1), 0)
     return content.decode("ascii", "replace").split()
 
 
-def _open(session: str) -> int:
+def _open_marks(session: str) -> int:
     name = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     return os.open(os.path.join(_folder(), name), flags, 0o600)

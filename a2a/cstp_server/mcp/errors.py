@@ -105,7 +105,7 @@ def _rename_arguments(text: errors.JsonValue, schema: Mapping[str, Any]) -> erro
 
 def _sentences(violations: Sequence[errors.Violation], schema: Mapping[str, Any]) -> list[str]:
     """Return sentences such as `limit must be between 1 and 100`: a fault in several fields, once."""
-    members, fields = _members(schema), dict[tuple[str, str], list[str]]()
+    members, fields = _collect_names(schema), dict[tuple[str, str], list[str]]()
     for one in _in_snake_case(violations):
         message = _both_bounds(one, schema)
         # it names the two members itself, or concerns a single member, or items of a single list
@@ -114,10 +114,10 @@ def _sentences(violations: Sequence[errors.Violation], schema: Mapping[str, Any]
     return [f"{', '.join(named)} {message}" if about else message for (about, message), named in fields.items()]
 
 
-def _members(schema: Mapping[str, Any]) -> set[str]:
+def _collect_names(schema: Mapping[str, Any]) -> set[str]:
     """Return the names of all members, nested members included."""
     properties = schema.get("properties", {})
-    return set(properties).union(*map(_members, properties.values()))
+    return set(properties).union(*map(_collect_names, properties.values()))
 
 
 def _both_bounds(violation: errors.Violation, schema: Mapping[str, Any]) -> str:

@@ -82,7 +82,7 @@ class _Lines:
         self.answers: WriteStream[SessionMessage] | None = None
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        while line := await self._next():
+        while line := await self._read_next_line():
             try:
                 if not line.strip():
                     continue
@@ -91,11 +91,11 @@ class _Lines:
                     raise RefusedMessage(INVALID_REQUEST, message, id_of(line))
                 read_message(line)
             except RefusedMessage as error:
-                await self._refuse(error)
+                await self._send_error(error)
             else:
                 yield line.decode()
 
-    async def _next(self) -> bytes:
+    async def _read_next_line(self) -> bytes:
         """Return the next line, the beginning of a far too long line, and nothing at the end."""
         beginning = b""
         while True:
@@ -109,7 +109,7 @@ class _Lines:
                 continue
             return beginning or line
 
-    async def _refuse(self, error: RefusedMessage) -> None:
+    async def _send_error(self, error: RefusedMessage) -> None:
         assert self.answers is not None
         data = ErrorData(code=error.code, message=error.message)
         await self.answers.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=error.id, error=data)))

@@ -216,7 +216,7 @@ class LogOutput:
         self._torn = False  # whether a line was written in part
         self._counting = RLock()  # reentrant, for handlers of signals
         self._piece = _piece_of(stream)
-        self._thread = Thread(target=self._run, name="log", daemon=True)
+        self._thread = Thread(target=self._write_lines, name="log", daemon=True)
         self._thread.start()
         atexit.register(self.write_rest)
 
@@ -238,7 +238,7 @@ class LogOutput:
         self._waiting.put(written)
         written.wait(PATIENCE if patience is None else patience)
 
-    def _run(self) -> None:
+    def _write_lines(self) -> None:
         while True:
             lines, written = self._take()
             for piece in _pieces(lines, self._piece):

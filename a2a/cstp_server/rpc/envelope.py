@@ -59,7 +59,7 @@ def parse_body(body: bytes) -> object:
 def load_exactly(body: bytes) -> object:
     """Parse strict JSON in UTF-8. Raise orjson.JSONDecodeError.
 
-    orjson rounds integers beyond 64 bits to a double, so a text with so many digits is read again.
+    orjson rounds integers beyond 64 bits to a double, so a text with such an integer is read again.
     """
     document: object = orjson.loads(body)
     return json.loads(body.decode()) if _LONG_NUMBER.search(body) else document
@@ -101,10 +101,10 @@ def read_requests(elements: Sequence[object], body: bytes, *, batch: bool) -> li
     # -0 reads as the integer 0
     if any(type(number) is float for number in numbers) or (0 in numbers and b"-0" in body):
         literals = _literal_ids(body, batch=batch)
-    return [_read(element, literals[index] if literals else None) for index, element in enumerate(elements)]
+    return [_read_element(element, literals[index] if literals else None) for index, element in enumerate(elements)]
 
 
-def _read(element: object, literal_id: orjson.Fragment | None) -> Request | Malformed:
+def _read_element(element: object, literal_id: orjson.Fragment | None) -> Request | Malformed:
     if type(element) is not dict:
         return Malformed(None, InvalidRequest("a call must be an object"))
     identifier = element.get("id")

@@ -58,7 +58,7 @@ def places_here(folder: Path, environment: Mapping[str, str]) -> Places:
 
 
 def _claude(places: Places, name: str) -> Path:
-    """Return the path of a Claude Code file: below `~` settings.json is in `.claude`, others beside that folder."""
+    """Return the path of a Claude Code file: settings in ~/.claude, others in ~, all in CLAUDE_CONFIG_DIR if set."""
     moved = places.environment.get("CLAUDE_CONFIG_DIR")
     if moved:
         return Path(moved) / name

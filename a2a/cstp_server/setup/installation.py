@@ -67,11 +67,11 @@ def apply_changes(changes: Sequence[Change], scope: Scope) -> None:
 
 def count_entries(client: Client, scope: Scope, places: Places) -> tuple[int, int]:
     """Return the number of installed entries, and the total number. Raise ConfigurationError."""
-    file = _read(client, client.files, scope, places)
+    file = _read_file(client, client.files, scope, places)
     found = int(_explained(file, lambda: _own_server(client, file.text)) is not None)
     if client.hooks is None:
         return found, 1
-    settings = _read(client, client.hooks, scope, places)
+    settings = _read_file(client, client.hooks, scope, places)
     events = {event for event, _ in _explained(settings, lambda: _own_items(settings.text))}
     return found + len(events), 1 + len(EVENTS)
 
@@ -83,15 +83,17 @@ def _plan(
     edit: Callable[[str | None], str | None],
     edit_hooks: Callable[[str | None], str | None],
 ) -> Sequence[Change]:
-    file = _read(client, client.files, scope, places)
+    file = _read_file(client, client.files, scope, places)
     changes = [Change(file, _explained(file, lambda: edit(file.text)))]
     if client.hooks is not None:
-        settings = _read(client, client.hooks, scope, places)
+        settings = _read_file(client, client.hooks, scope, places)
         changes.append(Change(settings, _explained(settings, lambda: edit_hooks(settings.text))))
     return changes
 
 
-def _read(client: Client, files: Mapping[Scope, Callable[[Places], Path]], scope: Scope, places: Places) -> ConfigFile:
+def _read_file(
+    client: Client, files: Mapping[Scope, Callable[[Places], Path]], scope: Scope, places: Places
+) -> ConfigFile:
     if scope not in files:
         raise ConfigurationError(f"{client.title} has no configuration of a {scope}; use --scope user")
     return read_config(files[scope](places), places.project if scope == "project" else None)

@@ -54,7 +54,7 @@ class Member:
 def parse(text: str) -> Node:
     """Return a text's value, with positions. Raise NotJson, also for a duplicate key in an object."""
     tokens = _tokens(text)
-    root = _value(text, tokens, next(tokens), 0)
+    root = _parse_value(text, tokens, next(tokens), 0)
     if (rest := next(tokens))[0] != "end":
         raise _refused(text, rest[1])
     return root
@@ -243,7 +243,7 @@ def _tokens(text: str, *, comments: bool = False) -> Iterator[_Token]:
     yield ("end", len(text), len(text))
 
 
-def _value(text: str, tokens: Iterator[_Token], token: _Token, depth: int) -> Node:
+def _parse_value(text: str, tokens: Iterator[_Token], token: _Token, depth: int) -> Node:
     kind, start, end = token
     if kind in ("text", "word"):
         try:
@@ -270,7 +270,7 @@ def _fill(text: str, tokens: Iterator[_Token], node: Node, depth: int) -> Node:
             if (colon := next(tokens))[0] != ":":
                 raise _refused(text, colon[1])
             token = next(tokens)
-        member = Member(start, key, _value(text, tokens, token, depth + 1))
+        member = Member(start, key, _parse_value(text, tokens, token, depth + 1))
         node.members.append(member)
         token = next(tokens)
         if token[0] == closing:

@@ -66,7 +66,7 @@ def write_grant(folder: Path, grant: Grant) -> str:
     code = secrets.token_urlsafe(_CODE_BYTES)
     with lock_file(folder / _LOCK):
         _remove_ended(folder)
-        file = os.open(_place(folder, code), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        file = os.open(_locate_grant(folder, code), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with os.fdopen(file, "wb") as opened:
             opened.write(_FILE.dump_json(grant))
     return code
@@ -85,7 +85,7 @@ def claim_grant(folder: Path, code: str) -> Grant | None:
 
     Raise OSError if it cannot be read or removed.
     """
-    place = _place(folder, code)
+    place = _locate_grant(folder, code)
     try:
         content = place.read_bytes()
         place.unlink()  # of several readers, only one succeeds
@@ -95,7 +95,7 @@ def claim_grant(folder: Path, code: str) -> Grant | None:
     return grant if grant is not None and grant.live(datetime.now(UTC)) else None
 
 
-def _place(folder: Path, code: str) -> Path:
+def _locate_grant(folder: Path, code: str) -> Path:
     return folder / sha256(code.encode()).hexdigest()
 
 

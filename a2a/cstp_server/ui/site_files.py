@@ -112,7 +112,7 @@ class DataFiles:
         size = len(record.encode()) + 1
         file = self._open.setdefault(name, _Open())
         if file.records and file.size + size > (BUNDLE_BYTES if name in BUNDLES else LIST_BYTES):
-            self._write(name, file)
+            self._write_data_file(name, file)
             file = self._open[name] = _Open(file.number + 1)
         file.records.append(record)
         file.size += size
@@ -121,10 +121,10 @@ class DataFiles:
     def close(self) -> Mapping[str, int]:
         """Write the rest; return the number of files per list. Raise OSError."""
         for name, file in self._open.items():
-            self._write(name, file)
+            self._write_data_file(name, file)
         return {name: file.number + 1 for name, file in self._open.items()}
 
-    def _write(self, name: str, file: _Open) -> None:
+    def _write_data_file(self, name: str, file: _Open) -> None:
         text = script(name, file.number, f"[{','.join(file.records)}]")
         (self._folder / f"{name}-{file.number}.js").write_text(text, encoding="utf-8", newline="\n")
 

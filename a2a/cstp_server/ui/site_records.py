@@ -85,7 +85,7 @@ def write_records(
     Raise CstpError, OSError, and errors from `methods` if no answer comes.
     """
     before = _changed(methods, kinds)
-    listed = _list(methods, kinds, before)
+    listed = _list_records(methods, kinds, before)
     total = len(listed.decisions) + len(listed.episodes) + len(listed.extracted) + len(listed.passages)
     writer = _SiteWriter(methods, files, steps, set_aside, searched_characters(total))
     writer.note_unlisted(before, listed)
@@ -102,7 +102,7 @@ def write_records(
     )
 
 
-def _list(methods: Methods, kinds: frozenset[SiteKind], before: Sequence[_Name]) -> _Listed:
+def _list_records(methods: Methods, kinds: frozenset[SiteKind], before: Sequence[_Name]) -> _Listed:
     extracted: list[tuple[str, Extracted]] = []
     if "extraction" in kinds:
         extracted += [("extracted", one) for one in methods.iter_decisions(page_size=_EXTRACTED)]
@@ -161,7 +161,7 @@ class _SiteWriter:
             if kind == "chunk" or (kind, id) in known:
                 continue
             version = self._version(kind, id)
-            whole = self._read(version, partial(self._methods.fetch, id, kind=kind))
+            whole = self._read_record(version, partial(self._methods.fetch, id, kind=kind))
             if whole is not None and (kind != "extraction" or whole.metadata.get("type") in _LISTED_TYPES):
                 self._set_aside.note(Part.PAGE, version, StatedError("the server cannot list it"))
 
@@ -170,7 +170,7 @@ class _SiteWriter:
         found: dict[str, Sequence[DecisionEdge]] = {}
         read = self._methods.get_decision
         for one, version in self._each("decisions", "decision", listed, [one.id for one in listed]):
-            if (answer := self._read(version, partial(read, one.id))) is None:
+            if (answer := self._read_record(version, partial(read, one.id))) is None:
                 continue
             work = partial(_decision_texts, one, answer.decision, self.characters)
             if (texts := self._attempt(version, work)) is not None:
@@ -186,7 +186,7 @@ class _SiteWriter:
         }
         known: set[str] = set()
         for id, version in self._each("links", "links of decision", [*decisions], [*decisions]):
-            around = None if id in known else self._read(version, partial(self._read_graph, id))
+            around = None if id in known else self._read_record(version, partial(self._read_graph, id))
             if around is not None:
                 # for the farthest decisions not all links were followed
                 known |= {node.id for node in around.nodes if node.depth < around.depth}
@@ -203,7 +203,7 @@ class _SiteWriter:
         """Write the episodes; return their number."""
         written = 0
         for one, version in self._each("episodes", "episode", listed, [str(one.id) for one in listed]):
-            episode = self._read(version, partial(self._methods.get_episode, one.id))
+            episode = self._read_record(version, partial(self._methods.get_episode, one.id))
             if episode is not None:
                 work = partial(_episode_texts, episode, self.characters)
                 written += self._add_row("episodes", self._attempt(version, work))
@@ -222,7 +222,7 @@ class _SiteWriter:
         titles: dict[str, str] = {}
         written = 0
         for id, version in self._each("passages", "chunk", ids, ids):
-            found = self._read(version, partial(_read_passage, self._methods, id, titles))
+            found = self._read_record(version, partial(_read_passage, self._methods, id, titles))
             if found is None:
                 continue
             texts = self._attempt(version, partial(_passage_texts, found, self.characters))
@@ -241,7 +241,7 @@ class _SiteWriter:
     def _version(self, kind: str, id: str) -> RecordVersion:
         return RecordVersion(next(self._numbers), 0, kind, id)  # a caller knows no keys
 
-    def _read(self, version: RecordVersion, read: Callable[[], R]) -> R | None:
+    def _read_record(self, version: RecordVersion, read: Callable[[], R]) -> R | None:
         """Return the answer about a record; None if it was deleted meanwhile, or if the server cannot answer.
 
         Raise QueryFailed if the server cannot answer about other records, either.
