@@ -64,7 +64,7 @@ class RecordedReview(Wire):
 
 
 class RecordedRevision(Wire):
-    """An earlier or current content: author, time, reason, and changed members."""
+    """Decision content at a revision: author, time, reason, and changed members."""
 
     revision: int
     at: InstantOut
@@ -215,7 +215,7 @@ class DayCount:
 
 @dataclass(frozen=True, slots=True)
 class TagCount:
-    """Decision count per tag."""
+    """Number of decisions per tag."""
 
     tag: str
     count: int
@@ -235,8 +235,8 @@ class GetStatsResult(Wire):
     Names are in lower case, except agent names. `byCategory`, `byStakes`, `byStatus` and `byAgent` have the 100 most
     frequent names; a decision without such a name is counted in `total` alone. `byDay` has the latest 366 days with
     decisions, the earliest first, `topTags` the 50 most frequent tags. `current` and `overdue` count the decisions
-    listed by `cstp.listDecisions` with these filters, `superseded` the superseded status. `notCounted` is absent, or
-    the number of decisions this server cannot process; no count includes them, whatever the filters.
+    listed by `cstp.listDecisions` with these filters, `superseded` the decisions with this status. `notCounted` is
+    absent, or the number of decisions this server cannot process; no count includes them, whatever the filters.
     """
 
     total: int

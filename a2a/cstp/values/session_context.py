@@ -128,8 +128,8 @@ class GetSessionContextResult(Wire):
 
     Items are whole. `omitted` counts items per section beyond `maxTokens`, and items this server cannot show; `expand`
     names the first items without room, as far as there is room for names. `tokens` is the answer's size, never more
-    than `maxTokens`. `cursor` is the next briefing's `since`, beginning with the first change without room; `more` is
-    true if there is such a change already. The `etag` is equal for equal items and parameters.
+    than `maxTokens`. `cursor` is the `since` for the next briefing, and the first change without room begins it; `more`
+    is true if there is such a change already. The `etag` is equal for equal items and parameters.
     """
 
     not_modified: Present[Literal[True]] = None
