@@ -46,7 +46,7 @@ def typed_call(method: Method[Any, R], members: Mapping[str, object], timeout: f
     """
     given = {name: value for name, value in members.items() if value is not None and name not in _OF_CALL}
     if method.writes:
-        given.setdefault("idempotency_key", uuid4().hex)  # so that it may be sent again
+        given.setdefault("idempotency_key", uuid4().hex)  # so it may be sent again
     params = parse_params(method.params, given).model_dump(mode="json", exclude_unset=True)
 
     def read(result: JsonValue) -> R:

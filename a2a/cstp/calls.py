@@ -207,7 +207,7 @@ def list_decisions(
 ) -> Call[ListDecisionsResult]:
     """List the decisions page by page, newest first or in another order, with filters.
 
-    Conditions on decisions, all of which must hold; the page; and the order.
+    Conditions on decisions, all required; the page; and the order.
 
     Bounds are inclusive and exclude decisions without a date. Texts match whole values in any case. `sort` by texts is
     alphabetical, in any case; `stakes` rise from low over medium and high to critical; other values follow.

@@ -44,7 +44,7 @@ class Wire(BaseModel):
         validate_by_name=True,
         serialize_by_alias=True,
         protected_namespaces=(),  # no method of pydantic is a name on the wire; the check takes a part of an import
-        defer_build=True,  # so that an import is quick; safe for threads from pydantic 2.14 on
+        defer_build=True,  # so an import is quick; safe for threads from pydantic 2.14 on
     )
 
 

@@ -136,7 +136,7 @@ class GetDecisionResult(Wire):
 
 
 class ListDecisionsParams(ReadParams):
-    """Conditions on decisions, all of which must hold; the page; and the order.
+    """Conditions on decisions, all required; the page; and the order.
 
     Bounds are inclusive and exclude decisions without a date. Texts match whole values in any case. `sort` by texts is
     alphabetical, in any case; `stakes` rise from low over medium and high to critical; other values follow.

@@ -87,7 +87,7 @@ class RemoteOrigins:
 
 
 class RemoteRecords:
-    """Looks records up on a server and puts them there; see `RemoteOrigins`."""
+    """Records looked up and put on a server; see `RemoteOrigins`."""
 
     def __init__(self, remote: Remote) -> None:
         self.origins: Final = RemoteOrigins(remote)
