@@ -31,7 +31,7 @@ def _is_url(url: str) -> str:
 
 
 class Agent(BaseModel):
-    """One server: its name here, its address, and the environment variable that holds the token for it."""
+    """A server: local name, address, and environment variable with the token."""
 
     model_config = _CONFIG
 
@@ -41,7 +41,7 @@ class Agent(BaseModel):
 
 
 class Defaults(BaseModel):
-    """Defaults of every client: see `cstp.Client`."""
+    """Client defaults: see `cstp.Client`."""
 
     model_config = _CONFIG
 
@@ -57,28 +57,28 @@ class _File(BaseModel):
 
 
 class AgentRegistry:
-    """The agents of a YAML file, and clients for them.
+    """Agents of a YAML file, and clients for them.
 
     The file has `agents`, a list of `name`, `url` and `token_env`, and may have `defaults` with `timeout_seconds` (30)
-    and `retries` (3). Raises ValueError naming the fault, and OSError if it cannot be read.
+    and `retries` (3). Raises ValueError naming the fault, and OSError for an unreadable file.
     """
 
     def __init__(self, config_path: str | Path, environment: Mapping[str, str] = os.environ) -> None:
         self._path = Path(config_path)
         self._environment = environment
         del environment  # a traceback of later errors may show this frame's variables
-        read = _read(self._path)
+        read = _read_agents(self._path)
         self._defaults = read.defaults
         self._agents = {agent.name: agent for agent in read.agents}
         if len(self._agents) < len(read.agents):
             raise ValueError(f"{self._path}: two agents have the same name")
 
     def list(self) -> tuple[Agent, ...]:
-        """Return all agents, in the order of the file."""
+        """Return all agents, in file order."""
         return tuple(self._agents.values())
 
     def get(self, name: str) -> Agent:
-        """Raise ValueError for a name that is not in the file."""
+        """Return a client for the named agent. Raise ValueError for a name not in the file."""
         if name not in self._agents:
             raise ValueError(f"{self._path} has no agent {name!r}; it has {', '.join(self._agents) or 'none'}")
         return self._agents[name]
@@ -101,7 +101,7 @@ class AgentRegistry:
         return token
 
 
-def _read(path: Path) -> _File:
+def _read_agents(path: Path) -> _File:
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError):
@@ -109,12 +109,15 @@ def _read(path: Path) -> _File:
     try:
         return _File.model_validate(document)
     except ValidationError as error:
-        # without the text that was read, which may be a token in the wrong place
-        wrong = [f"{_place(one['loc'])}: {one['msg']}" for one in error.errors(include_url=False, include_input=False)]
+        # without the file's text: it may be a misplaced token
+        wrong = [
+            f"{_format_location(one['loc'])}: {one['msg']}"
+            for one in error.errors(include_url=False, include_input=False)
+        ]
     del document
     raise ValueError(f"{path}: {'; '.join(wrong)}")
 
 
-def _place(location: tuple[int | str, ...]) -> str:
+def _format_location(location: tuple[int | str, ...]) -> str:
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
     return path.lstrip(".") or "the file"

@@ -1,4 +1,4 @@
-"""One call as a value, with the way to send it and to read its result; and lists, whose pages are calls."""
+"""A call as a value, with the way to send it and to read the result; and lists, paged by calls."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ _KEYS: Final = ("idempotencyKey", "idempotency_key")
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[R_co]):
-    """A call that is ready to be sent, alone or in a batch. `cstp.calls` makes one for each method.
+    """A call ready to be sent, alone or in a batch, as made by `cstp.calls`.
 
-    `params` are JSON in wire spelling. `repeatable` says that running the call twice does no harm. `read` makes the
-    result from the answer, or raises ValueError. `timeout` is its limit in seconds, if not the client's.
+    `params` are JSON in wire spelling. `repeatable` is true if running the call twice does no harm. `read` makes the
+    result from the answer, or raises ValueError. `timeout` is a limit in seconds, if not the client's.
     """
 
     method: str
@@ -37,20 +37,20 @@ class Call(Generic[R_co]):
 
 
 def typed_call(method: Method[Any, R], members: Mapping[str, object], timeout: float | None = None) -> Call[R]:
-    """Return a call with parameters by field name, those that are None left out; a write has a key.
+    """Return a call with parameters by field name, without None values; a write has a key.
 
-    `members` may be all arguments of a function in `cstp.calls`, `timeout` included.
-    Null within a parameter is sent only if it was given: among the members to update, it takes a value away.
+    `members` may be all arguments of a function in `cstp.calls`, `timeout` included. Null within a parameter is sent
+    only if given: among the members to update, null removes a value.
 
     Raise InvalidParams, as the server would.
     """
     given = {name: value for name, value in members.items() if value is not None and name not in _OF_CALL}
     if method.writes:
-        given.setdefault("idempotency_key", uuid4().hex)  # so that it may be sent again
+        given.setdefault("idempotency_key", uuid4().hex)  # so it may be sent again
     params = parse_params(method.params, given).model_dump(mode="json", exclude_unset=True)
 
     def read(result: JsonValue) -> R:
-        # members that a newer server has in addition to ours are no error
+        # additional members from a newer server are no error
         return method.result.model_validate_json(to_json(result), extra="ignore")
 
     return Call(method.name, params, True, read, timeout)
@@ -70,7 +70,7 @@ def _as_it_is(result: JsonValue) -> JsonValue:
 
 
 class Identified(Protocol):
-    """An item of a list."""
+    """A list item."""
 
     @property
     def id(self) -> object: ...
@@ -81,7 +81,7 @@ T = TypeVar("T", bound=Identified)
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some items of a list, and the size of the whole list."""
+    """Some list items, and the whole list's size."""
 
     items: Sequence[T]
     total: int
@@ -89,7 +89,7 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[T]):
-    """A list: `call(offset, limit)` is the call of a page, which has `page_size` items."""
+    """A list: `call(offset, limit)` is the call for a page with `page_size` items."""
 
     call: Callable[[int, int], Call[Page[T]]]
     page_size: int
@@ -102,7 +102,7 @@ def listing(
     timeout: float | None,
     page: Callable[[R], Page[T]],
 ) -> Listing[T]:
-    """Return the list of `method`, whose results `page` reads; `members` and `timeout` as for `typed_call`."""
+    """Return the list of `method`; `page` reads results; `members` and `timeout` as for `typed_call`."""
 
     def call(offset: int, limit: int) -> Call[Page[T]]:
         made = typed_call(method, {**members, "offset": offset, "limit": limit}, timeout)
@@ -115,13 +115,13 @@ def listing(
     return Listing(call, page_size)
 
 
-LEAST: Final = 2  # items of a page: its first one is of the page before
+LEAST: Final = 2  # items of a page: the first is from the previous page
 
 
 class _Walk(Generic[T]):
-    """The place of a reader in a list that changes.
+    """A reader's position in a changing list.
 
-    Each page begins with an item of the page before. If it does not, items before it were deleted and others would be
+    Each page begins with an item of the previous page. Otherwise earlier items were deleted and others would be
     skipped, so the walk goes back until a page begins with a known item, or at the beginning.
     """
 
@@ -131,7 +131,7 @@ class _Walk(Generic[T]):
         self._seen: set[object] = set()
 
     def take(self, page: Page[T], size: int) -> Iterator[T]:
-        """Yield the new items of the page at `offset`; `size` is the number of items that a page may have."""
+        """Yield the new items of the page at `offset`; `size` is the maximum number of items per page."""
         items = page.items
         if self.offset > 0 and (not items or items[0].id not in self._seen):
             self.offset = max(0, self.offset - size)
@@ -155,7 +155,7 @@ def each(read: Callable[[int, int], Page[T]], page_size: int) -> Iterator[T]:
 
 
 async def each_async(read: Callable[[int, int], Awaitable[Page[T]]], page_size: int) -> AsyncIterator[T]:
-    """Yield every item once, as `each` does, from pages that are awaited."""
+    """Yield every item once, as `each` does, from awaited pages."""
     walk, size = _Walk[T](), max(LEAST, page_size)
     while not walk.done:
         for item in walk.take(await read(walk.offset, size), size):

@@ -99,14 +99,14 @@ def search(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[SearchResult]:
-    """Search records of all kinds in one order, by meaning and by words, with filters.
+    """Search records of all kinds by meaning and by words, with filters.
 
     A search: `query` in plain words, 1 to 8192 characters; at most `limit` records are returned.
 
-    Every filter applies to all results; bounds are inclusive. A filter excludes records without the field, and so kinds
-    that never have it. `date_from` and `date_to` are of the date of a decision, the time of a turn, an artifact or an
-    event, the creation of an episode, the last highlight or the creation of a chunk, and the creation of an extraction.
-    Events have `context`, `source` and `min_importance` of their artifact.
+    Every filter applies to all results; bounds are inclusive. A filter excludes records without the field, and thus
+    kinds lacking the field. `date_from` and `date_to` apply to a decision's date, the time of a turn, artifact or
+    event, an episode's creation, a chunk's last highlight or creation, and an extraction's creation. Events inherit
+    `context`, `source` and `min_importance` from their artifact.
     """
     return typed_call(SEARCH, locals(), timeout)
 
@@ -116,7 +116,7 @@ def fetch(
 ) -> Call[FetchResult]:
     """Return the whole record of an id, of any kind.
 
-    The id of a record.
+    The record id.
     """
     return typed_call(FETCH, locals(), timeout)
 
@@ -138,7 +138,7 @@ def get_session_context(
 ) -> Call[GetSessionContextResult]:
     """Brief an agent at the start of a session, within a budget of tokens.
 
-    The task of a session, the sections of its briefing, and how long it may be.
+    The session's task, the briefing's sections, and the maximum length.
     """
     return typed_call(GET_SESSION_CONTEXT, locals(), timeout)
 
@@ -177,9 +177,9 @@ def get_decision(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[GetDecisionResult]:
-    """Read one decision whole, with its reviews, links and history.
+    """Read a whole decision, with reviews, links and history.
 
-    The id of a decision, and the parts to return with it.
+    The decision id, and additional parts to return.
     """
     return typed_call(GET_DECISION, locals(), timeout)
 
@@ -207,10 +207,10 @@ def list_decisions(
 ) -> Call[ListDecisionsResult]:
     """List the decisions page by page, newest first or in another order, with filters.
 
-    Conditions on decisions, all of which must hold; the page; and the order.
+    Conditions on decisions, all required; the page; and the order.
 
-    Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case. `sort` by texts
-    is alphabetical, in any case; `stakes` rise from low over medium and high to critical; other values follow.
+    Bounds are inclusive and exclude decisions without a date. Texts match whole values in any case. `sort` by texts is
+    alphabetical, in any case; `stakes` rise from low over medium and high to critical; other values follow.
     """
     return typed_call(LIST_DECISIONS, locals(), timeout)
 
@@ -225,7 +225,7 @@ def get_stats(
 ) -> Call[GetStatsResult]:
     """Count the decisions by category, stakes, status, agent, day and tag, and those overdue for review.
 
-    The decisions to count. Bounds are inclusive and leave out decisions without a date.
+    The decisions to count. Bounds are inclusive and exclude decisions without a date.
     """
     return typed_call(GET_STATS, locals(), timeout)
 
@@ -241,9 +241,9 @@ def get_graph(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[GetGraphResult]:
-    """Read which decisions are linked to one, and how.
+    """Return the decisions linked to a decision, and their links.
 
-    The decision in the centre, the greatest distance in links, their types, and the greatest number of decisions.
+    The center decision, the maximum distance in links, the link types, and the maximum number of decisions.
     """
     return typed_call(GET_GRAPH, locals(), timeout)
 
@@ -259,9 +259,9 @@ def get_decision_context(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[GetDecisionContextResult]:
-    """Return the decisions that govern files: in force, proposed and past.
+    """Return the decisions governing files: in force, proposed and past.
 
-    Files that are to be changed, from the root of their repository, and names of packages, interfaces and data.
+    Files to change, from their repository root, and names of packages, interfaces and data.
     """
     return typed_call(GET_DECISION_CONTEXT, locals(), timeout)
 
@@ -319,9 +319,9 @@ def get_chunk(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[GetChunkResult]:
-    """Read one chunk whole, with its knowledge card, its clusters and related chunks.
+    """Read a whole chunk, with knowledge card, clusters and related chunks.
 
-    The id of a chunk, and the greatest number of related chunks to return.
+    The chunk id, and the maximum number of related chunks.
     """
     return typed_call(GET_CHUNK, locals(), timeout)
 
@@ -340,18 +340,18 @@ def list_episodes(
 ) -> Call[ListEpisodesResult]:
     """List the agent's episodes page by page, newest first, with filters.
 
-    Conditions on episodes, all of which must hold; bounds are inclusive and exclude episodes without a time.
+    Conditions on episodes; all must hold; bounds are inclusive and exclude episodes without a time.
 
-    `date_from` wins over `since`. An episode has all of `tags`; an empty list is no condition. Tags and `category`
-    match whole and exactly.
+    `date_from` wins over `since`. An episode has all `tags`; an empty list is no condition. Tags and `category` match
+    whole and exactly.
     """
     return typed_call(LIST_EPISODES, locals(), timeout)
 
 
 def get_episode(id: int, *, min_seq: int | None = None, timeout: float | None = None) -> Call[GetEpisodeResult]:
-    """Read an episode whole, with its reflection.
+    """Read a whole episode, with reflection.
 
-    The id of an episode.
+    The episode id.
     """
     return typed_call(GET_EPISODE, locals(), timeout)
 
@@ -370,9 +370,9 @@ def find_episodes(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[FindEpisodesResult]:
-    """Find episodes by meaning and by words of what was tried and learned.
+    """Find episodes by meaning and by words of attempts and lessons.
 
-    A search in the queries and reflections of episodes; bounds are inclusive, and results have all of `tags`.
+    A search in queries and reflections of episodes; bounds are inclusive, and results have all `tags`.
     """
     return typed_call(FIND_EPISODES, locals(), timeout)
 
@@ -431,14 +431,14 @@ def recall(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[RecallResult]:
-    """Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them.
+    """Recall artifacts, turns, events, decisions and chunks, with records related by the graph.
 
-    A selection of records. Of `id`, `query`, `conversation_id` and `context` the first that is given decides.
+    A selection of records. The first given parameter among `id`, `query`, `conversation_id` and `context` decides.
 
-    With `conversation_id`, a `query` searches the turns of that conversation. Every filter (`context`, `source`,
-    `author`, `participants`, `project`, `current`, `sensitivity`, `min_importance`, `date_from`, `date_to`) applies to
-    everything in the answer; bounds are inclusive, and a given one excludes records without the field. `limit` bounds
-    results and attached events together, or the turns of a conversation.
+    With `conversation_id`, a `query` searches the conversation's turns. Every filter (`context`, `source`, `author`,
+    `participants`, `project`, `current`, `sensitivity`, `min_importance`, `date_from`, `date_to`) applies to everything
+    in the answer; bounds are inclusive, and a given bound excludes records without the field. `limit` bounds results
+    and attached events together, or a conversation's turns.
     """
     return typed_call(RECALL, locals(), timeout)
 
@@ -460,11 +460,11 @@ def list_memories(
     min_seq: int | None = None,
     timeout: float | None = None,
 ) -> Call[ListMemoriesResult]:
-    """List what was said and written page by page, newest first, with filters.
+    """List turns and texts page by page, newest first, with filters.
 
-    Conditions that a memory must meet, all together, and the page to return; memories are artifacts and turns.
+    Conditions on memories (artifacts and turns), all required, and the page to return.
 
-    Bounds are inclusive; a given one leaves out memories without a time. Texts match whole values in any case,
+    Bounds are inclusive; a given bound excludes memories without a time. Texts match whole values in any case,
     `project` exactly.
     """
     return typed_call(LIST_MEMORIES, locals(), timeout)
@@ -508,9 +508,9 @@ def record_decision(
     dry_run: bool = False,
     timeout: float | None = None,
 ) -> Call[RecordDecisionResult]:
-    """Record a decision that this agent made.
+    """Record a decision by this agent.
 
-    A decision, and the agent's confidence, 0 to 1, that it will turn out well.
+    A decision, and the agent's confidence in a good outcome, 0 to 1.
     """
     return typed_call(RECORD_DECISION, locals(), timeout)
 
@@ -526,9 +526,9 @@ def update_decision(
     dry_run: bool = False,
     timeout: float | None = None,
 ) -> Call[UpdateDecisionResult]:
-    """Change members of a decision; what it was before is kept.
+    """Change members of a decision; the history keeps the previous content.
 
-    The members of a decision to change, and the reason.
+    The decision's members to change, and the reason.
 
     With `expected_revision`, the change is refused if the decision has another revision.
     """
@@ -552,7 +552,7 @@ def review_decision(
 ) -> Call[ReviewDecisionResult]:
     """Say how a decision turned out.
 
-    The outcome of a decision. Every review is kept; the last one determines the outcome.
+    A decision's outcome. Every review is kept; the last review determines the outcome.
     """
     return typed_call(REVIEW_DECISION, locals(), timeout)
 
@@ -571,7 +571,7 @@ def set_status(
 
     Another status for a decision, and why.
 
-    The agent may set its own decisions to draft, proposed or pending; other changes need the scope `ratify`.
+    An agent may set own decisions to draft, proposed or pending; other changes need the scope `ratify`.
     """
     return typed_call(SET_STATUS, locals(), timeout)
 
@@ -590,9 +590,10 @@ def link_decisions(
 ) -> Call[LinkDecisionsResult]:
     """Link two decisions.
 
-    A link from one decision to another. The agent's former link of that type between the two is replaced.
+    A link between two decisions. Replaces the agent's former link of the same type between them.
 
-    `supersedes` needs the scope `ratify` if the source is accepted, or is a file's: no one would ratify the link later.
+    `supersedes` needs the scope `ratify` if the source is accepted or comes from a file: nothing would ratify the link
+    later.
     """
     return typed_call(LINK_DECISIONS, locals(), timeout)
 
@@ -609,7 +610,7 @@ def unlink_decisions(
 ) -> Call[LinkDecisionsResult]:
     """End a link between two decisions; the history keeps it.
 
-    The link to end: its two decisions and its type. Its maker may end it, and a token with `admin`.
+    The link to end: both decisions and the type. The link's maker may end it, and a token with `admin`.
     """
     return typed_call(UNLINK_DECISIONS, locals(), timeout)
 
@@ -622,11 +623,11 @@ def changes_page(
     wait_ms: int = 0,
     timeout: float | None = None,
 ) -> Call[ChangesResult]:
-    """Follow what changes among the records that the caller sees.
+    """Follow changes of the records visible to the caller.
 
-    The position in the changes, their kinds, the greatest number, and the time to wait if there is none.
+    Position in the changes, record kinds, maximum number, and time to wait without changes.
 
-    `since` is 0 for everything, a `cursor` or a `seq` of an earlier answer, or `now` for changes from now on.
+    `since` is 0 for everything, a `cursor` or a `seq` from an earlier answer, or `now` for changes from now on.
     """
     return typed_call(CHANGES, locals(), timeout)
 
@@ -645,9 +646,9 @@ def store_episode(
     dry_run: bool = False,
     timeout: float | None = None,
 ) -> Call[StoreEpisodeResult]:
-    """Store what was tried, how well it went and what was learned.
+    """Store an attempt, the outcome and the lessons learned.
 
-    One experience: the task, its reward, and lessons for other agents.
+    An experience: task, reward, and lessons for other agents.
     """
     return typed_call(STORE_EPISODE, locals(), timeout)
 
@@ -677,12 +678,12 @@ def remember(
     dry_run: bool = False,
     timeout: float | None = None,
 ) -> Call[RememberResult]:
-    """Remember what was said or written.
+    """Remember a spoken or written text.
 
     A spoken or written text: with `conversation_id` a turn of a conversation, else an artifact.
 
-    The turn of the same `turn_index` of a conversation, and the artifact of the same `source` and `source_id`, are
-    changed; all other texts are added, even if an equal one is stored.
+    Updates the turn with the same `turn_index` in a conversation, and the artifact with the same `source` and
+    `source_id`; adds all other texts, even if an equal text is stored.
     """
     return typed_call(REMEMBER, locals(), timeout)
 
@@ -715,9 +716,9 @@ def forget(
     confirm: bool = False,
     timeout: float | None = None,
 ) -> Call[ForgetResult]:
-    """Forget a record with all that came of it, for good.
+    """Forget a record with all derived records, permanently.
 
-    The id of the record to forget.
+    The id to forget.
     """
     return typed_call(FORGET, locals(), timeout)
 
@@ -732,13 +733,13 @@ def put_records(
     dry_run: bool = False,
     timeout: float | None = None,
 ) -> Call[PutRecordsResult]:
-    """Put records of files that were read elsewhere, all of a call or none.
+    """Put records of files read elsewhere, all in a call or none.
 
-    Records that files own, as `cstp ingest --url` sends them: each a line of `cstp export`, with its `digest`.
+    Records owned by files, as sent by `cstp ingest --url`: each a `cstp export` line, with `digest`.
 
-    A record that replaces one of another file has the other one's repository and path as `over`.
+    A record replacing a record of another file has the other file's repository and path as `over`.
 
-    All are put, or none. Records that are stored unchanged already are left alone, so a call may be repeated.
+    All are put, or none. Unchanged stored records are left alone, so a call may be repeated.
     """
     return typed_call(PUT_RECORDS, locals(), timeout)
 
@@ -756,13 +757,13 @@ def audit(
 ) -> Call[AuditResult]:
     """List who has read or written which records, newest first, with filters.
 
-    Conditions on rows of the audit, all of which must hold. Bounds of times are inclusive.
+    Conditions on audit rows; all must hold. Time bounds are inclusive.
     """
     return typed_call(AUDIT, locals(), timeout)
 
 
 def whoami(*, timeout: float | None = None) -> Call[WhoamiResult]:
-    """Return which agent the token belongs to, its scopes, clearance, projects and limits."""
+    """Return the token's agent, scopes, clearance, projects and limits."""
     return typed_call(WHOAMI, locals(), timeout)
 
 

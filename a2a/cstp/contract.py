@@ -1,4 +1,4 @@
-"""The definition of a method: one frozen value that the server, the documents and the clients all read."""
+"""Method definitions: frozen values shared by the server, the documents and the clients."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,13 +16,12 @@ R = TypeVar("R", bound=Wire)
 
 @dataclass(frozen=True, slots=True)
 class ToolText:
-    """A method as a tool of MCP: the text by which a model chooses it, and hints for its client.
+    """A method as MCP tool: the text for a choosing model, and hints for the client.
 
-    `name` is absent unless it is another than the method's. `defaults` are values of absent parameters that differ from
-    the method's, and `naming` members of the result whose value is the name of a parameter. `adds` says that a call
-    that writes takes nothing away, `repeatable` that the same one again changes nothing more, `quotes` that answers
-    have stored texts: by default, those of methods that read have. `view` names the page that a client may show for an
-    answer.
+    `name` is absent unless it differs from the method's. `defaults` are values of absent parameters if different from
+    the method's, and `naming` are result members with a parameter name as value. `adds` is true if a write removes
+    nothing, `repeatable` if repeating a call changes nothing more, `quotes` if answers contain stored texts: the
+    default for read methods. `view` names a page for showing an answer in the client.
     """
 
     title: str
@@ -41,14 +40,14 @@ ANSWER_TOKENS: Final = 8000  # of a tool's answer: common clients cut at 25,000
 
 @dataclass(frozen=True, slots=True)
 class Method(Generic[P, R]):
-    """One method of the protocol.
+    """A protocol method.
 
-    `scope` None means any live token may call it; one of `other_scopes` does as well. `cost` is its units in the
-    agent's limits, unless the server's settings differ. A method `from_records` reads the records themselves, others
-    may answer from indexes, which follow them. `paths` is the parameter, such as `filters.paths`, whose paths are
-    matched with the patterns of decisions, None without one: the price grows with both. A method that `stores` changes
-    records, whatever its scope. Calls of a method that is not `audited` leave no row in the audit: its results name no
-    record. A method without a `tool` is not available over MCP.
+    `scope` None means any live token may call it; each of `other_scopes` also suffices. `cost` is in units of the
+    agent's limits, unless the server's settings differ. A method `from_records` reads records, others may answer from
+    indexes, which follow the records. `paths` is the parameter, such as `filters.paths`, with paths to match with
+    decision patterns, None without such a parameter: the price grows with both. With `stores`, the method changes
+    records, whatever the scope. Calls of a method not `audited` leave no audit row: results name no record. A method
+    without a `tool` is not available over MCP.
     """
 
     name: str
@@ -67,7 +66,7 @@ class Method(Generic[P, R]):
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
-        """Scopes, any of which lets a token call it; empty if every token may."""
+        """Scopes, each sufficient for a call; empty if every token may call."""
         return () if self.scope is None else (self.scope, *self.other_scopes)
 
     @property
@@ -77,6 +76,6 @@ class Method(Generic[P, R]):
 
     @property
     def common_errors(self) -> tuple[type[CstpError], ...]:
-        """Errors of every method, in addition to `errors`."""
+        """Errors common to all methods, in addition to `errors`."""
         common = tuple(error for error in ERRORS if error.any_method)
         return common if self.scope is None else (*common, Forbidden)

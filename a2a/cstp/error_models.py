@@ -1,4 +1,4 @@
-"""Models of the `data` of each error, for documents, for the client, and for typed access."""
+"""Models of each error's `data`, for documents, for the client, and for typed access."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -11,7 +11,7 @@ from cstp.values.base import Wire
 
 
 class ViolationData(Wire):
-    """One invalid parameter: its path in wire spelling, such as `filters.stakes[0]`, and the rule that it breaks."""
+    """An invalid parameter: path in wire spelling, such as `filters.stakes[0]`, and broken rule."""
 
     field: str
     message: str
@@ -26,7 +26,7 @@ _made: dict[type[CstpError], type[Wire]] = {}
 
 
 def data_model(error: type[CstpError]) -> type[Wire] | None:
-    """Return the model of an error's `data`, made at its first use since imports should be quick; None without data."""
+    """Return the model of an error's `data`, made at first use since imports should be quick; None without data."""
     if error not in _made and is_dataclass(error):
         members: dict[str, Any] = {
             one.name: (_ON_THE_WIRE.get(one.type, one.type), None if one.default is None else ...)
@@ -38,5 +38,5 @@ def data_model(error: type[CstpError]) -> type[Wire] | None:
 
 
 def data_models() -> dict[type[CstpError], type[Wire]]:
-    """Return the models of all errors that have data."""
+    """Return the models of all errors with data."""
     return {error: model for error in ERRORS if (model := data_model(error)) is not None}

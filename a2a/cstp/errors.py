@@ -1,4 +1,4 @@
-"""The errors of the protocol, one class per code, shared by server and client.
+"""Protocol errors, a class per code, shared by server and client.
 
     CstpError
     ├── ParseError               -32700  the body is not JSON as the protocol wants it
@@ -13,21 +13,21 @@
     ├── Forbidden                -32009  data: scope
     ├── Overloaded               -32010  data: retryAfter
     ├── Conflict                 -32011  data: id, reason, expected, found
-    └── OtherError               any code that is not above, or one with unknown data
+    └── OtherError               any code not above, or a code with unknown data
 
-Failures without an answer of a CSTP server:
+Failures without an answer from a CSTP server:
 
     TransportError
     ├── ConnectFailed            no connection came about, so nothing was sent
     ├── ConnectionLost           the connection broke, and whether the server ran the call is not known
-    ├── DeadlineExceeded         the time that the caller gave was over
-    └── UnexpectedAnswer         an answer came, but not one of CSTP
+    ├── DeadlineExceeded         the caller's time was over
+    └── UnexpectedAnswer         an answer came, but not from CSTP
 
-`message` is fixed for a code, so it can contain neither parameters of a caller nor internal details; all variable parts
-are in `data`, which is structured.
+`message` is fixed for a code, so it can contain neither a caller's parameters nor internal details; all variable parts
+are in the structured `data`.
 
-A class defines all of an error: its fields are the members of `data` (`cstp.error_models`), for the client, and its
-attributes are for the documents, the CLI and the tools of MCP. `ERRORS` lists the classes.
+A class defines an error completely: fields are the members of `data` (`cstp.error_models`), for the client, and
+attributes are for the documents, the CLI and MCP tools. `ERRORS` lists the classes.
 """
 
 import copyreg
@@ -45,11 +45,11 @@ Seconds = Annotated[int, Field(ge=1)]
 
 
 class CstpError(Exception):
-    """An answer with an `error` member. `data` is its data, in wire spelling.
+    """An answer with an `error` member. `data` is the error's data, in wire spelling.
 
-    `meaning` says what a caller can do, `about_data` describes the data, `example` has the fields of an example. `http`
-    is the HTTP status in words, `family` groups exit codes, `tool_code` is the code that tools of MCP give.
-    `any_method` is True if every method may fail with it.
+    `meaning` says what a caller can do, `about_data` describes the data, `example` has example fields. `http` is the
+    HTTP status in words, `family` groups exit codes, `tool_code` is the code in MCP tools. `any_method` is True if
+    every method may fail with it.
     """
 
     code: int = 0
@@ -70,7 +70,7 @@ class CstpError(Exception):
         CstpError.__init__(self, {to_camel(field.name): getattr(self, field.name) for field in fields(self)})  # type: ignore[arg-type]
 
     def __reduce__(self) -> tuple[object, ...]:
-        # without its constructor, which takes other arguments in each class: for pickle and copy
+        # without the constructor, which takes different arguments per class: for pickle and copy
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ class ParseError(CstpError):
 
 @dataclass(eq=False, repr=False)
 class InvalidRequest(CstpError):
-    """Valid JSON that is not a JSON-RPC 2.0 request, a batch that is empty or too long, or over 20,000 values."""
+    """Valid JSON but no JSON-RPC 2.0 request, an empty or too long batch, or over 20,000 values."""
 
     code = -32600
     message = "Invalid Request"
@@ -103,14 +103,14 @@ class InvalidRequest(CstpError):
     family = "refused"
     tool_code = "VALIDATION_ERROR"
 
-    reason: str = ""  # from a server that gives none
+    reason: str = ""  # from a server giving none
 
     def __post_init__(self) -> None:
         CstpError.__init__(self, {"reason": self.reason} if self.reason else None)
 
 
 class MethodNotFound(CstpError):
-    """No method of that name is served."""
+    """No method with this name is served."""
 
     code = -32601
     message = "Method not found"
@@ -121,7 +121,7 @@ class MethodNotFound(CstpError):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One parameter that is not as the method wants it. `field` is a path in wire spelling: `filters.stakes[0]`."""
+    """An invalid parameter. `field` is a path in wire spelling: `filters.stakes[0]`."""
 
     field: str
     message: str
@@ -131,7 +131,7 @@ MAX_VIOLATIONS: Final = 100  # a list of thousands of mistakes is useless and sl
 
 
 def first_violations(found: Sequence[Violation], more: int = 0) -> tuple[Violation, ...]:
-    """Return the first hundred; the last one has the number of omitted ones, including `more` that were not created."""
+    """Return the first hundred; the last counts omitted violations, including `more` not created."""
     listed, left_out = tuple(found[:MAX_VIOLATIONS]), max(0, len(found) - MAX_VIOLATIONS) + more
     if not listed or not left_out:
         return listed
@@ -141,7 +141,7 @@ def first_violations(found: Sequence[Violation], more: int = 0) -> tuple[Violati
 
 @dataclass(eq=False, repr=False)
 class InvalidParams(CstpError):
-    """One or more parameters are wrong; `violations` names them, the first hundred if there are more."""
+    """Some parameters are wrong; `violations` names them, the first hundred if there are more."""
 
     code = -32602
     message = "Invalid params"
@@ -175,7 +175,7 @@ class InternalError(CstpError):
 
 
 class AuthenticationRequired(CstpError):
-    """No token, or one that is unknown, expired or revoked."""
+    """A missing, unknown, expired or revoked token."""
 
     code = -32001
     message = "Authentication required"
@@ -210,12 +210,12 @@ class RateLimited(CstpError):
 
 @dataclass(eq=False, repr=False)
 class QueryFailed(CstpError):
-    """A part that the answer needs is down, timed out or answered wrongly.
+    """A needed part is down, timed out or answered wrongly.
 
     `component` is `records`, `vectors`, `keywords` or `embedder`, `store` if nothing can be written since the disk is
-    full, which `reason` states; `answer` when it is larger than the server sends,
-    `batch` when the calls before this one took all the time, `indexes` when they do not show `minSeq` in time, or
-    `server` when `cstp mcp` reaches no process that answers, as while `cstp reindex` or `cstp compact` has the folder.
+    full, as stated in `reason`; `answer` when it exceeds the server's maximum size, `batch` when earlier calls took all
+    the time, `indexes` when they do not show `minSeq` in time, or `server` when `cstp mcp` reaches no answering
+    process, as while `cstp reindex` or `cstp compact` has the folder.
     """
 
     code = -32003
@@ -261,7 +261,7 @@ class NotFound(CstpError):
 
 @dataclass(eq=False, repr=False)
 class Forbidden(CstpError):
-    """The token lacks the scope that the method needs."""
+    """The token lacks the method's scope."""
 
     code = -32009
     message = "Forbidden"
@@ -277,9 +277,9 @@ class Forbidden(CstpError):
 
 @dataclass(eq=False, repr=False)
 class Overloaded(CstpError):
-    """Too many calls are in flight, of all agents or of this one, or the server is stopping.
+    """Too many calls are in flight, from all agents or from this agent, or the server is stopping.
 
-    Also if a part of the server works, but was busy with other calls until this one's deadline.
+    Also if a server part works, but was busy with other calls until this call's deadline.
 
     `retry_after` is whole seconds.
     """
@@ -329,7 +329,7 @@ class Conflict(CstpError):
 
 
 class OtherError(CstpError):
-    """An error that is not in the table, as other servers may have: its code, its message and its data as they came."""
+    """An error not in the table, as other servers may have: code, message and data as received."""
 
     def __init__(self, code: int, message: str, data: JsonValue = None) -> None:
         super().__init__(data)
@@ -337,12 +337,12 @@ class OtherError(CstpError):
         self.message = message
 
 
-# every class above that has a code, in the order of the tree
+# every class above with a code, in tree order
 ERRORS: Final[tuple[type[CstpError], ...]] = tuple(error for error in CstpError.__subclasses__() if error.code)
 
 
 class TransportError(Exception):
-    """There is no answer of a CSTP server."""
+    """A failure without an answer from a CSTP server."""
 
 
 class ConnectFailed(TransportError):
@@ -354,16 +354,16 @@ class ConnectionLost(TransportError):
 
 
 class DeadlineExceeded(TransportError):
-    """The answer did not come in the time that the caller gave."""
+    """The answer did not come in the caller's time."""
 
 
 class UnexpectedAnswer(TransportError):
-    """An answer that is not of CSTP; `status` is its HTTP status."""
+    """An answer not from CSTP; `status` is the HTTP status."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(f"HTTP {status}: {reason}")
         self.status = status
 
     def __reduce__(self) -> tuple[object, ...]:
-        # without its constructor, for pickle and copy
+        # without the constructor, for pickle and copy
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]

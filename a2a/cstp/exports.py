@@ -1,6 +1,6 @@
-"""The client and the models of its parameters and results: those in `cstp.__all__` can be imported from `cstp`.
+"""The client, and models of parameters and results: names in `cstp.__all__` can be imported from `cstp`.
 
-Filters are those of the methods, but raise InvalidParams when a caller creates them.
+Filters equal the methods' filters, but raise InvalidParams when a caller creates them.
 """
 
 from typing import TYPE_CHECKING
@@ -48,7 +48,7 @@ from cstp.values.writes import *
 class Filters(decisions.QueryFilters):
     __doc__ = decisions.QueryFilters.__doc__
 
-    if not TYPE_CHECKING:  # so that type checkers see the members
+    if not TYPE_CHECKING:  # so type checkers see the members
 
         def __init__(self, **members: object) -> None:
             """Check the members. Raise InvalidParams with every violation, in wire spelling."""

@@ -1,6 +1,6 @@
-"""Validation: from the members that a caller sent to a params model, or to the list of all violations.
+"""Validation of sent members: to a params model, or to the list of all violations.
 
-Hints suggest a correction: the nearest name, or the form of a value. They repeat no value.
+Hints suggest a correction: the nearest name, or a value's form. Hints repeat no value.
 """
 
 import json
@@ -21,7 +21,7 @@ from cstp.values.base import NullClears, Wire
 
 W = TypeVar("W", bound=Wire)
 
-MAX_UNKNOWN: Final = MAX_VIOLATIONS // 2  # more of one object are one violation
+MAX_UNKNOWN: Final = MAX_VIOLATIONS // 2  # more in the same object are a single violation
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 _MESSAGES: Final = {
     "missing": "is required",
@@ -45,15 +45,15 @@ _MESSAGES: Final = {
     "model_attributes_type": "must be an object",
 }
 _SHAPED: Final = {"list_type", "model_type", "dict_type", "model_attributes_type"}
-MOST_HINTS: Final = 10  # of one call; finding the nearest name takes a while
-_KEY: Final = "[key]"  # ends the location of the name of a member, if that is wrong
+MOST_HINTS: Final = 10  # per call; finding the nearest name takes a while
+_KEY: Final = "[key]"  # ends the location of a wrong member name
 _EMPTY: Final = {"missing", "string_too_short", "blank"}
-# raised in cstp itself, with texts that repeat nothing
+# raised in cstp itself, with texts repeating nothing
 _OURS: Final = {"instant", "blank", "order", "mode", "type", "selector", "text", "once"}
 
 
 class _Member(NamedTuple):
-    """A member of a model: its name on the wire, whether it may be left out, and the model of its value or items."""
+    """A model member: wire name, whether it may be omitted, and the model of the value or items."""
 
     name: str
     optional: bool
@@ -62,8 +62,8 @@ class _Member(NamedTuple):
 
 
 @cache
-def _members(model: type[Wire]) -> Mapping[str, _Member]:
-    """Return the members of a model by every accepted spelling."""
+def _list_members(model: type[Wire]) -> Mapping[str, _Member]:
+    """Return a model's members by every accepted spelling."""
     spellings: dict[str, _Member] = {}
     for name, field in model.model_fields.items():
         wire_name = field.alias or name
@@ -76,7 +76,7 @@ def _members(model: type[Wire]) -> Mapping[str, _Member]:
 
 
 def _objects_of(annotation: object, constraints: Sequence[object] = ()) -> tuple[type[Wire] | None, int | None]:
-    """Return the model of a value that is an object, or of the items of a list with the length that it may have."""
+    """Return the model of an object value, or the model of list items with the maximum list length."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if isinstance(annotation, type) and issubclass(annotation, Wire):
         return annotation, None
@@ -94,8 +94,8 @@ def _objects_of(annotation: object, constraints: Sequence[object] = ()) -> tuple
 def _in_wire_spelling(
     model: type[Wire], members: Mapping[str, object], path: str, violations: list[Violation]
 ) -> dict[str, object]:
-    """Return the members by their names on the wire, without those that are null and may be left out."""
-    known = _members(model)
+    """Return the members by wire name, without null values that may be omitted."""
+    known = _list_members(model)
     if len(members.keys() - known.keys()) > MAX_UNKNOWN:
         message = f"has more than {MAX_UNKNOWN} members that are not parameters of this method"
         raise InvalidParams((Violation(path.rstrip(".") or "params", message),))
@@ -117,7 +117,7 @@ def _in_wire_spelling(
 
 
 def _to_wire_spelling(member: _Member, value: object, path: str, violations: list[Violation]) -> object:
-    """Return a value with the objects in it in wire spelling. A list that is too long is left to the check of that."""
+    """Return a value with nested objects in wire spelling. Too long lists are left to the length check."""
     model = member.model
     if model is not None and member.longest is None and isinstance(value, Mapping):
         return _in_wire_spelling(model, value, f"{path}.", violations)
@@ -130,7 +130,7 @@ def _to_wire_spelling(member: _Member, value: object, path: str, violations: lis
 
 
 def _path(location: tuple[int | str, ...]) -> tuple[str, bool]:
-    """Return the path of a value, up to a name that must not be repeated, and whether it is complete."""
+    """Return a value's path, up to a name not to be repeated, and whether it is complete."""
     path = ""
     for step in location:
         if isinstance(step, str) and not _PLAIN_WORD.fullmatch(step):
@@ -171,10 +171,10 @@ def _violations(error: ErrorDetails, hint: str) -> list[Violation]:
 
 
 def parse_params(model: type[W], members: object) -> W:
-    """Validate `members` (the `params` of a request) as `model`.
+    """Validate `members` (a request's `params`) as `model`.
 
-    Accepts each name in camelCase or snake_case, once; a member that may be left out counts as absent if it is null.
-    Raise InvalidParams with its violations, in wire spelling.
+    Accepts each name in camelCase or snake_case, once; an optional member counts as absent if null. Raise InvalidParams
+    with violations in wire spelling.
     """
     if not isinstance(members, Mapping):
         raise InvalidParams((Violation("params", "must be given by name, in an object"),))
@@ -213,9 +213,9 @@ _LONGEST: Final = 160  # characters of an example
 
 
 def nearest_name(model: type[BaseModel], location: Location, given: Collection[str]) -> str | None:
-    """Return the parameter probably meant by the name at `location`, or None if none is similar.
+    """Return the parameter probably meant by the name at `location`, or None without a similar name.
 
-    `given` are the members that the same object has. A member of an object in it is named with that: `filters.stakes`.
+    `given` are the members of the same object. A nested member's name includes the object: `filters.stakes`.
     """
     wanted = str(location[-1])
     schema = _schema_at(model, location[:-1])
@@ -225,7 +225,7 @@ def nearest_name(model: type[BaseModel], location: Location, given: Collection[s
     if (found := folded.get(_fold_name(wanted))) is not None:
         return found
     lacking: list[str] = [name for name in schema.get("required", ()) if name in known]
-    sharing = [name for name in lacking if _words(name) & _words(wanted)]
+    sharing = [name for name in lacking if _split_words(name) & _split_words(wanted)]
     if len(sharing) == 1:
         return sharing[0]
     if (synonym := _SYNONYMS.get(_fold_name(wanted))) in known:
@@ -242,7 +242,7 @@ def nearest_name(model: type[BaseModel], location: Location, given: Collection[s
 
 
 def shape_of(model: type[BaseModel], location: Location) -> str | None:
-    """Return the shape of the value at `location` as JSON, or None for an object that needs no members."""
+    """Return the value's shape at `location` as JSON, or None for an object without required members."""
     schema = _schema_at(model, location)
     example = _example(model, schema, _DEEPEST)
     text = json.dumps(example, ensure_ascii=False)
@@ -255,7 +255,7 @@ def _schema_of(model: type[BaseModel]) -> Schema:
 
 
 def _schema_at(model: type[BaseModel], location: Location) -> Schema:
-    """Return the schema of a value; empty if the model does not have it."""
+    """Return a value's schema; empty if the model does not have it."""
     schema = _resolve_schema(model, _schema_of(model))
     for step in location:
         inner = schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)
@@ -264,7 +264,7 @@ def _schema_at(model: type[BaseModel], location: Location) -> Schema:
 
 
 def _resolve_schema(model: type[BaseModel], schema: Schema) -> Schema:
-    """Return the schema with its reference resolved; of alternatives the first one."""
+    """Return the schema with the reference resolved; the first of alternatives."""
     while "$ref" in schema or "anyOf" in schema:
         if "$ref" in schema:
             schema = _schema_of(model)["$defs"][schema["$ref"].rpartition("/")[2]]
@@ -274,7 +274,7 @@ def _resolve_schema(model: type[BaseModel], schema: Schema) -> Schema:
 
 
 def _example(model: type[BaseModel], schema: Schema, levels: int) -> Any:
-    """Return the least that a value of the schema needs; None for an object without required members."""
+    """Return the minimal value of the schema; None for an object without required members."""
     schema = _resolve_schema(model, schema)
     if "examples" in schema:
         return schema["examples"][0]
@@ -308,5 +308,5 @@ def _fold_name(name: str) -> str:
     return name.replace("_", "").casefold()
 
 
-def _words(name: str) -> set[str]:
+def _split_words(name: str) -> set[str]:
     return set(to_snake(name).split("_"))

@@ -1,4 +1,4 @@
-"""Calls of a data folder in this process, with rights that no token of the folder needs to have."""
+"""Calls on a data folder in this process, with rights independent of the folder's tokens."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _PATIENCE: Final = 120.0  # seconds
 
 @contextmanager
 def folder_methods(settings: Settings, token: Token) -> Iterator[Methods]:
-    """Yield the methods over the store of the settings, with the rights of `token` and without limits.
+    """Yield the methods over the settings' store, with the rights of `token` and without limits.
 
     Raise ConfigurationError, FolderInUse or ComponentFailed when it cannot be opened.
     """
@@ -37,7 +37,7 @@ def folder_methods(settings: Settings, token: Token) -> Iterator[Methods]:
         closing = asyncio.Event()
 
         async def keep() -> None:
-            """Open and close in one task, since some of the opened parts are bound to it."""
+            """Open and close in the same task, since some parts are bound to it."""
             async with app.router.lifespan_context(app) as state:
                 opened.set_result(state)  # type: ignore[arg-type]
                 await closing.wait()
@@ -61,9 +61,9 @@ def folder_methods(settings: Settings, token: Token) -> Iterator[Methods]:
 
 
 def _for_one_caller(settings: Settings) -> Settings:
-    """Return the settings without limits, and with deadlines only for parts that hang, since no other caller waits.
+    """Return the settings without limits, and with deadlines only for hanging parts, since no other caller waits.
 
-    Reads return stored records only: collections that a server follows are left to it.
+    Reads return stored records only: following collections is left to servers.
     """
     unlimited: dict[str, object] = {"default": _NO_LIMIT, "writes": _NO_LIMIT, "agents": {}, "redis_url": None}
     patient = {name: {"deadline_seconds": _PATIENCE} for name in ("store", "vectors", "embedding")}
@@ -73,7 +73,7 @@ def _for_one_caller(settings: Settings) -> Settings:
 
 
 def reading_token(agent: str, clearance: str, projects: Sequence[str] | None) -> Token:
-    """Return a read token for calls of this process, stored nowhere. `projects` None is no restriction."""
+    """Return a read token for calls in this process, stored nowhere. `projects` None is no restriction."""
     now = datetime.now(UTC)
     return Token(
         id="process",
@@ -88,7 +88,7 @@ def reading_token(agent: str, clearance: str, projects: Sequence[str] | None) ->
 
 
 class _FolderMethods(Methods):
-    """Sends calls to a dispatcher, one at a time."""
+    """Methods sending calls to a dispatcher, sequentially."""
 
     def __init__(self, runner: asyncio.Runner, dispatcher: Dispatcher, token: Token) -> None:
         self._runner = runner
@@ -96,7 +96,7 @@ class _FolderMethods(Methods):
         self._token = token
 
     def send(self, call: Sent[R]) -> R:
-        """Return the result of one call, which takes as long as the settings allow. Raise CstpError."""
+        """Return the result of a call within the settings' deadlines. Raise CstpError."""
         context = Call(self._token, new_request_id())
         answer = self._runner.run(self._dispatcher.handle(request_body(call), context))
         return read_answer(HttpAnswer(200, None, answer.body or b""), call)

@@ -1,8 +1,8 @@
-"""The sources of settings: flags, environment variables, a settings file, defaults.
+"""Sources of settings: flags, environment variables, a settings file, defaults.
 
-A value is taken from the first that has it: flags, `CSTP_*` environment variables (`__` between section and name),
-the file given with --config, else the one that CSTP_CONFIG names, else the file that ships with the server. A file in
-the working folder is used only when it is named.
+The first source with a value wins: flags, `CSTP_*` environment variables (`__` between section and name), the file
+given with --config, else the file named in CSTP_CONFIG, else the file shipped with the server. A file in the working
+folder is used only when named.
 """
 
 import json
@@ -28,12 +28,12 @@ _VARIABLE: Final = "environment "  # before a variable's name, among origins
 
 
 def variable_of(setting: str) -> str:
-    """Return the variable of a setting: CSTP_SERVER__PORT for server.port."""
+    """Return the variable for a setting: CSTP_SERVER__PORT for server.port."""
     return "CSTP_" + setting.upper().replace(".", "__")
 
 
 def check_names(environment: Mapping[str, str], settings: Iterable[str]) -> None:
-    """Raise ConfigurationError that names each unknown variable.
+    """Raise ConfigurationError naming each unknown variable.
 
     Empty variables count as absent.
     """
@@ -48,7 +48,7 @@ def check_names(environment: Mapping[str, str], settings: Iterable[str]) -> None
 
 
 def _is_known(variable: str, known: Set[str]) -> bool:
-    """Return whether a variable is known; settings that are mappings take names after a second `__`."""
+    """Return whether a variable is known; mapping settings take names after a second `__`."""
     return variable in _OTHERS or any(variable == one or variable.startswith(f"{one}__") for one in known)
 
 
@@ -65,7 +65,7 @@ def _letters(variable: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """The settings in force, for each dotted name the place its value came from, and the file among these places."""
+    """The settings in force, the origin of each value by dotted name, and the file among these origins."""
 
     settings: Settings
     origins: Mapping[str, str]
@@ -73,9 +73,9 @@ class LoadedSettings:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The sources in use: a file, by its path, and environment variables, by their names. Empty for none.
+        """The sources in use: a file, by path, and environment variables, by name. Empty for none.
 
-        The file that ships with the server is named only if it was edited: otherwise it states the defaults.
+        The shipped file is named only if edited: otherwise it states the defaults.
         """
         named = {origin.removeprefix(_VARIABLE) for origin in self.origins.values() if origin.startswith(_VARIABLE)}
         usual = _leaves(Settings().model_dump())
@@ -86,27 +86,27 @@ class LoadedSettings:
 
     @property
     def named_sources(self) -> str:
-        """The sources in one line; "defaults" for none."""
+        """The sources in a line; "defaults" for none."""
         return ", ".join(self.sources) or "defaults"
 
     def origin_of(self, name: str) -> str:
-        """Return the source of a setting: its name in `sources`, "flag" or "default"."""
+        """Return a setting's source: a name in `sources`, "flag" or "default"."""
         origin = self.origins[name].removeprefix(_VARIABLE)
         if origin != str(self.file):
             return origin
         usual, found = (_leaves(one.model_dump())[name] for one in (Settings(), self.settings))
-        # the file that ships with the server states the defaults
+        # the shipped file states the defaults
         return "default" if self.file == shipped_file() and found == usual else str(self.file.absolute())
 
 
 def shipped_file() -> Path:
-    """Return the settings file that comes with the server: in the wheel, or in the checkout of an editable install."""
+    """Return the settings file shipped with the server: in the wheel, or in an editable install's checkout."""
     packaged = Path(str(files("cstp_server"))) / "config" / "server.yaml"
     return packaged if packaged.is_file() else Path(__file__).parents[2] / "config" / "server.yaml"
 
 
 def settings_file(config: Path | None) -> Path:
-    """Return the settings file: the given one, that of CSTP_CONFIG, or the shipped one.
+    """Return the settings file: the given file, the file in CSTP_CONFIG, or the shipped file.
 
     Raise ConfigurationError if it does not exist.
     """
@@ -153,14 +153,14 @@ def _nest(leaves: Mapping[str, object]) -> dict[str, object]:
     tree: dict[str, Any] = {name: value for name, value in leaves.items() if "." not in name}
     for name, value in leaves.items():
         section, _, key = name.partition(".")
-        # a section that is not a mapping stays, so that validation refuses it
+        # a section other than a mapping stays, so validation refuses it
         if key and isinstance(inner := tree.setdefault(section, {}), dict):
             inner[key] = value
     return tree
 
 
 def _environment_leaves() -> dict[str, object]:
-    """Return the values of CSTP_* variables. Raise ConfigurationError for unknown names and invalid JSON."""
+    """Return the values from CSTP_* variables. Raise ConfigurationError for unknown names and invalid JSON."""
     check_names(os.environ, (*_leaves(Settings().model_dump()), *_SECTIONS))
     try:
         # the source needs nothing of BaseSettings but the names and types of the fields

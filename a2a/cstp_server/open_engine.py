@@ -1,4 +1,4 @@
-"""Opens the engine that the settings name."""
+"""Opens the engine chosen by the settings."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -28,8 +28,8 @@ def open_engine(
 ) -> Engine:
     """Open everything and catch up with the records.
 
-    `model` returns the result of `open_model`, if the model is loaded already. `member` is set in one of several
-    workers. `lock` is that of the folder, if it is taken already. Raise ConfigurationError, FolderInUse or
+    `model` returns the result of `open_model`, if the model is loaded already. `member` is set in a process with
+    several workers. `lock` is the folder's lock, if taken already. Raise ConfigurationError, FolderInUse or
     ComponentFailed, with nothing left open.
     """
     with ExitStack() as undo:
@@ -45,7 +45,7 @@ def open_engine(
 
 
 def engine_options(settings: Settings, member: Membership | None = None) -> EngineOptions:
-    """Return the threads and deadlines of the settings."""
+    """Return the threads and deadlines in the settings."""
     store, vectors, embedding = settings.store, settings.vectors, settings.embedding
     audit = settings.audit
     return EngineOptions(
@@ -69,7 +69,7 @@ def engine_options(settings: Settings, member: Membership | None = None) -> Engi
 
 
 def relevance(search: SearchSettings) -> Relevance:
-    """Return the configured weights of texts and queries."""
+    """Return the configured weights for texts and queries."""
     return Relevance(language=search.language, least_cosine=search.least_cosine)
 
 
@@ -93,5 +93,5 @@ def _to_followed_source(source: SourceSettings, secrets: SecretPolicy) -> Follow
 
 
 def vector_choice(vectors: VectorSettings) -> VectorChoice:
-    """Return the configured index of nearest neighbours."""
+    """Return the configured nearest-neighbour index."""
     return VectorChoice(vectors.index, vectors.url, vectors.deadline_seconds, vectors.memory_mb)

@@ -1,6 +1,6 @@
 """Serves MCP over standard input and output from the data folder, without a server.
 
-One process holds the folder. All others call it, and one of them replaces it when it ends.
+A single process holds the folder. All others call the holder, and when it ends, another takes over.
 """
 
 import asyncio
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 _OK: Final = 200
 Identify = Callable[[TokenBook], Token | None]
-_HOLDING: Final = "cstp_server.holding"  # loaded by name: it takes 40 MB, and one process needs it
+_HOLDING: Final = "cstp_server.holding"  # loaded by name: it takes 40 MB, and only a single process needs it
 _LOOK_SECONDS: Final = 0.05  # between two looks for a holder
-_PAUSE_SECONDS: Final = 1.0  # after a folder that was free and could not be opened
+_PAUSE_SECONDS: Final = 1.0  # after failing to open a free folder
 _SPARE_SECONDS: Final = 2.0  # for the way to a holder and back, beyond the deadline of a call
 _log = structlog.get_logger("cstp.folder")
 
@@ -49,7 +49,7 @@ class HolderAway(Exception):
 
 
 async def ask_holder(folder: Path, caller: Caller, call: Call[R]) -> R:
-    """Return the result of a call. Raise CstpError for an error that was answered, HolderAway."""
+    """Return a call's result. Raise CstpError for an answered error, HolderAway."""
     try:
         reader, writer = await asyncio.open_unix_connection(sock=folder_socket.connect(folder))
         try:
@@ -66,7 +66,7 @@ async def ask_holder(folder: Path, caller: Caller, call: Call[R]) -> R:
 
 
 async def holder_ended(folder: Path) -> None:
-    """Return when the holder of `folder` has ended; at once if none listens."""
+    """Wait until the holder of `folder` has ended; return at once without a listening holder."""
     try:
         reader, writer = await asyncio.open_unix_connection(sock=folder_socket.connect(folder))
     except OSError:
@@ -98,8 +98,8 @@ async def answer_from_folder(
 ) -> None:
     """Answer until standard input ends, or SIGTERM or SIGINT arrives; then close the folder if this process holds it.
 
-    `identify` is asked in each call: a token that ends or is revoked ends the answers. `holding` is None if another
-    process holds the folder. `tools` are the names of the chosen tools.
+    `identify` runs for each call: an expired or revoked token ends the answers. `holding` is None if another process
+    holds the folder. `tools` are the chosen tool names.
     """
     spare_the_collector()  # also when it takes the folder: imports leave no garbage
     process = FolderProcess(settings, identify, holding)
@@ -113,7 +113,7 @@ async def answer_from_folder(
 
 
 class FolderProcess:
-    """Answers calls as the holder of the folder, or by asking the holder."""
+    """Process answering calls as the folder's holder, or by asking the holder."""
 
     def __init__(self, settings: Settings, identify: Identify, holding: "Holding | None") -> None:
         self._settings = settings
@@ -123,7 +123,7 @@ class FolderProcess:
         self._tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
 
     async def keep(self) -> None:
-        """Keep the folder's lock, or wait for the end of its holder and take the lock, until cancelled."""
+        """Keep the folder's lock, or wait for the holder's end and take the lock, until cancelled."""
         while True:
             if self._holding is not None:
                 await self._holding.keep()
@@ -137,7 +137,7 @@ class FolderProcess:
             await asyncio.sleep(0 if self._holding else _LOOK_SECONDS)
 
     async def scopes(self, _: Context) -> Collection[str]:
-        """Return the scopes of the caller's token. Raise AuthenticationRequired if it is no longer valid."""
+        """Return the caller's token scopes. Raise AuthenticationRequired if it is no longer valid."""
         return self._token().scopes
 
     def _token(self) -> Token:
@@ -148,7 +148,7 @@ class FolderProcess:
         return token
 
     async def run(self, tool: Tool | None, arguments: Mapping[str, object], _: Context) -> Outcome:
-        """Return the result of a call of a tool."""
+        """Return a tool call's result."""
         try:
             token = self._token()
             waits = tool is not None and "wait_ms" in tool.method.params.model_fields
@@ -164,7 +164,7 @@ class FolderProcess:
             return Outcome(error=failure)
 
     async def _ask_holders(self, tool: Tool | None, arguments: Mapping[str, object], token: Token) -> Outcome:
-        """Return the answer of the first holder that gives one. Raise CstpError."""
+        """Return the first holder's answer. Raise CstpError."""
         given, sent = arguments, None
         while True:
             if self._holding is not None and self._holding.answers:
@@ -174,5 +174,5 @@ class FolderProcess:
             sent = sent or call_of(tool, arguments)
             with suppress(HolderAway):
                 return Outcome(result=await ask_holder(self._folder, Caller(token, "mcp"), sent))
-            given = sent.params  # with its key: the holder that ended may have run it
+            given = sent.params  # with its key: the ended holder may have run it
             await asyncio.sleep(_LOOK_SECONDS)

@@ -1,4 +1,4 @@
-"""The settings of one followed source, and the base of every group of settings."""
+"""Settings of a followed source, and the base class of settings groups."""
 
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -15,13 +15,13 @@ T = TypeVar("T")
 
 
 class Section(BaseModel):
-    """A group of settings; an unknown name in it is an error."""
+    """A settings group; an unknown name in it is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class SourceSettings(Section):
-    """A collection, folder or file that is followed. The names are those of the options of `cstp ingest`."""
+    """A followed collection, folder or file. The names equal the options of `cstp ingest`."""
 
     path: Path | None = None
     url: str | None = Field(None, validate_default=True)

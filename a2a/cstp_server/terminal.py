@@ -1,6 +1,6 @@
-"""The one place where a command writes to standard output and standard error, for people and in JSON.
+"""Output of commands to standard output and standard error, for people and in JSON; nothing else writes there.
 
-Nothing of a record, a file name or an answer reaches a terminal as it came: see `cognition_engines.escapes`.
+No part of a record, a file name or an answer reaches a terminal unescaped: see `cognition_engines.escapes`.
 """
 
 import sys
@@ -12,13 +12,13 @@ from cognition_engines.escapes import one_line, several_lines
 
 
 def say(line: str = "", *, err: bool = False) -> None:
-    """Write one line."""
-    _write(one_line(line), sys.stderr if err else sys.stdout)
+    """Write a line."""
+    _write_text(one_line(line), sys.stderr if err else sys.stdout)
 
 
 def say_lines(text: str, *, err: bool = False) -> None:
-    """Write a text of several lines. Pass foreign text through one_line to keep it on its line."""
-    _write(several_lines(text), sys.stderr if err else sys.stdout)
+    """Write a text with several lines. Pass foreign text through one_line to keep it on a single line."""
+    _write_text(several_lines(text), sys.stderr if err else sys.stdout)
 
 
 def say_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -26,7 +26,7 @@ def say_error(kind: type[BaseException], error: BaseException, trace: TracebackT
     say_lines("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"), err=True)
 
 
-def _write(text: str, stream: TextIO | None) -> None:
+def _write_text(text: str, stream: TextIO | None) -> None:
     if stream is None:  # closed from the start
         return
     encoding = stream.encoding or "utf-8"

@@ -1,7 +1,7 @@
-"""Bearer tokens: made here, stored as digests in one file, looked up on every request.
+"""Bearer tokens: made here, stored as digests in a single file, looked up on every request.
 
-A token reads `cstp_<id>_<secret>`; the secret has 256 random bits. The file (mode 0600, replaced atomically) holds
-the SHA-256 of each secret, never the secret.
+A token reads `cstp_<id>_<secret>`; the secret has 256 random bits. The file (mode 0600, replaced atomically) holds the
+SHA-256 of each secret, never the secret.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ from cognition_engines.models import SENSITIVITIES, Viewer
 
 FIX_TOKENS: Final = "fix the file, or move it away and create new tokens: cstp token create --agent NAME"
 SCOPES: Final = ("read", "write", "review", "ratify", "admin")
-LIVE_PER_AGENT: Final = 2  # one in use and its successor
+LIVE_PER_AGENT: Final = 2  # the token in use and a successor
 _log = structlog.get_logger("cstp.tokens")
 
 
@@ -40,9 +40,9 @@ Instant = Annotated[str, AfterValidator(_with_zone)]
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The stored form of one token. `projects` None is no restriction; times are ISO 8601 UTC.
+    """Stored form of a token. `projects` None is no restriction; times are ISO 8601 UTC.
 
-    `by_link` is whether the page has claimed it by a link, see `ui/grants.py`; a person made all others.
+    `by_link` is true if the page has claimed the token by a link, see `ui/grants.py`; a person made all others.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -76,7 +76,7 @@ class TokenRefused(ConfigurationError):
 
 
 def read_tokens(path: Path) -> tuple[Token, ...]:
-    """Return all tokens of the file, none if there is no file. Raise ConfigurationError for a damaged one."""
+    """Return all tokens in the file, none without a file. Raise ConfigurationError for a damaged file."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -92,7 +92,7 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
 
 
 def parse_tokens(content: bytes, origin: str) -> tuple[Token, ...]:
-    """Return the tokens of a file's content. Raise ConfigurationError that names `origin` if it is damaged."""
+    """Return the tokens in a file's content. Raise ConfigurationError naming `origin` for damaged content."""
     try:
         tokens = _FILE.validate_json(content).tokens
         if len({token.id for token in tokens}) < len(tokens):
@@ -104,22 +104,22 @@ def parse_tokens(content: bytes, origin: str) -> tuple[Token, ...]:
 
 
 def dump_tokens(tokens: Sequence[Token]) -> str:
-    """Return the content of a file of these tokens: digests, never secrets."""
+    """Return the file content for these tokens: digests, never secrets."""
     return _FILE.dump_json(_File(tuple(tokens)), indent=1).decode()
 
 
 def merge_tokens(path: Path, found: Sequence[Token]) -> tuple[Token, ...]:
-    """Add tokens to the file, made if missing; return all tokens that it has then.
+    """Add tokens to the file, made if missing; return all tokens then in the file.
 
-    A token in both keeps the rights in the file, and gets the earlier expiry. Raise ConfigurationError
-    for a damaged file.
+    A token in both keeps the rights in the file, and gets the earlier expiry. Raise ConfigurationError for a damaged
+    file.
     """
     with lock_file(path):
         kept = {token.id: token for token in read_tokens(path)}
         given = {token.id: token for token in found}
         merged = (*(_ended_early(one, given.get(one.id, one)) for one in kept.values()),)
         merged = (*merged, *(one for one in given.values() if one.id not in kept))
-        _write(path, merged)
+        _write_tokens(path, merged)
     return merged
 
 
@@ -143,7 +143,7 @@ _FILE: Final = TypeAdapter(_File)
 
 @contextmanager
 def lock_file(path: Path) -> Iterator[None]:
-    """Hold the lock of a file, which need not exist; its folder is created if missing."""
+    """Hold the lock of a possibly missing file; create a missing folder."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
@@ -153,7 +153,7 @@ def lock_file(path: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _write(path: Path, tokens: Sequence[Token]) -> None:
+def _write_tokens(path: Path, tokens: Sequence[Token]) -> None:
     draft = path.with_suffix(".new")
     try:
         _replace(path, draft, tokens)
@@ -186,9 +186,9 @@ def create_token(
     projects: Sequence[str] | None = None,
     by_link: bool = False,
 ) -> tuple[Token, str]:
-    """Add a token and return it with its text, which is stored nowhere. Raise TokenRefused.
+    """Add a token and return it with the text, stored nowhere. Raise TokenRefused.
 
-    A token `by_link` replaces the oldest other one by link if the agent has no room.
+    A token `by_link` replaces the agent's oldest token by link if there is no room.
     """
     check_rights(agent, scopes=scopes, lifetime=lifetime, clearance=clearance, projects=projects)
     now = datetime.now(UTC)
@@ -209,14 +209,14 @@ def create_token(
         if by_link:
             tokens = _with_room(tokens, agent, now)
         _check_room(tokens, agent, now)
-        _write(path, (*tokens, token))
+        _write_tokens(path, (*tokens, token))
     return token, f"cstp_{token.id}_{secret}"
 
 
 def check_rights(
     agent: str, *, scopes: Sequence[str], lifetime: timedelta, clearance: str, projects: Sequence[str] | None
 ) -> None:
-    """Raise TokenRefused for rights that no token can have; the message names the option."""
+    """Raise TokenRefused for rights no token can have; the message names the option."""
     if not agent.strip() or not agent.isprintable() or len(agent) > 128:
         raise TokenRefused("--agent must be 1 to 128 printable characters")
     if unknown := [scope for scope in scopes if scope not in SCOPES]:
@@ -234,7 +234,7 @@ def _check_lifetime(lifetime: timedelta) -> None:
 
 
 def _with_room(tokens: Sequence[Token], agent: str, now: datetime) -> tuple[Token, ...]:
-    """Return the tokens, with the oldest live one by link revoked if the agent has the maximum."""
+    """Return the tokens, with the oldest live token by link revoked if the agent has the maximum."""
     live = [token for token in tokens if token.agent == agent and token.live(now)]
     oldest = next((token for token in live if token.by_link), None) if len(live) >= LIVE_PER_AGENT else None
     revoked = now.isoformat(timespec="seconds")
@@ -258,7 +258,7 @@ def revoke_token(path: Path, token_id: str) -> Token:
         if found is None:
             raise TokenRefused("no token has that id; see: cstp token list")
         ended = replace(found, revoked=found.revoked or datetime.now(UTC).isoformat(timespec="seconds"))
-        _write(path, [ended if token.id == token_id else token for token in tokens])
+        _write_tokens(path, [ended if token.id == token_id else token for token in tokens])
     return ended
 
 
@@ -266,7 +266,7 @@ def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: tim
     """Create a successor with the same rights; the old token expires after `overlap`. Raise TokenRefused."""
     _check_lifetime(lifetime)
     secret = secrets.token_hex(32)
-    with lock_file(path):  # from reading to writing: a token that is revoked meanwhile has no successor
+    with lock_file(path):  # from reading to writing: a token revoked meanwhile has no successor
         tokens, now = read_tokens(path), datetime.now(UTC)
         old = next((token for token in tokens if token.id == token_id), None)
         if old is None or not old.live(now):
@@ -281,7 +281,7 @@ def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: tim
             by_link=False,
         )
         ending = replace(old, expires=min(old.expires_at, now + overlap).isoformat(timespec="seconds"))
-        _write(path, [*(ending if token is old else token for token in tokens), successor])
+        _write_tokens(path, [*(ending if token is old else token for token in tokens), successor])
     return successor, f"cstp_{successor.id}_{secret}"
 
 
@@ -328,11 +328,11 @@ class TokenBook:
 
     @property
     def token_count(self) -> int:
-        """The number of tokens last read, live or not."""
+        """Number of tokens last read, live or not."""
         return len(self._by_id)
 
     def _log_problem(self, problem: str | None) -> None:
-        """Log a problem once, and its recovery once."""
+        """Log a problem once, and the recovery once."""
         if problem is not None and self.problem is None:
             _log.warning("tokens_file_fails", reason=problem)
         if problem is None and self.problem is not None:
@@ -350,11 +350,11 @@ class TokenBook:
         return token if token is not None and same and prefix == b"cstp" and token.live(now) else None
 
     def counts(self, token: Token, now: datetime) -> bool:
-        """Return whether a token that was found before is still live, with the same rights."""
+        """Return whether a token found before is still live, with the same rights."""
         known = self._by_id.get(token.id)
         return known is not None and known.live(now) and (known.scopes, known.viewer) == (token.scopes, token.viewer)
 
     def newest(self, agent: str, now: datetime) -> Token | None:
-        """Return the newest live token of the agent."""
+        """Return the agent's newest live token."""
         live = [token for token in self._by_id.values() if token.agent == agent and token.live(now)]
         return max(live, key=lambda token: datetime.fromisoformat(token.created), default=None)

@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 
 class AsyncChanges(Following[Awaitable[ChangesResult]], AsyncIterator[RecordChange]):
-    """As `Changes`, for pages that are awaited."""
+    """Asynchronous iterator over changes: as `Changes`, from awaited pages."""
 
     async def __anext__(self) -> RecordChange:
         while (change := self._walk.take()) is None:
@@ -35,9 +35,9 @@ class AsyncChanges(Following[Awaitable[ChangesResult]], AsyncIterator[RecordChan
 
 
 class AsyncClient(Targeted, AsyncMethods):
-    """As `Client`, with methods to await and `async with`. For one event loop of asyncio."""
+    """Asynchronous client: as `Client`, with methods to await and `async with`. For a single asyncio event loop."""
 
-    def _connect(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
+    def _open_connections(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
         self._http = httpx.AsyncClient(**options, **options_for(self._target.url, ssl_context))
 
     async def __aenter__(self) -> Self:
@@ -68,7 +68,7 @@ class AsyncClient(Targeted, AsyncMethods):
     ) -> AsyncChanges:
         """Yield the changes after `since` (a cursor, 0 for all, or "now") as they happen, without end.
 
-        Continue after breaks, once there was an answer; a later iterator can begin at the `cursor` of this one. With
+        Continue after breaks, once there was an answer; a later iterator can begin at this `cursor`. With
         `follow=False` it ends after the last change. `timeout` is for each page, not counting the wait.
         """
         waited = wait_milliseconds(wait_seconds) if follow else 0
@@ -80,15 +80,15 @@ class AsyncClient(Targeted, AsyncMethods):
         return AsyncChanges(read, since, follow)
 
     async def send(self, call: Call[R]) -> R:
-        """Return the result of a call that `cstp.calls` made."""
+        """Return the result of a call from `cstp.calls`."""
         return read_answer(await self._exchange(request_body(call), [call]), call)
 
     async def batch(self, calls: Sequence[Call[R]], *, timeout: float | None = None) -> list[R | CstpError]:
-        """Send all calls in one request and return the result or the error of each, in their order; of none, nothing.
+        """Send all calls in a single request and return each result or error, in call order; without calls, nothing.
 
         The request may take `timeout` seconds, or as long as the call with the shortest timeout if that is less.
 
-        Raise CstpError if the server refuses the whole batch, such as one of more than 100 calls.
+        Raise CstpError if the server refuses the whole batch, such as for more than 100 calls.
         """
         if not calls:
             return []

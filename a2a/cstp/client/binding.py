@@ -1,4 +1,4 @@
-"""From functions that make calls (`cstp.calls`) to methods that send them, with the same parameters and types.
+"""Conversion of functions making calls (`cstp.calls`) to methods sending them, with the same parameters and types.
 
 `Methods` and `AsyncMethods` in `cstp.client.methods` are made of these.
 """
@@ -18,23 +18,23 @@ M = TypeVar("M", bound=Callable[..., object])
 
 
 class Sender(ABC):
-    """A client that sends calls and waits for their results."""
+    """A client sending calls and waiting for results."""
 
     @abstractmethod
     def send(self, call: Call[R]) -> R:
-        """Return the result of a call that `cstp.calls` made."""
+        """Return the result of a call from `cstp.calls`."""
 
 
 class AsyncSender(ABC):
-    """A client that sends calls, whose results are awaited."""
+    """A client sending calls with awaited results."""
 
     @abstractmethod
     async def send(self, call: Call[R]) -> R:
-        """Return the result of a call that `cstp.calls` made."""
+        """Return the result of a call from `cstp.calls`."""
 
 
 def bind(make: Callable[P, Call[R]]) -> Callable[Concatenate[Sender, P], R]:
-    """Return the method that sends the call that `make` returns."""
+    """Return a method for sending the call returned by `make`."""
 
     def method(self: Sender, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.send(make(*args, **kwargs))
@@ -43,7 +43,7 @@ def bind(make: Callable[P, Call[R]]) -> Callable[Concatenate[Sender, P], R]:
 
 
 def bind_async(make: Callable[P, Call[R]]) -> Callable[Concatenate[AsyncSender, P], Coroutine[Any, Any, R]]:
-    """Return the coroutine method that sends the call that `make` returns."""
+    """Return a coroutine method for sending the call returned by `make`."""
 
     async def method(self: AsyncSender, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await self.send(make(*args, **kwargs))
@@ -52,7 +52,7 @@ def bind_async(make: Callable[P, Call[R]]) -> Callable[Concatenate[AsyncSender, 
 
 
 def bind_listing(make: Callable[P, Listing[T]]) -> Callable[Concatenate[Sender, P], Iterator[T]]:
-    """Return the method that iterates over the list that `make` returns."""
+    """Return a method for iterating over the list returned by `make`."""
 
     def method(self: Sender, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
         found = make(*args, **kwargs)
@@ -62,7 +62,7 @@ def bind_listing(make: Callable[P, Listing[T]]) -> Callable[Concatenate[Sender, 
 
 
 def bind_listing_async(make: Callable[P, Listing[T]]) -> Callable[Concatenate[AsyncSender, P], AsyncIterator[T]]:
-    """Return the method that asynchronously iterates over the list that `make` returns."""
+    """Return a method for asynchronously iterating over the list returned by `make`."""
 
     def method(self: AsyncSender, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
         found = make(*args, **kwargs)
@@ -72,14 +72,14 @@ def bind_listing_async(make: Callable[P, Listing[T]]) -> Callable[Concatenate[As
 
 
 def _copy_documentation(method: M, make: Callable[..., object], returned: Any = None) -> M:
-    """Return `method` with the name and the docstring of `make`, and its signature for `inspect` and `help`."""
+    """Return `method` with `make`'s name, docstring, and signature for `inspect` and `help`."""
     update_wrapper(method, make)
     method.__wrapped__ = _Shown(make, returned)  # type: ignore[attr-defined]
     return method
 
 
 class _Shown:
-    """The signature of a method, computed when it is asked for: importing the client stays cheap."""
+    """A method signature, computed on access: importing the client stays cheap."""
 
     def __init__(self, make: Callable[..., object], returned: Any) -> None:
         self.__wrapped__ = make

@@ -1,4 +1,4 @@
-"""From pages of changes to the changes, one after another, through breaks of the connection."""
+"""Iteration over changes from pages, across connection breaks."""
 
 import logging
 import time
@@ -16,7 +16,7 @@ _PASSING: Final = (TransportError, Overloaded, QueryFailed, RateLimited)
 
 
 class _Walk:
-    """The place in the stream: the cursor of the last change that was yielded, and changes read ahead."""
+    """A stream position: the cursor of the last yielded change, and changes read ahead."""
 
     def __init__(self, since: Cursor, follow: bool) -> None:
         self.cursor: Cursor = since
@@ -28,7 +28,7 @@ class _Walk:
         self._failures = 0
 
     def take(self) -> RecordChange | None:
-        """Return the next change that was read already; None if there is none."""
+        """Return the next change read ahead; None without any."""
         if self._page is None or self._given >= len(self._page.changes):
             return None
         change = self._page.changes[self._given]
@@ -37,7 +37,7 @@ class _Walk:
         return change
 
     def read(self, page: ChangesResult) -> None:
-        """Continue with the changes of a page."""
+        """Continue with a page's changes."""
         self._page, self._given = page, 0
         self._reached, self._failures = True, 0
         if not page.changes:
@@ -57,7 +57,7 @@ class _Walk:
 
 
 class Following(Generic[T]):
-    """An iteration over changes by `read`. `cursor` is that of the last yielded change."""
+    """An iteration over changes by `read`. `cursor` belongs to the last yielded change."""
 
     def __init__(self, read: Callable[[Cursor], T], since: Cursor, follow: bool) -> None:
         self._read = read
@@ -69,7 +69,7 @@ class Following(Generic[T]):
 
 
 class Changes(Following[ChangesResult], Iterator[RecordChange]):
-    """An iterator over changes. `cursor` is that of the last yielded change: a later iterator can begin there."""
+    """An iterator over changes. `cursor` belongs to the last yielded change: a later iterator can begin there."""
 
     def __next__(self) -> RecordChange:
         while (change := self._walk.take()) is None:

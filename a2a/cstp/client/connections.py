@@ -1,7 +1,7 @@
-"""Connections to a server, with their proxy and certificates; each sends one HTTP request at a time.
+"""Connections to a server, with proxy and certificates; each sends a single HTTP request at a time.
 
-The environment (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`) applies, but not to requests to this machine itself. Reads
-and writes of a connection end at the call's deadline: all that leans on the insides of httpx and httpcore is here;
+The environment (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`) applies, but not to requests to this machine. Reads and
+writes end at the call's deadline: all code relying on internals of httpx and httpcore is here;
 `tests/client/test_httpx_internals.py` fails when an upgrade changes them, and `pyproject.toml` caps the versions.
 """
 
@@ -18,11 +18,11 @@ from cstp.client.transport import CONNECT_SECONDS, Deadline, to_http_answer, tra
 from cstp.errors import TransportError
 
 E = TypeVar("E", bound=httpx.TimeoutException)
-_PIECE: Final = 65536  # bytes that are written between two checks of the clock
+_PIECE: Final = 65536  # bytes written between two checks of the clock
 
 
 class RemainingTime(float):
-    """Seconds to be waited at most, with the deadline that they come from."""
+    """Maximum seconds to wait, with the deadline behind them."""
 
     deadline: Deadline
 
@@ -46,9 +46,9 @@ class TimeLeft(dict[str, float]):
 
 
 class BoundedTransport(httpx.HTTPTransport):
-    """As httpx's, but no read or write continues after the deadline of its `TimeLeft`.
+    """httpx's transport, but no read or write continues after the deadline in `TimeLeft`.
 
-    httpx itself bounds each read alone, so a server that sends its headers byte by byte could delay it without limit.
+    httpx bounds each read alone, so a server sending headers byte by byte could delay it without limit.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -106,7 +106,7 @@ def _left(limit: float | None, over: Callable[[str], E]) -> float | None:
 def options_for(url: httpx.URL, ssl_context: ssl.SSLContext | None = None) -> dict[str, Any]:
     """Return the connection options of `httpx.AsyncClient` and `BoundedTransport` for an address.
 
-    Raise ValueError for a proxy in the environment that is none; httpx raises ImportError if it lacks SOCKS.
+    Raise ValueError for an invalid proxy in the environment; httpx raises ImportError if it lacks SOCKS.
     """
     context = httpx.create_ssl_context() if ssl_context is None else ssl_context
     named = proxy_for(url)
@@ -119,7 +119,7 @@ def options_for(url: httpx.URL, ssl_context: ssl.SSLContext | None = None) -> di
 
 
 def proxy_for(url: httpx.URL) -> str | None:
-    """Return the proxy that the environment sets for an address; None for loopback."""
+    """Return the environment's proxy for an address; None for loopback."""
     port = url.port or (443 if url.scheme == "https" else 80)
     if is_loopback(url.host) or proxy_bypass(f"{url.host}:{port}"):
         return None
@@ -140,9 +140,9 @@ _NO_HEADERS: Final[Mapping[str, str]] = {}
 
 
 class SyncHttp:
-    """Requests to one server over connections that are kept open. Safe to share between threads.
+    """Requests to a server over persistent connections. Safe to share between threads.
 
-    `options` are those of `httpx.Client`. A connection must open within `connect_seconds`. With `direct` there is no
+    `options` are `httpx.Client` options. A connection must open within `connect_seconds`. With `direct` there is no
     proxy, and certificates are not checked: for a server on this machine.
     """
 
@@ -170,7 +170,7 @@ class SyncHttp:
         body: bytes = b"",
         headers: Mapping[str, str] = _NO_HEADERS,
     ) -> HttpAnswer | TransportError:
-        """Send one request, and return its answer or the reason for no answer by the deadline."""
+        """Send a request, and return the answer or the reason for no answer by the deadline."""
         extensions = {"timeout": TimeLeft(deadline, self._connect_seconds)}
         try:
             with self._http.stream(verb, url, content=body, headers=headers, extensions=extensions) as response:

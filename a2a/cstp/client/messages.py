@@ -1,4 +1,4 @@
-"""From calls to the bytes of a request, and from the bytes of an answer to results and errors. Pure functions."""
+"""Encoding of calls as request bytes, and decoding of answer bytes to results and errors. Pure functions."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ _CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HttpAnswer:
-    """An HTTP answer; `retry_after` is its `Retry-After`, in seconds."""
+    """An HTTP answer; `retry_after` is the `Retry-After` header, in seconds."""
 
     status: int
     retry_after: float | None
@@ -29,25 +29,25 @@ class HttpAnswer:
 
 
 def request_body(call: Call[object]) -> bytes:
-    """Return one JSON-RPC request. Raise ValueError or TypeError for params that are not JSON."""
+    """Return a JSON-RPC request. Raise ValueError or TypeError for params other than JSON."""
     return _encode(_request(call, 1))
 
 
 def batch_body(calls: Sequence[Call[object]]) -> bytes:
-    """Return all calls as one JSON-RPC batch; the id of a call is its place, from 1."""
+    """Return all calls as a JSON-RPC batch; a call's id is the position, from 1."""
     return _encode([_request(call, place) for place, call in enumerate(calls, 1)])
 
 
 def read_answer(received: HttpAnswer, call: Call[R]) -> R:
-    """Return the result of a single call. Raise CstpError for an error, and UnexpectedAnswer for anything else."""
-    outcome = _read(_document(received), call, 1, received.status)
+    """Return a single call's result. Raise CstpError for an error, and UnexpectedAnswer for anything else."""
+    outcome = _read_outcome(_document(received), call, 1, received.status)
     if isinstance(outcome, CstpError):
         raise _add_status_note(outcome, received.status)
     return outcome
 
 
 def read_batch(received: HttpAnswer, calls: Sequence[Call[R]]) -> list[R | CstpError]:
-    """Return the result or the error of each call, in the order of `calls`.
+    """Return each call's result or error, in `calls` order.
 
     Raise CstpError if the server refused the batch as a whole, and UnexpectedAnswer if an answer is missing, occurs
     twice, or is not from a CSTP server.
@@ -61,7 +61,7 @@ def read_batch(received: HttpAnswer, calls: Sequence[Call[R]]) -> list[R | CstpE
     answers = {item["id"]: item for item in document if isinstance(item, dict) and type(item.get("id")) is int}
     if len(document) != len(calls) or answers.keys() != set(range(1, len(calls) + 1)):
         raise UnexpectedAnswer(received.status, "not one answer to each call of the batch")
-    return [_read(answers[place], call, place, received.status) for place, call in enumerate(calls, 1)]
+    return [_read_outcome(answers[place], call, place, received.status) for place, call in enumerate(calls, 1)]
 
 
 def _request(call: Call[object], identifier: int) -> dict[str, JsonValue]:
@@ -81,7 +81,7 @@ def _document(received: HttpAnswer) -> JsonValue:
     return document
 
 
-def _read(answer: JsonValue, call: Call[R], identifier: int, status: int) -> R | CstpError:
+def _read_outcome(answer: JsonValue, call: Call[R], identifier: int, status: int) -> R | CstpError:
     if not isinstance(answer, dict) or answer.get("jsonrpc") != "2.0" or ("result" in answer) == ("error" in answer):
         raise UnexpectedAnswer(status, "not a JSON-RPC answer")
     if "error" in answer:
@@ -99,14 +99,14 @@ def _read(answer: JsonValue, call: Call[R], identifier: int, status: int) -> R |
 
 
 def _add_status_note(error: CstpError, status: int) -> CstpError:
-    """Add a note to an error, for its traceback, if its HTTP status says more than its code."""
+    """Add a note to an error, for the traceback, if the HTTP status says more than the code."""
     if status == _STATUS_TOO_LARGE:
         error.add_note(TOO_LARGE)
     return error
 
 
 def _error(answer: Mapping[str, JsonValue]) -> CstpError | None:
-    """Return the error of an answer; None if its `error` is not one."""
+    """Return an answer's error; None if `error` is invalid."""
     member = answer.get("error")
     if not isinstance(member, Mapping):
         return None
@@ -119,7 +119,7 @@ def _error(answer: Mapping[str, JsonValue]) -> CstpError | None:
 
 
 def _known_error(code: int, data: object) -> CstpError | None:
-    """Return the error of a code, with its data; None if the code or the data is not in the table."""
+    """Return the error for a code and data; None if either is not in the table."""
     kind = _CLASSES.get(code)
     if kind is None:
         return None

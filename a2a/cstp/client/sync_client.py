@@ -21,18 +21,18 @@ R = TypeVar("R")
 
 
 class Client(Targeted, Methods):
-    """A client of one CSTP server, over connections that are kept open. Safe to share between threads.
+    """A client of a CSTP server, over persistent connections. Safe to share between threads.
 
     `url` is `http://host:8100`, with or without `/cstp`; default: `CSTP_URL`. The token is `token`, else the content of
-    `token_file`, else `CSTP_TOKEN`. `timeout` is the limit of a call in seconds, with all retries and pauses, at most
-    1,000,000; each method has a parameter that overrides it. `retries` is the number of further tries: after 429, 503
-    and failed connections always, after a broken connection only if the method reads. `ssl_context` is for servers with
-    a private certificate.
+    `token_file`, else `CSTP_TOKEN`. `timeout` is the limit per call in seconds, with all retries and pauses, at most
+    1,000,000; each method has a parameter to override it. `retries` is the number of further tries: after 429, 503 and
+    failed connections always, after a broken connection only if the method reads. `ssl_context` is for servers with a
+    private certificate.
 
     Methods raise a CstpError for an error of the server, and a TransportError if no answer came. Raises ValueError.
     """
 
-    def _connect(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
+    def _open_connections(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
         self._http = SyncHttp(self._target.url, ssl_context, **options)
 
     def __enter__(self) -> Self:
@@ -63,7 +63,7 @@ class Client(Targeted, Methods):
     ) -> Changes:
         """Yield the changes after `since` (a cursor, 0 for all, or "now") as they happen, without end.
 
-        Continue after breaks, once there was an answer; a later iterator can begin at the `cursor` of this one. With
+        Continue after breaks, once there was an answer; a later iterator can begin at this `cursor`. With
         `follow=False` it ends after the last change. `timeout` is for each page, not counting the wait.
         """
         waited = wait_milliseconds(wait_seconds) if follow else 0
@@ -75,15 +75,15 @@ class Client(Targeted, Methods):
         return Changes(read, since, follow)
 
     def send(self, call: Call[R]) -> R:
-        """Return the result of a call that `cstp.calls` made."""
+        """Return the result of a call from `cstp.calls`."""
         return read_answer(self._exchange(request_body(call), [call]), call)
 
     def batch(self, calls: Sequence[Call[R]], *, timeout: float | None = None) -> list[R | CstpError]:
-        """Send all calls in one request and return the result or the error of each, in their order; of none, nothing.
+        """Send all calls in a single request and return each result or error, in call order; without calls, nothing.
 
         The request may take `timeout` seconds, or as long as the call with the shortest timeout if that is less.
 
-        Raise CstpError if the server refuses the whole batch, such as one of more than 100 calls.
+        Raise CstpError if the server refuses the whole batch, such as for more than 100 calls.
         """
         if not calls:
             return []

@@ -1,4 +1,4 @@
-"""The target that both clients share: address, token, time limit and number of tries."""
+"""The shared target of both clients: address, token, time limit and number of tries."""
 
 import logging
 import os
@@ -21,9 +21,9 @@ TOKEN_VARIABLE: Final = "CSTP_TOKEN"
 
 
 def read_token(token: SecretStr | None, token_file: str | Path | None, environment: Mapping[str, str]) -> SecretStr:
-    """Return the token given, else the one in the file, else that of `CSTP_TOKEN`.
+    """Return the given token, else the file's token, else `CSTP_TOKEN`.
 
-    Raise ValueError if there is none, if both are given, or if it is no token; OSError for the file.
+    Raise ValueError for a missing or invalid token, or if both are given; OSError for the file.
     """
     around = SecretStr(environment.get(TOKEN_VARIABLE, ""))
     del environment  # a traceback of an error raised here may show this frame's variables
@@ -32,13 +32,13 @@ def read_token(token: SecretStr | None, token_file: str | Path | None, environme
     if token is not None:
         return _check_secret(token, "token")
     if token_file is not None:
-        return _check_secret(_content(Path(token_file)), str(token_file))
+        return _check_secret(_read_token_file(Path(token_file)), str(token_file))
     if around:
         return _check_secret(around, TOKEN_VARIABLE)
     raise ValueError(f"no token: give token or token_file, or set {TOKEN_VARIABLE}")
 
 
-def _content(file: Path) -> SecretStr:
+def _read_token_file(file: Path) -> SecretStr:
     # an error of decoding would contain the bytes; their placeholder is no part of a token
     return SecretStr(file.read_bytes().decode("ascii", errors="replace").strip())
 
@@ -55,7 +55,7 @@ def _is_token(secret: SecretStr) -> bool:
 
 
 class BearerAuth(httpx.Auth):
-    """Puts the token into each request when it is sent, so that no client holds it in its headers."""
+    """Authentication adding the token to each request when sending, so no client holds it in headers."""
 
     def __init__(self, secret: SecretStr) -> None:
         self._secret = secret
@@ -71,14 +71,14 @@ _log = logging.getLogger("cstp.client")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """The target of calls, with their timeout and number of retries."""
+    """A target of calls, with timeout and number of retries."""
 
     url: httpx.URL
     timeout: float
     retries: int
 
     def attempts(self, calls: Sequence[Call[Any]], timeout: float | None = None) -> "Attempts":
-        """Return attempts at one request, with the earliest deadline of `timeout` and the calls, else the client's."""
+        """Return attempts at a request, with the earliest deadline among `timeout` and the calls, else the client's."""
         given = [seconds for seconds in (timeout, *(call.timeout for call in calls)) if seconds is not None]
         deadline = min(map(deadline_after, given or [self.timeout]), key=lambda deadline: deadline.at)
         return Attempts(deadline, self.retries, all(call.repeatable for call in calls))
@@ -86,7 +86,7 @@ class Target:
 
 @dataclass(slots=True, eq=False)
 class Attempts:
-    """The attempts at one request: the wait before the next one, and their outcomes."""
+    """Attempts at a request: the wait before the next attempt, and outcomes."""
 
     deadline: Deadline
     retries: int
@@ -94,7 +94,7 @@ class Attempts:
     outcomes: list[HttpAnswer | TransportError] = field(default_factory=list)
 
     def pause_after(self, outcome: HttpAnswer | TransportError) -> float | None:
-        """Return the seconds until the next attempt; None if `outcome` is the last one."""
+        """Return the seconds until the next attempt; None if `outcome` is final."""
         self.outcomes.append(outcome)
         pause = pause_before_retry(
             outcome,
@@ -109,7 +109,7 @@ class Attempts:
         return pause
 
     def answer(self) -> HttpAnswer:
-        """Return the last answer. An error has the previous attempt's error as its cause."""
+        """Return the last answer. An error has the previous attempt's error as cause."""
         last = self.outcomes[-1]
         before = self.outcomes[-2] if len(self.outcomes) > 1 else None
         if isinstance(last, TransportError):
@@ -118,7 +118,7 @@ class Attempts:
 
 
 class Targeted:
-    """The constructor of a client: `_target` is its target, and `_connect` opens its connections."""
+    """Client constructor: `_target` is the target, and `_open_connections` opens connections."""
 
     def __init__(
         self,
@@ -133,14 +133,16 @@ class Targeted:
         secret = None if token is None else SecretStr(token)
         del token  # a traceback of later errors may show this frame's variables
         self._target = make_target(url, timeout, retries)
-        self._connect(ssl_context, {"auth": BearerAuth(read_token(secret, token_file, os.environ)), "headers": HEADERS})
+        self._open_connections(
+            ssl_context, {"auth": BearerAuth(read_token(secret, token_file, os.environ)), "headers": HEADERS}
+        )
 
     def __repr__(self) -> str:
         # a client whose constructor failed has no target
         target = getattr(self, "_target", None)
         return f"<{type(self).__name__} {'without a target' if target is None else target.url}>"
 
-    def _connect(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
+    def _open_connections(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
         """Open connections to the target, with these options of httpx."""
         raise NotImplementedError
 

@@ -1,4 +1,4 @@
-"""Between httpx and the rest of the client: addresses, time limits, errors, and retries."""
+"""The layer between httpx and the client: addresses, time limits, errors, and retries."""
 
 import time
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from cstp.errors import ConnectFailed, ConnectionLost, DeadlineExceeded, Transpo
 
 FIRST_PAUSE: Final = 0.25  # seconds
 LONGEST_PAUSE: Final = 8.0  # seconds
-_NOT_RUN: Final = (429, 503)  # the answers of a server that has not run the call
+_NOT_RUN: Final = (429, 503)  # answers of a server without having run the call
 _DIGITS: Final = 9
 
 
@@ -48,7 +48,7 @@ def _may_be_sent_again(outcome: HttpAnswer | TransportError, repeatable: bool) -
 
 
 def read_retry_after(value: str | None, now: datetime) -> float | None:
-    """Return the seconds of a `Retry-After` header, a number or an HTTP date; None for anything else."""
+    """Return the seconds in a `Retry-After` header, a number or an HTTP date; None for anything else."""
     if value is None:
         return None
     text = value.strip()
@@ -65,7 +65,7 @@ def read_retry_after(value: str | None, now: datetime) -> float | None:
 
 CONNECT_SECONDS: Final = 5.0
 LONGEST_SECONDS: Final = 1_000_000.0  # sockets take no more than 2,147,483
-# nothing is unpacked, so that no answer is larger here than it was on the way
+# nothing is unpacked, so no answer is larger here than on the way
 HEADERS: Final = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
 _PATH: Final = "/cstp"
 
@@ -86,7 +86,7 @@ def endpoint(url: str) -> httpx.URL:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Deadline:
-    """A moment on the clock of `time.monotonic`, `seconds` after the call began."""
+    """A moment on the `time.monotonic` clock, `seconds` after the call began."""
 
     at: float
     seconds: float
@@ -107,7 +107,7 @@ def deadline_after(seconds: float) -> Deadline:
 
 
 def to_http_answer(response: httpx.Response, body: bytes) -> HttpAnswer:
-    """Return the outcome of an answer."""
+    """Return an answer's outcome."""
     return HttpAnswer(
         response.status_code, read_retry_after(response.headers.get("Retry-After"), datetime.now(UTC)), body
     )

@@ -1,1 +1,1 @@
-"""The methods of the protocol, one module per family; `cstp.methods.registry` lists them all."""
+"""Protocol methods, a module per family; `cstp.methods.registry` lists them all."""

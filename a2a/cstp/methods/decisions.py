@@ -56,7 +56,7 @@ QUERY_DECISIONS = Method(
 
 GET_DECISION = Method(
     name="cstp.getDecision",
-    summary="Read one decision whole, with its reviews, links and history.",
+    summary="Read a whole decision, with reviews, links and history.",
     params=GetDecisionParams,
     result=GetDecisionResult,
     errors=(QueryFailed, NotFound),
@@ -109,7 +109,7 @@ GET_STATS = Method(
 
 GET_GRAPH = Method(
     name="cstp.getGraph",
-    summary="Read which decisions are linked to one, and how.",
+    summary="Return the decisions linked to a decision, and their links.",
     params=GetGraphParams,
     result=GetGraphResult,
     errors=(QueryFailed, NotFound),
@@ -127,7 +127,7 @@ GET_GRAPH = Method(
 
 GET_DECISION_CONTEXT = Method(
     name="cstp.getDecisionContext",
-    summary="Return the decisions that govern files: in force, proposed and past.",
+    summary="Return the decisions governing files: in force, proposed and past.",
     params=GetDecisionContextParams,
     result=GetDecisionContextResult,
     paths="files",
@@ -145,7 +145,7 @@ GET_DECISION_CONTEXT = Method(
 
 RECORD_DECISION = Method(
     name="cstp.recordDecision",
-    summary="Record a decision that this agent made.",
+    summary="Record a decision by this agent.",
     params=RecordDecisionParams,
     result=RecordDecisionResult,
     errors=_ERRORS,
@@ -165,7 +165,7 @@ RECORD_DECISION = Method(
 
 UPDATE_DECISION = Method(
     name="cstp.updateDecision",
-    summary="Change members of a decision; what it was before is kept.",
+    summary="Change members of a decision; the history keeps the previous content.",
     params=UpdateDecisionParams,
     result=UpdateDecisionResult,
     errors=_ERRORS,

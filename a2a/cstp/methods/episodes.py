@@ -31,7 +31,7 @@ LIST_EPISODES = Method(
 
 GET_EPISODE = Method(
     name="cstp.getEpisode",
-    summary="Read an episode whole, with its reflection.",
+    summary="Read a whole episode, with reflection.",
     params=GetEpisodeParams,
     result=GetEpisodeResult,
     errors=(QueryFailed, NotFound),
@@ -48,7 +48,7 @@ GET_EPISODE = Method(
 
 FIND_EPISODES = Method(
     name="cstp.findEpisodes",
-    summary="Find episodes by meaning and by words of what was tried and learned.",
+    summary="Find episodes by meaning and by words of attempts and lessons.",
     params=FindEpisodesParams,
     result=FindEpisodesResult,
     tool=ToolText(
@@ -63,7 +63,7 @@ FIND_EPISODES = Method(
 
 STORE_EPISODE = Method(
     name="cstp.storeEpisode",
-    summary="Store what was tried, how well it went and what was learned.",
+    summary="Store an attempt, the outcome and the lessons learned.",
     params=StoreEpisodeParams,
     result=StoreEpisodeResult,
     errors=(QueryFailed, Conflict),

@@ -1,4 +1,4 @@
-"""Methods over records of all kinds: search, fetch, and the context of a session."""
+"""Methods over records of all kinds: search, fetch, and session context."""
 
 from cstp.contract import ANSWER_TOKENS, Method, ToolText
 from cstp.errors import Conflict, NotFound, QueryFailed
@@ -7,7 +7,7 @@ from cstp.values.session_context import GetSessionContextParams, GetSessionConte
 
 SEARCH = Method(
     name="cstp.search",
-    summary="Search records of all kinds in one order, by meaning and by words, with filters.",
+    summary="Search records of all kinds by meaning and by words, with filters.",
     params=SearchParams,
     result=SearchResult,
     paths="paths",

@@ -1,4 +1,4 @@
-"""Methods over extractions and the chunks that they come from."""
+"""Methods over extractions and their chunks."""
 
 from cstp.contract import Method, ToolText
 from cstp.errors import NotFound, QueryFailed
@@ -57,7 +57,7 @@ GET_WARNINGS = Method(
 
 GET_CHUNK = Method(
     name="cstp.getChunk",
-    summary="Read one chunk whole, with its knowledge card, its clusters and related chunks.",
+    summary="Read a whole chunk, with knowledge card, clusters and related chunks.",
     params=GetChunkParams,
     result=GetChunkResult,
     errors=(NotFound, QueryFailed),

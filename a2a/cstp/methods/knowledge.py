@@ -1,4 +1,4 @@
-"""Methods over knowledge: searches, and writes of sources with their chunks and extractions."""
+"""Methods over knowledge: searches, and writes of sources with chunks and extractions."""
 
 from cstp.contract import ANSWER_TOKENS, Method, ToolText
 from cstp.errors import Conflict, NotFound, QueryFailed

@@ -7,7 +7,7 @@ from cstp.values.recall import RecallParams, RecallResult
 
 RECALL = Method(
     name="cstp.recall",
-    summary="Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them.",
+    summary="Recall artifacts, turns, events, decisions and chunks, with records related by the graph.",
     params=RecallParams,
     result=RecallResult,
     errors=(NotFound, QueryFailed),
@@ -27,7 +27,7 @@ RECALL = Method(
 
 LIST_MEMORIES = Method(
     name="cstp.listMemories",
-    summary="List what was said and written page by page, newest first, with filters.",
+    summary="List turns and texts page by page, newest first, with filters.",
     params=ListMemoriesParams,
     result=ListMemoriesResult,
     from_records=True,
@@ -43,7 +43,7 @@ LIST_MEMORIES = Method(
 
 REMEMBER = Method(
     name="cstp.remember",
-    summary="Remember what was said or written.",
+    summary="Remember a spoken or written text.",
     params=RememberParams,
     result=RememberResult,
     errors=(QueryFailed, NotFound, Conflict),

@@ -1,4 +1,4 @@
-"""Methods over all records: changes, writes of whole records, and erasure."""
+"""Methods over all records: changes, whole-record writes, and erasure."""
 
 from cstp.contract import Method, ToolText
 from cstp.errors import Conflict, NotFound, Overloaded, QueryFailed
@@ -13,7 +13,7 @@ from cstp.values.records import (
 
 CHANGES = Method(
     name="cstp.changes",
-    summary="Follow what changes among the records that the caller sees.",
+    summary="Follow changes of the records visible to the caller.",
     params=ChangesParams,
     result=ChangesResult,
     errors=(QueryFailed, Conflict, Overloaded),
@@ -30,7 +30,7 @@ CHANGES = Method(
 
 FORGET = Method(
     name="cstp.forget",
-    summary="Forget a record with all that came of it, for good.",
+    summary="Forget a record with all derived records, permanently.",
     params=ForgetParams,
     result=ForgetResult,
     errors=(QueryFailed, NotFound, Conflict),
@@ -52,7 +52,7 @@ FORGET = Method(
 
 PUT_RECORDS = Method(
     name="cstp.putRecords",
-    summary="Put records of files that were read elsewhere, all of a call or none.",
+    summary="Put records of files read elsewhere, all in a call or none.",
     params=PutRecordsParams,
     result=PutRecordsResult,
     errors=(QueryFailed, Conflict),

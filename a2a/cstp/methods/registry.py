@@ -1,4 +1,4 @@
-"""Every method of the protocol, in one tuple: the methods that the modules of `cstp.methods` define, in their order."""
+"""All protocol methods in one tuple, in the definition order of the modules in `cstp.methods`."""
 
 from collections.abc import Iterator
 from types import ModuleType
@@ -9,7 +9,7 @@ from cstp.methods import decisions, episodes, everything, extractions, knowledge
 
 
 def _methods(*families: ModuleType) -> Iterator[Method[Any, Any]]:
-    """Yield the methods of families in the order of their definitions."""
+    """Yield the methods of families in definition order."""
     return (value for family in families for value in vars(family).values() if isinstance(value, Method))
 
 

@@ -1,4 +1,4 @@
-"""Methods of the server itself: the caller, its methods, and the audit."""
+"""Methods about the server itself: the caller, the methods, and the audit."""
 
 from cstp.contract import Method
 from cstp.values.system import AuditParams, AuditResult, DiscoverParams, DiscoverResult, WhoamiParams, WhoamiResult
@@ -14,7 +14,7 @@ AUDIT = Method(
 
 WHOAMI = Method(
     name="cstp.whoami",
-    summary="Return which agent the token belongs to, its scopes, clearance, projects and limits.",
+    summary="Return the token's agent, scopes, clearance, projects and limits.",
     params=WhoamiParams,
     result=WhoamiResult,
     errors=(),

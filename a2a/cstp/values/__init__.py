@@ -1,1 +1,1 @@
-"""The values of the protocol: parameters and results of its methods, which the engine takes and returns."""
+"""Protocol values: method parameters and results, accepted and returned by the engine."""

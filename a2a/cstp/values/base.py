@@ -1,4 +1,4 @@
-"""The base of all values: their names on the wire, and marks of members that name records."""
+"""Base of all values: wire names, and marks of record ids."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict
 
 @dataclass(frozen=True, slots=True)
 class PublishedNames:
-    """Names of the published CSTP server that differ from those of a model.
+    """Differences between a model's names and the names of the published CSTP server.
 
-    `also` are other names of its members, `instead` the hints for names without a meaning here, and `without` the hints
-    for missing or empty members, by their name on the wire.
+    `also` are other member names, `instead` hints for names without a meaning here, and `without` hints for missing or
+    empty members, by wire name.
     """
 
     also: Mapping[str, str] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class PublishedNames:
 
 @cache
 def _to_wire_name(name: str) -> str:
-    """Return a name in camel case; pydantic's `to_camel` takes a part of an import for it."""
+    """Return a name in camel case, without pydantic's `to_camel`: it takes a part of an import."""
     first, *rest = name.split("_")
     return first + "".join(map(str.title, rest))
 
@@ -44,7 +44,7 @@ class Wire(BaseModel):
         validate_by_name=True,
         serialize_by_alias=True,
         protected_namespaces=(),  # no method of pydantic is a name on the wire; the check takes a part of an import
-        defer_build=True,  # so that an import is quick; safe for threads from pydantic 2.14 on
+        defer_build=True,  # so an import is quick; safe for threads from pydantic 2.14 on
     )
 
 
@@ -52,21 +52,21 @@ Wire.published = PublishedNames()  # an annotation would be evaluated again for 
 
 
 class NullClears:
-    """A mark of models in which null deletes the member's value; in other models null means absent."""
+    """Mark of models in which null deletes the member's value; in other models null means absent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Marks a member that is the id of a record, or a list of ids, in `Annotated`.
+    """Mark of a member with a record id, or a list of ids, in `Annotated`.
 
-    `kind` is the kind of the records, such as `decision`, or a function of the model that has the member; None is no
+    `kind` is the record kind, such as `decision`, or a function returning the kind for the owning model; None is no
     record.
     """
 
     kind: str | Callable[[Any], str | None]
 
     def of(self, owner: Wire) -> str | None:
-        """Return the kind of the records that the member of `owner` names."""
+        """Return the record kind named by the member of `owner`."""
         return self.kind if isinstance(self.kind, str) else self.kind(owner)
 
 
@@ -75,13 +75,13 @@ DecisionIds: TypeAlias = Annotated[list[str], Names("decision")]
 
 
 def by_type(owner: Any) -> str:
-    """Return the kind of a record whose `type` is its kind."""
+    """Return the kind of a record whose `type` is also the kind."""
     kind: str = owner.type
     return kind
 
 
 def named_records(result: Wire) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the id of each record that the members of a result name, in their order."""
+    """Yield the kind and id of each record named in a result, in member order."""
     for name, mark in _naming_members(type(result)):
         member = getattr(result, name)
         values = member if isinstance(member, list) else [member]
@@ -95,7 +95,7 @@ def named_records(result: Wire) -> Iterator[tuple[str, str]]:
 
 @cache
 def _naming_members(model: type[Wire]) -> Sequence[tuple[str, Names | None]]:
-    """Return the members that name records, and with None those that have models with such members."""
+    """Return the members with record ids, and with None those whose models have such members."""
     found: list[tuple[str, Names | None]] = []
     for name, info in model.model_fields.items():
         mark = next((one for one in info.metadata if isinstance(one, Names)), None)
@@ -105,7 +105,7 @@ def _naming_members(model: type[Wire]) -> Sequence[tuple[str, Names | None]]:
 
 
 def models_in(annotation: Any) -> Iterator[type[Wire]]:
-    """Yield the models that a type names."""
+    """Yield the models within a type."""
     if isinstance(annotation, type) and issubclass(annotation, Wire):
         yield annotation
     for inner in get_args(annotation):

@@ -1,4 +1,4 @@
-"""Values of `cstp.getDecisionContext`: the decisions that govern files."""
+"""Values of `cstp.getDecisionContext`: decisions governing files."""
 
 from typing import Annotated, Literal
 
@@ -10,7 +10,7 @@ from cstp.values.reads import Present, ReadParams
 
 
 class GetDecisionContextParams(ReadParams):
-    """Files that are to be changed, from the root of their repository, and names of packages, interfaces and data."""
+    """Files to change, from their repository root, and names of packages, interfaces and data."""
 
     files: Annotated[
         list[FilePath], Field(min_length=1, max_length=256, description="With `/` between names, no `.` or `..`.")
@@ -37,10 +37,10 @@ class GetDecisionContextParams(ReadParams):
 
 
 class GoverningRecord(Wire):
-    """A decision; `matched` are its patterns and names that match, the most specific first.
+    """A decision; `matched` are the matching patterns and names, the most specific first.
 
-    `supersededBy` are the ids of its successors if it is no longer in force. `snippet` and `files` are present if
-    requested; a snippet for which there is no room, or that cannot be cut, is left out.
+    `supersededBy` are the successors' ids if the decision is no longer in force. `snippet` and `files` are present if
+    requested; a snippet is omitted if there is no room or the text cannot be cut.
     """
 
     id: DecisionId
@@ -54,12 +54,12 @@ class GoverningRecord(Wire):
 
 
 class GetDecisionContextResult(Wire):
-    """The decisions whose patterns match, the most specific pattern first, then the newest.
+    """The matching decisions, the most specific pattern first, then the newest.
 
     `governing` are in force, `proposals` have the status draft, proposed or pending, `history` are superseded,
-    rejected, deprecated or no longer valid. `mentions` are candidates: no pattern of theirs matches, and their text
-    names one of the files, by its path or the end of it; `matched` are these names. `tokens` is the length of the
-    answer, `omitted` the number of decisions that did not fit.
+    rejected, deprecated or no longer valid. `mentions` are candidates: no pattern matches, but the text names a file by
+    path or path suffix; `matched` are these names. `tokens` is the answer's length, `omitted` the number of decisions
+    without room.
     """
 
     governing: list[GoverningRecord]

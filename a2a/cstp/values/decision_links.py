@@ -1,4 +1,4 @@
-"""Values of links between decisions, and of the graph around one."""
+"""Values of decision links and decision graphs."""
 
 from typing import Annotated, Literal
 
@@ -12,7 +12,7 @@ from cstp.values.writes import LongText, RecordId, WriteParams, WriteResult, Wri
 
 
 class UnlinkDecisionsParams(WriteParams):
-    """The link to end: its two decisions and its type. Its maker may end it, and a token with `admin`."""
+    """The link to end: both decisions and the type. The link's maker may end it, and a token with `admin`."""
 
     source_id: RecordId
     target_id: RecordId
@@ -21,9 +21,10 @@ class UnlinkDecisionsParams(WriteParams):
 
 
 class LinkDecisionsParams(UnlinkDecisionsParams):
-    """A link from one decision to another. The agent's former link of that type between the two is replaced.
+    """A link between two decisions. Replaces the agent's former link of the same type between them.
 
-    `supersedes` needs the scope `ratify` if the source is accepted, or is a file's: no one would ratify the link later.
+    `supersedes` needs the scope `ratify` if the source is accepted or comes from a file: nothing would ratify the link
+    later.
     """
 
     weight: Annotated[float, Field(ge=0.0, le=1_000_000.0)] | None = None
@@ -43,21 +44,21 @@ class DecisionEdge(Wire):
 
 
 class EndedEdge(DecisionEdge):
-    """A link that was ended, or replaced by its maker: when, and by which agent."""
+    """An ended link, or a link replaced by its maker: when, and by which agent."""
 
     ended_at: InstantOut
     ended_by: str
 
 
 class LinkDecisionsResult(WriteResult):
-    """The link that was made or ended; `id` is its source."""
+    """The made or ended link; `id` is the source."""
 
     edge: DecisionEdge
     warnings: list[WriteWarning]
 
 
 class GetGraphParams(ReadParams):
-    """The decision in the centre, the greatest distance in links, their types, and the greatest number of decisions."""
+    """The center decision, the maximum distance in links, the link types, and the maximum number of decisions."""
 
     node_id: RecordId
     depth: Annotated[int, Field(ge=1, le=5), WHOLE] = 2
@@ -71,7 +72,7 @@ class GetGraphParams(ReadParams):
 
 
 class DecisionInShort(Wire):
-    """A decision in a list; members are null if its record does not state them."""
+    """A decision in a list; members are null if the record does not state them."""
 
     id: DecisionId
     title: str
@@ -84,13 +85,13 @@ class DecisionInShort(Wire):
 
 
 class GraphNode(DecisionInShort):
-    """A decision, and its distance in links from the center."""
+    """A decision, and the distance from the center in links."""
 
     depth: int
 
 
 class GraphEdge(Wire):
-    """A link between two decisions; `createdBy` and `createdAt` are null for a supersession that a file states."""
+    """A link between two decisions; `createdBy` and `createdAt` are null for a supersession stated by a file."""
 
     source_id: str
     target_id: str
@@ -102,10 +103,10 @@ class GraphEdge(Wire):
 
 
 class GetGraphResult(Wire):
-    """The decisions, the nearest first and by id, and all links between them of the types asked for, at most 2,000.
+    """The decisions, nearest first and by id, and all links of the requested types between them, at most 2,000.
 
-    `truncated` says that more was found than fits. `omitted` is the number of decisions that this server cannot show,
-    or whose links it cannot read; it is present unless that is 0.
+    `truncated` is true if more was found than fits. `omitted` counts decisions with contents or links unreadable to
+    this server; absent if 0.
     """
 
     center_id: str

@@ -16,7 +16,7 @@ from cstp.values.writes import Names, RecordId
 
 
 class GetDecisionParams(ReadParams):
-    """The id of a decision, and the parts to return with it."""
+    """The decision id, and additional parts to return."""
 
     published: ClassVar[PublishedNames] = PublishedNames(also=OF_ID)
 
@@ -30,10 +30,10 @@ class GetDecisionParams(ReadParams):
 
 
 class RecordProvenance(Wire):
-    """The origin of a record, as the server noted it.
+    """Record origin, as noted by the server.
 
-    `recordedBy` is the agent that wrote it, null for ingested records; `via` is cstp, mcp, a2a or ingest; `origin` wire
-    or file; `path` that of the file. `ratifiedBy` is the agent that gave it a status that binds others.
+    `recordedBy` is the writing agent, null for ingested records; `via` is cstp, mcp, a2a or ingest; `origin` wire or
+    file; `path` the file's path. `ratifiedBy` is the agent behind a status binding for others.
     """
 
     recorded_by: str | None
@@ -47,7 +47,7 @@ class RecordProvenance(Wire):
 
 
 class RecordedReview(Wire):
-    """The outcome of the decision as one agent saw it."""
+    """Decision outcome as seen by one agent."""
 
     review_id: str
     reviewed_at: InstantOut
@@ -64,7 +64,7 @@ class RecordedReview(Wire):
 
 
 class RecordedRevision(Wire):
-    """One content that the decision had: who wrote it, when, why, and which members it changed."""
+    """Decision content at a revision: author, time, reason, and changed members."""
 
     revision: int
     at: InstantOut
@@ -78,11 +78,11 @@ class RecordedRevision(Wire):
 
 
 class WholeDecision(Wire):
-    """A decision with all its members; members that it does not state are null or empty.
+    """A decision with all members; unstated members are null or empty.
 
-    `supersedes` and `supersededBy` are the ids of decisions, as files state them and agents link them. `reviews`,
-    `links` and `history` are present if requested, `endedLinks` with `history`. The history of a decision in a file
-    begins with the file's present content.
+    `supersedes` and `supersededBy` are decision ids, as stated by files and linked by agents. `reviews`, `links` and
+    `history` are present if requested, `endedLinks` with `history`. The history of a decision in a file begins with the
+    file's present content.
     """
 
     id: DecisionId
@@ -136,10 +136,10 @@ class GetDecisionResult(Wire):
 
 
 class ListDecisionsParams(ReadParams):
-    """Conditions on decisions, all of which must hold; the page; and the order.
+    """Conditions on decisions, all required; the page; and the order.
 
-    Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case. `sort` by texts
-    is alphabetical, in any case; `stakes` rise from low over medium and high to critical; other values follow.
+    Bounds are inclusive and exclude decisions without a date. Texts match whole values in any case. `sort` by texts is
+    alphabetical, in any case; `stakes` rise from low over medium and high to critical; other values follow.
     """
 
     published: ClassVar[PublishedNames] = PublishedNames(instead={"search": "use cstp.queryDecisions"})
@@ -172,7 +172,7 @@ class ListDecisionsParams(ReadParams):
 
 
 class ListedDecision(DecisionInShort):
-    """One decision of a list; `affects` is present if it states what it governs."""
+    """A listed decision; `affects` is present if stated."""
 
     review_by: InstantOut | None
     tags: list[str]
@@ -186,7 +186,7 @@ class ListedDecision(DecisionInShort):
 class ListDecisionsResult(Wire):
     """One page; `total` is the number of matches.
 
-    Decisions without the sorted member come last. Equal ones are ordered newest first by date, then by id.
+    Decisions without the sorted member come last. Ties are ordered newest first by date, then by id.
     """
 
     decisions: list[ListedDecision]
@@ -196,7 +196,7 @@ class ListDecisionsResult(Wire):
 
 
 class GetStatsParams(ReadParams):
-    """The decisions to count. Bounds are inclusive and leave out decisions without a date."""
+    """The decisions to count. Bounds are inclusive and exclude decisions without a date."""
 
     date_from: LowerInstant = None
     date_to: UpperInstant = None
@@ -207,7 +207,7 @@ class GetStatsParams(ReadParams):
 
 @dataclass(frozen=True, slots=True)
 class DayCount:
-    """The number of decisions with a date on one day, in UTC."""
+    """Number of decisions dated on a day, in UTC."""
 
     date: date
     count: int
@@ -215,14 +215,14 @@ class DayCount:
 
 @dataclass(frozen=True, slots=True)
 class TagCount:
-    """The number of decisions with a tag."""
+    """Number of decisions per tag."""
 
     tag: str
     count: int
 
 
 class RecentActivity(Wire):
-    """The numbers of decisions with a date in the last 24 hours, 7 days and 30 days."""
+    """Numbers of decisions dated in the last 24 hours, 7 days and 30 days."""
 
     last_24h: int = Field(alias="last24h")
     last_7d: int = Field(alias="last7d")
@@ -230,13 +230,13 @@ class RecentActivity(Wire):
 
 
 class GetStatsResult(Wire):
-    """Counts of the decisions that the caller sees, the most frequent first, ties by name.
+    """Counts of decisions visible to the caller, the most frequent first, ties by name.
 
-    Names are in lower case, except names of agents. `byCategory`, `byStakes`, `byStatus` and `byAgent` have the 100
-    most frequent names; a decision that states none is in `total` alone. `byDay` has the latest 366 days with
-    decisions, the earliest first, `topTags` the 50 most frequent tags. `current` and `overdue` count the decisions that
-    `cstp.listDecisions` lists with these filters, `superseded` those with that status. `notCounted` is absent, or the
-    number of decisions that no count has, whatever the filters, because this server cannot process them.
+    Names are in lower case, except agent names. `byCategory`, `byStakes`, `byStatus` and `byAgent` have the 100 most
+    frequent names; a decision without such a name is counted in `total` alone. `byDay` has the latest 366 days with
+    decisions, the earliest first, `topTags` the 50 most frequent tags. `current` and `overdue` count the decisions
+    listed by `cstp.listDecisions` with these filters, `superseded` the decisions with this status. `notCounted` is
+    absent, or the number of decisions this server cannot process; no count includes them, whatever the filters.
     """
 
     total: int

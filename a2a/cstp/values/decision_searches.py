@@ -41,7 +41,7 @@ Parts = Annotated[
 
 
 class QueryFilters(Wire):
-    """Conditions on the decisions, all of which must hold, applied before the limit.
+    """Conditions on decisions; all must hold; applied before the limit.
 
     Bounds are inclusive; a given bound excludes decisions without the field. Texts match whole values, whatever their
     case; `status` matches the normalised or the original status.
@@ -122,11 +122,11 @@ class QueryDecisionsParams(ReadParams):
 
 
 class DecisionLinks(Wire):
-    """The ids of superseded and of superseding decisions, as far as the caller may see them.
+    """The ids of superseded and superseding decisions visible to the caller.
 
-    One of the two has to name the other, or an agent has linked them and the supersession is in effect. A reference
-    that names no decision is left out; one name finds at most 100. `edges` are present with `includeLinks`: links that
-    agents made from it or to it, at most 100.
+    Either decision names the other, or an agent has linked them and the supersession is in effect. Dangling references
+    are omitted; a name finds at most 100. `edges` are present with `includeLinks`: agents' links from or to the
+    decision, at most 100.
     """
 
     supersedes: DecisionIds
@@ -135,9 +135,9 @@ class DecisionLinks(Wire):
 
 
 class Provenance(Wire):
-    """The origin of a decision: its project, its file, and its status as that file spells it.
+    """Decision origin: project, file, and status as spelled in the file.
 
-    `path` is relative to the file's repository, or the file's name if it is in none.
+    `path` is relative to the file's repository, or the file's name outside of a repository.
     """
 
     project: str | None
@@ -146,13 +146,13 @@ class Provenance(Wire):
 
 
 class DecisionSummary(DecisionInShort):
-    """One result of the search; members are null if its record does not state them.
+    """A search result; members are null if the record does not state them.
 
-    `distance` is the cosine distance to the query, 0 to 2, lower is closer. `reasons` holds the types of the reasons
-    and is present exactly if requested; so are `snippet` (empty if there is no text, absent if this server cannot cut
-    the text), `links`, `provenance` and `explain`. `cstp.recall` with the id returns the whole text. `truncated` is
-    present with a snippet and `maxTokens`; true says that the snippet is a part of that text. `origin` is its maker: a
-    file, an agent, or an import; `recordedBy` the agent that wrote it.
+    `distance` is the cosine distance to the query, 0 to 2, lower is closer. `reasons` holds the reason types and is
+    present exactly if requested; so are `snippet` (empty if there is no text, absent if this server cannot cut the
+    text), `links`, `provenance` and `explain`. `cstp.recall` with the id returns the whole text. `truncated` is present
+    with a snippet and `maxTokens`; true if the snippet is only a part of the whole text. `origin` is the maker: a file,
+    an agent, or an import; `recordedBy` the writing agent.
     """
 
     distance: float | None
@@ -167,11 +167,11 @@ class DecisionSummary(DecisionInShort):
 
 
 class QueryDecisionsResult(Wire):
-    """The decisions found, best first; `total` is their number, `queryTimeMs` the duration of the search.
+    """The decisions found, best first; `total` is the number, `queryTimeMs` the search duration.
 
-    `omitted` is the number of decisions that did not fit in `maxTokens` or that this server cannot show; it is present
-    with `maxTokens`, or if it is not 0. `noGoodMatch` is present exactly with `abstain`; if it is true, `nearest` is
-    present, too, if there is any record. `interpreted` is present with `explain` if the query names a time.
+    `omitted` counts decisions beyond `maxTokens` and decisions this server cannot show; present with `maxTokens`, or if
+    not 0. `noGoodMatch` is present exactly with `abstain`; if it is true, `nearest` is present, too, if there is any
+    record. `interpreted` is present with `explain` if the query names a time.
     """
 
     decisions: list[DecisionSummary]

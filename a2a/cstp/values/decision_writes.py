@@ -47,7 +47,7 @@ OF_ID: Final = {"decisionId": "id", "decision_id": "id"}
 
 
 class GivenReason(Wire):
-    """A reason: its kind, its text, and its strength."""
+    """A reason: kind, text, and strength."""
 
     type: ReasonType = Field(examples=["analysis"])
     text: LongText
@@ -62,7 +62,7 @@ class GivenAlternative(Wire):
 
 
 class Affected(Wire):
-    """A part of the project that the decision governs, such as files by a pattern of paths.
+    """A project part governed by the decision, such as files matching a path pattern.
 
     Such a pattern has at most 256 characters and 16 wildcards.
     """
@@ -72,7 +72,7 @@ class Affected(Wire):
 
 
 class GivenSource(Wire):
-    """A source that the decision is based on; `hash` is of the content read there."""
+    """A source behind the decision; `hash` is the digest of the content read there."""
 
     uri: Line2048
     quote: LongText | None = None
@@ -121,7 +121,7 @@ class DecisionMembers(Wire):
 
 
 class RecordDecisionParams(DecisionMembers, WriteParams):
-    """A decision, and the agent's confidence, 0 to 1, that it will turn out well."""
+    """A decision, and the agent's confidence in a good outcome, 0 to 1."""
 
     published: ClassVar[PublishedNames] = PublishedNames(also={"decisionId": "thread_id", "decision_id": "thread_id"})
 
@@ -149,10 +149,10 @@ class RecordDecisionParams(DecisionMembers, WriteParams):
 
 
 class RecordDecisionResult(WriteResult):
-    """The decision as it was stored; `created` is false if an earlier call with the same key did that.
+    """The stored decision; `created` is false if an earlier call with the same key stored it.
 
-    `path` is always null: a decision written by an agent is in no file. `possibleConflicts` are decisions in force that
-    may contradict it, at most three. Both lists of other records are empty without the scope `read`.
+    `path` is always null: an agent's decision is in no file. `possibleConflicts` are possibly contradicting decisions
+    in force, at most three. Both lists with other records are empty without the scope `read`.
     """
 
     path: None = None
@@ -182,7 +182,7 @@ class DecisionUpdates(DecisionMembers, NullClears):
 
 
 class UpdateDecisionParams(WriteParams):
-    """The members of a decision to change, and the reason.
+    """The decision's members to change, and the reason.
 
     With `expectedRevision`, the change is refused if the decision has another revision.
     """
@@ -209,14 +209,14 @@ class UpdateDecisionParams(WriteParams):
 
 
 class UpdateDecisionResult(WriteResult):
-    """The names of the members that differ from before, and the decision's revision."""
+    """Names of changed members, and the decision's revision."""
 
     updated_fields: list[str]
     revision: int
 
 
 class GivenEvidence(Wire):
-    """Evidence for the outcome of the decision; `hash` is of the content found there."""
+    """Evidence for the decision's outcome; `hash` is the digest of the content found there."""
 
     uri: Line2048
     kind: Name | None = None
@@ -224,7 +224,7 @@ class GivenEvidence(Wire):
 
 
 class ReviewDecisionParams(WriteParams):
-    """The outcome of a decision. Every review is kept; the last one determines the outcome."""
+    """A decision's outcome. Every review is kept; the last review determines the outcome."""
 
     published: ClassVar[PublishedNames] = PublishedNames(also=OF_ID, instead={"result": "use actualResult"})
 
@@ -255,7 +255,7 @@ class ReviewDecisionResult(WriteResult):
 class SetStatusParams(WriteParams):
     """Another status for a decision, and why.
 
-    The agent may set its own decisions to draft, proposed or pending; other changes need the scope `ratify`.
+    An agent may set own decisions to draft, proposed or pending; other changes need the scope `ratify`.
     """
 
     id: RecordId
@@ -265,7 +265,7 @@ class SetStatusParams(WriteParams):
 
 
 class SetStatusResult(WriteResult):
-    """The status and the one before; `ratifiedBy` is the agent that gave it, if that needs the scope `ratify`."""
+    """The new and the previous status; `ratifiedBy` is the setting agent, if the change needs the scope `ratify`."""
 
     status: str
     previous: str | None

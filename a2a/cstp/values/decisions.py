@@ -1,4 +1,4 @@
-"""Parts of decisions, which records, results and the engine share."""
+"""Decision parts shared by records, results and the engine."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -8,7 +8,7 @@ AffectedType: TypeAlias = Literal["path", "package", "api", "data"]
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A reason for a decision: its kind (`pattern`, `analysis`, ...), its text and its strength, 0 to 1."""
+    """A reason for a decision: kind (`pattern`, `analysis`, ...), text, and strength, 0 to 1."""
 
     type: str
     text: str | None = None
@@ -17,7 +17,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Another option of a decision, and why it was not chosen."""
+    """A rejected option, and why it was not chosen."""
 
     option: str
     why: str | None = None
@@ -25,7 +25,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class AffectedPart:
-    """The files, packages, interfaces or data that a decision governs, named by a pattern."""
+    """Files, packages, interfaces or data governed by a decision, named by a pattern."""
 
     type: AffectedType
     pattern: str
@@ -33,7 +33,7 @@ class AffectedPart:
 
 @dataclass(frozen=True, slots=True)
 class CitedSource:
-    """A source that a decision is based on; `hash` is of the content read there."""
+    """A source behind a decision; `hash` is the digest of the content read there."""
 
     uri: str
     quote: str | None = None
@@ -42,7 +42,7 @@ class CitedSource:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Evidence for the outcome of a decision; `hash` is of the content found there."""
+    """Evidence for a decision's outcome; `hash` is the digest of the content found there."""
 
     uri: str
     kind: str | None = None
@@ -51,7 +51,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """The completeness of a decision, 0 to 1, by the named rule, and suggestions to raise it."""
+    """Completeness of a decision, 0 to 1, by the named rule, and suggestions to raise it."""
 
     score: float
     rule: str
@@ -60,7 +60,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """A decision with a similar text; `distance` is the cosine distance of the texts."""
+    """A decision with a similar text; `distance` is the cosine distance between both texts."""
 
     id: str
     title: str

@@ -1,4 +1,4 @@
-"""Values of episodes: tasks with their reward and the lessons learned."""
+"""Values of episodes: tasks with rewards and lessons learned."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -36,9 +36,9 @@ GivenTags = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]],
 
 
 class ListEpisodesParams(ReadParams):
-    """Conditions on episodes, all of which must hold; bounds are inclusive and exclude episodes without a time.
+    """Conditions on episodes; all must hold; bounds are inclusive and exclude episodes without a time.
 
-    `dateFrom` wins over `since`. An episode has all of `tags`; an empty list is no condition. Tags and `category` match
+    `dateFrom` wins over `since`. An episode has all `tags`; an empty list is no condition. Tags and `category` match
     whole and exactly.
     """
 
@@ -60,7 +60,7 @@ class ListEpisodesParams(ReadParams):
 
 
 class EpisodeSummary(Wire):
-    """One episode; `reward` is -1 to 1."""
+    """A listed episode; `reward` is -1 to 1."""
 
     id: Annotated[int, Names("episode")]
     query: str
@@ -71,9 +71,9 @@ class EpisodeSummary(Wire):
 
 
 class ListEpisodesResult(Wire):
-    """One page, newest first, ties by id downwards, episodes without a time last.
+    """A page, newest first, ties by id downwards, episodes without a time last.
 
-    `totalCount` is the number of matches on all pages.
+    `totalCount` counts the matches on all pages.
     """
 
     episodes: list[EpisodeSummary]
@@ -88,7 +88,7 @@ EpisodeId = Annotated[int, Field(ge=1, le=2**63 - 1), WHOLE]
 
 
 class StoreEpisodeParams(WriteParams):
-    """One experience: the task, its reward, and lessons for other agents."""
+    """An experience: task, reward, and lessons for other agents."""
 
     query: LongText = Field(description="What was tried, or asked for.")
     reward: Reward = Field(description="How well it went, from -1 to 1; 0 is 0.")
@@ -101,9 +101,9 @@ class StoreEpisodeParams(WriteParams):
 
 
 class StoreEpisodeResult(WriteReport):
-    """The episode as it was stored; `created` is false if an earlier call with the same key did that.
+    """The stored episode; `created` is false if an earlier call with the same key stored it.
 
-    `embeddingStatus` is failed if the model refuses the text, so that the episode is found by its words alone.
+    `embeddingStatus` is failed if the model refuses the text: keyword search alone then finds the episode.
     """
 
     id: int
@@ -117,13 +117,13 @@ class StoreEpisodeResult(WriteReport):
 
 
 class GetEpisodeParams(ReadParams):
-    """The id of an episode."""
+    """The episode id."""
 
     id: EpisodeId
 
 
 class EpisodeMembers(Wire):
-    """An episode with its reflection, null if its file gives none."""
+    """An episode with a reflection, null if the file gives none."""
 
     id: Annotated[int, Names("episode")]
     query: str
@@ -135,7 +135,7 @@ class EpisodeMembers(Wire):
 
 
 class GetEpisodeResult(EpisodeMembers):
-    """A whole episode, and its origin."""
+    """A whole episode with origin."""
 
     project: str | None
     sensitivity: Level
@@ -143,7 +143,7 @@ class GetEpisodeResult(EpisodeMembers):
 
 
 class FindEpisodesParams(ReadParams):
-    """A search in the queries and reflections of episodes; bounds are inclusive, and results have all of `tags`."""
+    """A search in queries and reflections of episodes; bounds are inclusive, and results have all `tags`."""
 
     query: Query
     min_reward: Reward | None = None
@@ -167,8 +167,8 @@ class FindEpisodesParams(ReadParams):
 class EpisodeFound(EpisodeMembers):
     """An episode; `score` is better when higher, `distance` the cosine distance to the query or null.
 
-    `explain` is present when it was asked for.
-    `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
+    `explain` is present if requested. `origin` is the maker: a file, an agent, or an import; `recordedBy` the writing
+    agent.
     """
 
     score: float
@@ -179,14 +179,14 @@ class EpisodeFound(EpisodeMembers):
 
 
 class NearestEpisode(Wire):
-    """The episode that is nearest by meaning, which is not near enough; `cosine` is -1 to 1, higher is nearer."""
+    """The nearest episode by meaning, below the threshold; `cosine` is -1 to 1, higher is nearer."""
 
     id: int
     cosine: float
 
 
 class FindEpisodesResult(Wire):
-    """The best episodes, best first. `mode` is the mode of the search.
+    """The best episodes, best first. `mode` is the search mode.
 
     `noGoodMatch` is present exactly with `abstain`; if it is true, `nearest` is present, too, if there is any record.
     `interpreted` is present with `explain` if the query names a time.

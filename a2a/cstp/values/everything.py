@@ -47,10 +47,10 @@ _SOURCES: Final = {"chunk": "source", "extraction": "source", "event": "artifact
 class SearchParams(ReadParams):
     """A search: `query` in plain words, 1 to 8192 characters; at most `limit` records are returned.
 
-    Every filter applies to all results; bounds are inclusive. A filter excludes records without the field, and so kinds
-    that never have it. `dateFrom` and `dateTo` are of the date of a decision, the time of a turn, an artifact or an
-    event, the creation of an episode, the last highlight or the creation of a chunk, and the creation of an extraction.
-    Events have `context`, `source` and `minImportance` of their artifact.
+    Every filter applies to all results; bounds are inclusive. A filter excludes records without the field, and thus
+    kinds lacking the field. `dateFrom` and `dateTo` apply to a decision's date, the time of a turn, artifact or event,
+    an episode's creation, a chunk's last highlight or creation, and an extraction's creation. Events inherit `context`,
+    `source` and `minImportance` from their artifact.
     """
 
     query: Query
@@ -102,25 +102,23 @@ def _successor_kind(found: "SearchedRecord") -> str:
 
 
 class SearchedRecord(Wire):
-    """One result of the search; members are null if its record does not state them.
+    """A search result; members are null if the record does not state them.
 
     `cstp.fetch` returns the whole record for the `id`, which is a number for an episode; `cstp.getDecision`,
-    `cstp.getChunk`, `cstp.getEpisode` and, for others, `cstp.recall` return it with what is related to it.
+    `cstp.getChunk`, `cstp.getEpisode` and, for others, `cstp.recall` return it with related records.
 
-    `title` is the title of a decision, a chunk or its source, and an artifact, the heading of an extraction, the
-    speaker of a turn, and the category of an event. `snippet` has the sentences of its text that are nearest to the
-    query, at most 600 characters; it is null if this server cannot cut the text, and `content` is then absent.
-    `score` is 0 to 1: the share of records with such a match that answered their
-    question in the measured sets; so scores of all kinds and of several queries can be compared. `source` is the title
-    of the source of a chunk or an extraction, the system of an artifact, a turn or an event, and the file of a
-    decision; `sourceId` the id of that source, the artifact of an event, or the conversation of a turn. `date` is the
-    date that `dateFrom` and `dateTo` filter. `origin` is its maker: a file, an agent, or an import, which is a
-    collection or standard input; `recordedBy` is the agent that wrote it. `status` is that of a decision, and
-    `supersededBy` are the ids of the successors of a decision out of force, or of a superseded memory.
-    `conversation` is present for a turn: its source's name of the conversation, else its id. `path` is present if a
-    file has the record, except for a decision, and `place` if that of a chunk is known; `url`, of its page, over MCP if
-    the server has a page. `content` and `explain` are present exactly if requested, `truncated` with `maxTokens`; true
-    says that `content`, or without it the snippet, was cut to fit.
+    `title` is the title of a decision, an artifact, a chunk or the chunk's source, the heading of an extraction, the
+    speaker of a turn, or the category of an event. `snippet` has the sentences nearest to the query, at most 600
+    characters; it is null if this server cannot cut the text, and `content` is then absent. `score` is 0 to 1: the
+    share of equal matches in the measured sets with an answer to their question; scores are comparable across kinds and
+    queries. `source` is the source title of a chunk or extraction, the system of an artifact, turn or event, and the
+    file of a decision; `sourceId` the source's id, an event's artifact, or a turn's conversation. `date` is the date
+    filtered by `dateFrom` and `dateTo`. `origin` is the maker: a file, an agent, or an import (a collection or standard
+    input); `recordedBy` is the writing agent. `status` is a decision's status, and `supersededBy` are the successors'
+    ids for a decision out of force or a superseded memory. `conversation` is present for a turn: the conversation's
+    name in the source, else the id. `path` is present if a file has the record, except for a decision, and `place` if
+    known for a chunk; `url`, the record's page, over MCP if the server has a page. `content` and `explain` are present
+    exactly if requested, `truncated` with `maxTokens`; true if `content`, or without it the snippet, was cut to fit.
     """
 
     type: FoundType
@@ -145,7 +143,7 @@ class SearchedRecord(Wire):
 
 
 class NearestOfAnyKind(Wire):
-    """The record that is nearest by meaning, which is not near enough; `cosine` is -1 to 1, higher is nearer.
+    """The nearest record by meaning, below the threshold; `cosine` is -1 to 1, higher is nearer.
 
     `type` and `id` are as in a result.
     """
@@ -156,11 +154,11 @@ class NearestOfAnyKind(Wire):
 
 
 class SearchResult(Wire):
-    """Records of all kinds in one order, the highest score first, ties by id; `queryTimeMs` is the search's duration.
+    """Records of all kinds, the highest score first, ties by id; `queryTimeMs` is the search's duration.
 
-    `omitted` is the number of results that did not fit in `maxTokens` or that this server cannot show; it is present
-    with `maxTokens`, or if it is not 0. `noGoodMatch` is present exactly with `abstain`; if it is true, `nearest` is
-    present, too, if there is any record. `interpreted` is present with `explain` if the query names a time.
+    `omitted` counts results beyond `maxTokens` and results this server cannot show; present with `maxTokens`, or if not
+    0. `noGoodMatch` is present exactly with `abstain`; if it is true, `nearest` is present, too, if there is any
+    record. `interpreted` is present with `explain` if the query names a time.
     """
 
     results: list[SearchedRecord]
@@ -172,19 +170,19 @@ class SearchResult(Wire):
 
 
 class FetchParams(ReadParams):
-    """The id of a record."""
+    """The record id."""
 
     id: AnyRecordId = Field(description="Of any record.")
     kind: KindName | None = Field(default=None, description="If several kinds have the id.")
 
 
 class FetchResult(Wire):
-    """A record, whole: `text` is its text, without the cuts of a search, and empty for a record without one.
+    """A whole record: `text` is the full text, empty for a record without text.
 
-    `title` is its title, else the beginning of its text, up to 80 characters, else its id. `metadata` has all its other
-    members, as `cstp export` writes them; null and empty ones, and texts of more than 80 characters that `text` has,
-    are left out. `origin` is its maker: a file, an agent, or an import; `recordedBy` the agent that wrote it. `url`,
-    of its page, is present over MCP if the server has a page.
+    `title` is the title, else the beginning of the text, up to 80 characters, else the id. `metadata` has all other
+    members, as written by `cstp export`, except null and empty members, and texts of more than 80 characters already in
+    `text`. `origin` is the maker: a file, an agent, or an import; `recordedBy` the writing agent. `url`, the record's
+    page, is present over MCP if the server has a page.
     """
 
     kind: str

@@ -31,7 +31,7 @@ class PatternContent(Wire):
 
 
 class WarningContent(Wire):
-    """A failure, and its signs."""
+    """A failure with signs."""
 
     title: str
     description: str
@@ -41,7 +41,7 @@ class WarningContent(Wire):
 
 
 class MethodStep(Wire):
-    """One step of a methodology."""
+    """A methodology step."""
 
     order: int | None
     title: str
@@ -59,14 +59,14 @@ class MethodologyContent(Wire):
 
 
 class ChecklistItem(Wire):
-    """One thing to check."""
+    """A check."""
 
     item: str
     required: bool | None
 
 
 class ChecklistContent(Wire):
-    """A list of checks; an item is an object or a text, as it was recorded."""
+    """A list of checks; an item is an object or a text, as recorded."""
 
     name: str
     items: list[ChecklistItem | str]
@@ -74,7 +74,7 @@ class ChecklistContent(Wire):
 
 
 class PersonaContent(Wire):
-    """A role, with its tasks."""
+    """A role with tasks."""
 
     role: str
     responsibilities: list[str]
@@ -83,7 +83,7 @@ class PersonaContent(Wire):
 
 
 class WorkflowStep(Wire):
-    """One step of a workflow."""
+    """A workflow step."""
 
     order: int | None
     action: str
@@ -91,7 +91,7 @@ class WorkflowStep(Wire):
 
 
 class WorkflowContent(Wire):
-    """A sequence of steps; a step is an object or a text, as it was recorded."""
+    """A sequence of steps; a step is an object or a text, as recorded."""
 
     name: str
     trigger: str | None
@@ -119,7 +119,7 @@ class ExtractionsParams(ReadParams):
 
 
 class Cited(Wire):
-    """Members of every extraction. The source is null only if the record names none; `chunkId` may be null."""
+    """Common members of extractions. The source is null only if the record names none; `chunkId` may be null."""
 
     id: Annotated[str, Names("extraction")]
     topics: list[str]
@@ -138,7 +138,7 @@ class ExtractedDecision(Cited):
 
 
 class ExtractedPattern(Cited):
-    """A solution that a source describes; lists are null if the record has none."""
+    """A solution described by a source; lists are null if the record has none."""
 
     name: str
     problem: str
@@ -159,10 +159,10 @@ class ExtractedWarning(Cited):
 
 
 class ListMetadata(Wire):
-    """About a page: `query` is the topic or "all", `sourcesCited` the titles of the page's sources, sorted.
+    """About a page: `query` is the topic or "all", `sourcesCited` the page's source titles, sorted.
 
-    `resultCount` is the number on the page, `totalCount` the number of all. `topics` is present if `topic` is empty or
-    matches nothing: the topics of such extractions, the most frequent first, at most 50.
+    `resultCount` counts the page, `totalCount` all pages. `topics` is present if `topic` is empty or matches nothing:
+    topics of these extractions, the most frequent first, at most 50.
     """
 
     query: str

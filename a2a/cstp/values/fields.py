@@ -1,4 +1,4 @@
-"""Field types of the wire with their exact rules: integers, timestamps, text.
+"""Wire field types with exact rules: integers, timestamps, text.
 
 A violation's message describes allowed values and never repeats the sent value.
 """
@@ -21,14 +21,14 @@ ISO_HINT: Final = "must be an ISO 8601 timestamp such as 2026-01-31T09:30:00Z, o
 
 
 def whole_number(value: object) -> object:
-    """Return 10.0 as the integer 10, and any other value unchanged for the strict check that follows."""
+    """Return 10.0 as the integer 10, and any other value unchanged for the later strict check."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
 
 
 def parse_instant(value: object, *, end_of_day: bool) -> datetime:
-    """Parse an ISO 8601 timestamp to aware UTC; a bare date is its first moment, or its last with `end_of_day`."""
+    """Parse an ISO 8601 timestamp to aware UTC; a bare date is the day's first moment, or last with `end_of_day`."""
     shape = _ISO.fullmatch(value) if isinstance(value, str) else None
     if shape is None:
         raise PydanticCustomError("instant", ISO_HINT)
@@ -61,14 +61,14 @@ def format_instant(moment: datetime) -> str:
 
 
 def not_later(early: datetime | None, name: str, late: datetime | None, late_name: str) -> datetime | None:
-    """Return `late`. Raise an error that names both members on the wire if `early` is later."""
+    """Return `late`. Raise an error with both wire names if `early` is later."""
     if early is not None and late is not None and early > late:
         raise PydanticCustomError("order", f"{name} must not be later than {late_name}", {"also": name})
     return late
 
 
 def in_order(early: str, late: str) -> object:
-    """Return a check of a model, by the names of two members, that the time in `early` is not later than in `late`."""
+    """Return a model check by two member names: the time in `early` must not be later than in `late`."""
 
     def check(value: datetime | None, info: ValidationInfo) -> datetime | None:
         return not_later(info.data.get(early), to_camel(early), value, to_camel(late))
@@ -83,7 +83,7 @@ def not_blank(value: str) -> str:
 
 
 def relative_path(value: str) -> str:
-    """Return the path of a file. Raise an error unless it is relative, with `/` between its names."""
+    """Return a file path. Raise an error unless it is relative, with `/` between names."""
     names = value.split("/")
     if "" in names or "." in names or ".." in names or "\0" in value:
         raise PydanticCustomError(
@@ -99,7 +99,7 @@ def each_once(values: list[T]) -> list[T]:
 
 
 def not_over(most: int) -> Callable[[object], object]:
-    """Return a check that an object has at most `most` members; pydantic counts them after it has read them all."""
+    """Return a check for at most `most` members in an object; pydantic counts members only after reading all."""
 
     def check(value: object) -> object:
         if isinstance(value, Mapping) and len(value) > most:

@@ -34,7 +34,7 @@ KNOWLEDGE_TYPES: Final[tuple[KnowledgeType, ...]] = get_args(KnowledgeType)
 
 
 def _as_list(value: object) -> object:
-    """Return one type as a list of one. Raise PydanticCustomError for neither a type nor a list."""
+    """Return a single type as a list. Raise PydanticCustomError for neither a type nor a list."""
     if isinstance(value, str) and value in KNOWLEDGE_TYPES:
         return [value]
     if value is not None and not isinstance(value, list):
@@ -60,7 +60,7 @@ Types = Annotated[
 
 
 class GetChunkParams(ReadParams):
-    """The id of a chunk, and the greatest number of related chunks to return."""
+    """The chunk id, and the maximum number of related chunks."""
 
     chunk_id: Annotated[str, Field(min_length=1, max_length=512)]
     include_related: bool = True
@@ -68,14 +68,14 @@ class GetChunkParams(ReadParams):
 
 
 class KnowledgeCard(Wire):
-    """A summary of a chunk."""
+    """A chunk summary."""
 
     summary: str
     takeaways: list[str]
 
 
 class ChunkCluster(Wire):
-    """The clusters of a chunk: all their ids, and the name and description of the first that is known."""
+    """A chunk's clusters: all ids, and the name and description of the first known cluster."""
 
     cluster_id: Annotated[list[str], Names("cluster")]
     cluster_name: str | None
@@ -93,13 +93,13 @@ class RelatedChunk(Wire):
 
 
 class GetChunkResult(Wire):
-    """One chunk, whole. `chunkInfo` is its number in its source, "1/5" for the first of five.
+    """A whole chunk. `chunkInfo` is the number within the source, "1/5" for the first of five.
 
     `place` is present if known.
 
-    `source` is the kind of its source. `relatedChunks` are ordered by their scores, and never include the chunk itself;
-    there are none if not requested or if the chunk has no vector. `omitted` is the number of related chunks and of
-    clusters that this server cannot show; it is present unless that is 0.
+    `source` is the source kind. `relatedChunks` are ordered by score, and never include the chunk itself; empty if not
+    requested or if the chunk has no vector. `omitted` counts related chunks and clusters this server cannot show;
+    absent if 0.
     """
 
     chunk_id: Annotated[str, Names("chunk")]
@@ -120,10 +120,10 @@ class GetChunkResult(Wire):
 
 
 class KnowledgeFilters(Wire):
-    """Conditions on results, all of which must hold, applied before the limit.
+    """Conditions on results; all must hold; applied before the limit.
 
-    `type` is one type or several; "extraction" is all seven types of extractions. `topic` is a whole topic or tag, in
-    any case; an empty one is no condition. `source` is a source's id, or the title, in any case, of a stored one.
+    `type` is a type or several; "extraction" is all seven extraction types. `topic` is a whole topic or tag, in any
+    case; an empty topic is no condition. `source` is a source's id, or a stored source's title, in any case.
     """
 
     type: Types = None
@@ -147,9 +147,9 @@ class SearchKnowledgeParams(ReadParams):
 
 
 class SourceReference(Wire):
-    """The source of a chunk or an extraction; if nothing else is known, its id is its title.
+    """Source of a chunk or extraction; if nothing else is known, the id is the title.
 
-    `sourceId` is null only if the record names no source by its id.
+    `sourceId` is null only if the record names no source by id.
     """
 
     source_id: Annotated[str | None, Names("source")]
@@ -157,14 +157,13 @@ class SourceReference(Wire):
 
 
 class KnowledgeFound(Wire):
-    """One chunk or extraction. Members are null if its record does not state them or its type has none.
+    """A chunk or extraction. Members are null if the record does not state them or the type lacks them.
 
-    `content` is a chunk's text or an extraction's content as an object. `chunkId` is the chunk's own id, or that of the
-    chunk that the extraction comes from. Results are ranked by `score`: higher is better. `distance` is the cosine
-    distance to the query, 0 to 2. `explain` is present if requested, `place` if that of a chunk is known, `truncated`
-    with `maxTokens` and with `snippets`; true says that `content` is a part of the text that `cstp.getChunk` returns
-    for the `chunkId`. Extractions are never cut. `origin` is its maker: a file, an agent, or an import; `recordedBy`
-    the agent that wrote it.
+    `content` is a chunk's text or an extraction's content as an object. `chunkId` is the chunk's own id, or the id of
+    the extraction's chunk. Results are ranked by `score`: higher is better. `distance` is the cosine distance to the
+    query, 0 to 2. `explain` is present if requested, `place` if known for a chunk, `truncated` with `maxTokens` and
+    with `snippets`; true if `content` is only a part of the text returned by `cstp.getChunk` for the `chunkId`.
+    Extractions are never cut. `origin` is the maker: a file, an agent, or an import; `recordedBy` the writing agent.
     """
 
     id: Annotated[str, Names(by_type)]
@@ -186,7 +185,7 @@ class KnowledgeFound(Wire):
 
 
 class SearchMetadata(Wire):
-    """About the answer: `sourcesCited` are the titles of its sources, sorted, `searchType` is the mode that ran."""
+    """Answer metadata: `sourcesCited` are the cited source titles, sorted, `searchType` is the executed mode."""
 
     query: str
     sources_cited: list[str]
@@ -195,11 +194,11 @@ class SearchMetadata(Wire):
 
 
 class SearchKnowledgeResult(Wire):
-    """Chunks and extractions in one order, best first, ties by id; `queryTimeMs` is the search's duration.
+    """Chunks and extractions, best first, ties by id; `queryTimeMs` is the search's duration.
 
-    `omitted` is the number of results that did not fit in `maxTokens` or that this server cannot show; it is present
-    with `maxTokens`, or if it is not 0. `noGoodMatch` is present exactly with `abstain`; if it is true, `nearest` is
-    present, too, if there is any record. `interpreted` is present with `explain` if the query names a time.
+    `omitted` counts results beyond `maxTokens` and results this server cannot show; present with `maxTokens`, or if not
+    0. `noGoodMatch` is present exactly with `abstain`; if it is true, `nearest` is present, too, if there is any
+    record. `interpreted` is present with `explain` if the query names a time.
     """
 
     results: list[KnowledgeFound]
@@ -233,7 +232,7 @@ class StoreKnowledgeParams(WriteParams):
 
 
 class StoredRecordState(Wire):
-    """A record, its id in the store, the change, and the number of chunks of its text."""
+    """A stored record: id in the store, change, and number of text chunks."""
 
     kind: Literal["source", "chunk", "extraction"]
     id: str
@@ -242,7 +241,7 @@ class StoredRecordState(Wire):
 
 
 class StoreKnowledgeResult(WriteReport):
-    """The outcome of each record, in the order in which they were sent."""
+    """Outcome per record, in sent order."""
 
     records: list[StoredRecordState]
     indexed: bool

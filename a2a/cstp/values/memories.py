@@ -1,4 +1,4 @@
-"""Values of memories, which are artifacts and turns: lists and writes."""
+"""Values of memories (artifacts and turns): lists and writes."""
 
 from typing import Annotated, Final, Literal
 
@@ -39,9 +39,9 @@ from cstp.values.writes import (
 
 
 class ListMemoriesParams(ReadParams):
-    """Conditions that a memory must meet, all together, and the page to return; memories are artifacts and turns.
+    """Conditions on memories (artifacts and turns), all required, and the page to return.
 
-    Bounds are inclusive; a given one leaves out memories without a time. Texts match whole values in any case,
+    Bounds are inclusive; a given bound excludes memories without a time. Texts match whole values in any case,
     `project` exactly.
     """
 
@@ -66,12 +66,12 @@ class ListMemoriesParams(ReadParams):
 
 
 class ListedMemory(Wire):
-    """One memory of a list; `cstp.recall` gives the whole for the `id`.
+    """A listed memory; `cstp.recall` returns the whole memory for the `id`.
 
-    `snippet` is its beginning, up to 200 characters. `author` is the speaker of a turn. `conversationId` and
-    `conversation`, the name that its source gives the conversation, are those of a turn. `path` is null if no file has
-    it. `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it. `supersededBy` is
-    present if others supersede it: their ids.
+    `snippet` is the beginning, up to 200 characters. `author` is a turn's speaker. `conversationId` and `conversation`,
+    the conversation's name in the source, are present for a turn. `path` is null if no file has the memory. `origin` is
+    the maker: a file, an agent, or an import; `recordedBy` the writing agent. `supersededBy` is present if others
+    supersede the memory: their ids.
     """
 
     id: Annotated[str, Names(by_type)]
@@ -94,7 +94,7 @@ class ListedMemory(Wire):
 
 
 class ListMemoriesResult(Wire):
-    """One page, newest first, ties by id, memories without a time last; `total` is the number of matches."""
+    """A page, newest first, ties by id, memories without a time last; `total` is the number of matches."""
 
     memories: list[ListedMemory]
     total: int
@@ -129,21 +129,21 @@ _OF_ARTIFACTS: Final = ("source_id", "source_url", "title", "participants")
 
 
 class GivenActor(Wire):
-    """A participant of an event, by name or id."""
+    """An event participant, by name or id."""
 
     ref: Line200
     role: Literal["owner", "contributor", "reviewer", "stakeholder", "other"] = "other"
 
 
 class GivenSubject(Wire):
-    """A subject of an event, by name or id."""
+    """An event subject, by name or id."""
 
     ref: Line200
     type: Literal["person", "project", "object", "other"] = "other"
 
 
 class GivenQuote(Wire):
-    """The words that an event is read from, and their position in the content."""
+    """The words behind an event, and their position in the content."""
 
     quote: Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(visible_text)]
     start_char: Place | None = None
@@ -159,7 +159,7 @@ class GivenQuote(Wire):
 
 
 class GivenEvent(Wire):
-    """Something that happened, as the caller reads it from the content. Nothing is extracted by guessing."""
+    """An event read from the content by the caller. The server extracts nothing by guessing."""
 
     category: Line100
     narrative: Annotated[str, Field(min_length=1, max_length=10_000), AfterValidator(visible_text)]
@@ -173,8 +173,8 @@ class GivenEvent(Wire):
 class RememberParams(WriteParams):
     """A spoken or written text: with `conversationId` a turn of a conversation, else an artifact.
 
-    The turn of the same `turnIndex` of a conversation, and the artifact of the same `source` and `sourceId`, are
-    changed; all other texts are added, even if an equal one is stored.
+    Updates the turn with the same `turnIndex` in a conversation, and the artifact with the same `source` and
+    `sourceId`; adds all other texts, even if an equal text is stored.
     """
 
     content: LongText
@@ -224,7 +224,7 @@ class RememberParams(WriteParams):
 
 
 class StoredEvent(Wire):
-    """An event of the memory."""
+    """A memory's event."""
 
     id: str
     category: str
@@ -234,9 +234,9 @@ class StoredEvent(Wire):
 class RememberResult(WriteReport):
     """The outcome; `status` is unchanged if the text was stored before with equal members.
 
-    `isChunked` says that it was cut into `numChunks` passages, which are searched in its place; `tokenCount` is an
-    estimate of its tokens. `possibleConflicts` are memories in force that may say otherwise, at most three,
-    none without the scope `read`.
+    `isChunked` is true if the text was cut into `numChunks` passages, searched in the text's place; `tokenCount` is an
+    estimate. `possibleConflicts` are possibly contradicting memories in force, at most three, none without the scope
+    `read`.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Common values of all methods that read: parameters of searches, and explanations of answers."""
+"""Common values of read methods: search parameters, and explanations of answers."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
 
     class Present:
-        """A member of a result that is left out if it is None; as an alias, typing would take long to fill it in."""
+        """Mark of a result member omitted if None; as an alias, typing would take long to fill it in."""
 
         @classmethod
         @cache
@@ -25,12 +25,12 @@ else:
             return Annotated[kind | None, _LEFT_OUT]
 
 
-# the ids of the memories that supersede one; left out if none does
+# ids of superseding memories; omitted without any
 Successors: TypeAlias = Annotated[list[str] | None, Names("artifact"), _LEFT_OUT]
 RecordOrigin: TypeAlias = Literal["file", "agent", "import"]
 RankingMode: TypeAlias = Literal["hybrid", "semantic", "keyword"]
-SNIPPET_BYTES: Final = 600  # of a text that is cut, as JSON
-MADE_TITLE: Final = 80  # characters of a title that is the beginning of a text
+SNIPPET_BYTES: Final = 600  # of a cut text, as JSON
+MADE_TITLE: Final = 80  # characters of a title taken from the beginning of a text
 
 QUERY_DESCRIPTION: Final = (
     "In plain words. By meaning, at most four windows of the embedding model count: of a longer query its first, its "
@@ -103,7 +103,7 @@ Current = Annotated[
 
 
 def title_from(text: str, otherwise: str) -> str:
-    """Return the whole words at the beginning of a text, up to 80 characters of its first line, as a title."""
+    """Return the leading whole words of a text's first line, up to 80 characters, as a title."""
     line = text.strip().partition("\n")[0].rstrip()
     if len(line) > MADE_TITLE:
         line = line[:MADE_TITLE].rpartition(" ")[0].rstrip() or line[:MADE_TITLE]
@@ -121,17 +121,17 @@ class ReadParams(Wire):
 
 
 class NearestRecord(Wire):
-    """The record that is nearest by meaning, which is not near enough; `cosine` is -1 to 1, higher is nearer."""
+    """The nearest record by meaning, below the threshold; `cosine` is -1 to 1, higher is nearer."""
 
     id: str
     cosine: float
 
 
 class Interpreted(Wire):
-    """The time that the query names, whole days of UTC, both bounds inclusive; null is open.
+    """The time named in the query, whole UTC days, both bounds inclusive; null is open.
 
-    In the mode `hybrid` records of that time get a boost; nothing is left out. Times are looked for in the first 2,048
-    characters of the query.
+    In the mode `hybrid` records from this time get a boost; nothing is excluded. Times are looked for in the query's
+    first 2,048 characters.
     """
 
     date_from: InstantOut | None
@@ -140,7 +140,7 @@ class Interpreted(Wire):
 
 @dataclass(frozen=True, slots=True)
 class LegRanks:
-    """The ranks of a result by meaning and by words, from 1; null if it was not found that way."""
+    """Result ranks by meaning and by words, from 1; null if not found that way."""
 
     semantic: int | None
     keyword: int | None
@@ -148,22 +148,22 @@ class LegRanks:
 
 @dataclass(frozen=True, slots=True)
 class MatchedWindow:
-    """The window of the text that is nearest to the query, from 0, and the number of windows."""
+    """The text window nearest to the query, from 0, and the number of windows."""
 
     index: int
     total: int
 
 
 class Boosts(Wire):
-    """The parts of the score in addition to meaning and words.
+    """Score parts in addition to meaning and words.
 
-    `phrase` is the share of the pairs of words of the query, 0 to 1, that its text has next to each other; null if
-    phrases were not counted: in the modes `semantic` and `keyword`, beyond the first 20, and for a query without such
-    pairs. `date` is 1 if its time is within `interpreted`, 0 if not or if it has none; null in the modes `semantic` and
-    `keyword`, and for a query that names no time. `exact` is present, and true, if the result comes first as the only
-    record with an id, a version, a code, a symbol, a path or a quoted phrase of the query; `current` if it comes before
-    a decision that it replaced and that matches about equally; `speaker` if it gains as a turn of a speaker that the
-    query asks about; `statement` if it gains as a preference or an instruction, for a query that asks for advice.
+    `phrase` is the share of the query's word pairs, 0 to 1, adjacent in the text; null if phrases were not counted: in
+    the modes `semantic` and `keyword`, beyond the first 20, and for a query without word pairs. `date` is 1 if the
+    record's time is within `interpreted`, 0 if not or without a time; null in the modes `semantic` and `keyword`, and
+    for a query naming no time. `exact` is present, and true, if the result comes first as the only record with an id, a
+    version, a code, a symbol, a path or a quoted phrase in the query; `current` if it comes before a replaced decision
+    with about equal match; `speaker` if it gains as a turn by a speaker named in the query; `statement` if it gains as
+    a preference or an instruction, for a query asking for advice.
     """
 
     phrase: float | None
@@ -175,11 +175,10 @@ class Boosts(Wire):
 
 
 class Explained(Wire):
-    """The explanation of a result's rank.
+    """Explanation of a result's rank.
 
-    Results are ordered by `score`, the highest first. `bm25` is 0 if the text has none of the query's words, null in
-    the mode `semantic`; `cosine` is null without a vector. `matchedWindow` is null in the mode `keyword` and without a
-    vector.
+    Results are ordered by `score`, the highest first. `bm25` is 0 if the text lacks all query words, null in the mode
+    `semantic`; `cosine` is null without a vector. `matchedWindow` is null in the mode `keyword` and without a vector.
     """
 
     score: float
@@ -191,10 +190,10 @@ class Explained(Wire):
 
 
 class PassagePlace(Wire):
-    """The place in its source where a chunk begins; unknown members are omitted.
+    """Start of a chunk within the source; unknown members are omitted.
 
-    Pages, slides and the cells of a notebook count from 1. `headings` are the headings above it and its own, the
-    outermost first; `section` is the last of them.
+    Pages, slides and notebook cells count from 1. `headings` are the headings above the chunk and the chunk's own, the
+    outermost first; `section` is the last heading.
     """
 
     chapter: Present[str] = None

@@ -37,7 +37,7 @@ ResultType: TypeAlias = Literal["artifact", "event", "decision", "chunk"]
 
 
 def _findable(value: str) -> str:
-    """No record has a NUL, and not every store takes one."""
+    """Return the value. Raise PydanticCustomError for a NUL: no record has it, and not every store accepts it."""
     if "\0" in value:
         raise PydanticCustomError("text", "must not have a NUL")
     return not_blank(value)
@@ -51,12 +51,12 @@ DEFAULT_CATEGORIES: Final = ("Decision", "Commitment", "QualityRisk")
 
 
 class RecallParams(ReadParams):
-    """A selection of records. Of `id`, `query`, `conversationId` and `context` the first that is given decides.
+    """A selection of records. The first given parameter among `id`, `query`, `conversationId` and `context` decides.
 
-    With `conversationId`, a `query` searches the turns of that conversation. Every filter (`context`, `source`,
-    `author`, `participants`, `project`, `current`, `sensitivity`, `minImportance`, `dateFrom`, `dateTo`) applies to
-    everything in the answer; bounds are inclusive, and a given one excludes records without the field. `limit` bounds
-    results and attached events together, or the turns of a conversation.
+    With `conversationId`, a `query` searches the conversation's turns. Every filter (`context`, `source`, `author`,
+    `participants`, `project`, `current`, `sensitivity`, `minImportance`, `dateFrom`, `dateTo`) applies to everything in
+    the answer; bounds are inclusive, and a given bound excludes records without the field. `limit` bounds results and
+    attached events together, or a conversation's turns.
     """
 
     id: Annotated[str, Field(min_length=1, max_length=512), AfterValidator(_findable)] | None = Field(
@@ -70,7 +70,7 @@ class RecallParams(ReadParams):
     context: Named | None = Field(
         default=None, description="A filter like `meeting` or `email`; alone it lists, newest first."
     )
-    # after the other selectors: its check reads them
+    # after the other selectors: the check reads them
     query: Annotated[str, Field(min_length=2, max_length=5000), AfterValidator(not_blank)] | None = Field(
         default=None, validate_default=True, description=QUERY_DESCRIPTION
     )
@@ -119,7 +119,7 @@ class RecallParams(ReadParams):
     @classmethod
     def _something_selects(cls, value: str | None, info: ValidationInfo) -> str | None:
         others = ("id", "conversation_id", "context")
-        # a rejected one is absent from `data`, and has its own violation
+        # a rejected value is absent from `data`, and has a violation already
         if value is None and all(name in info.data and info.data[name] is None for name in others):
             raise PydanticCustomError("selector", "one of id, conversationId, query and context must be given")
         return value
@@ -149,21 +149,21 @@ class RecallParams(ReadParams):
 
 
 class ActorRef(Wire):
-    """A participant of an event, by name or id."""
+    """An event participant, by name or id."""
 
     ref: str
     role: str
 
 
 class SubjectRef(Wire):
-    """A subject of an event, by name or id."""
+    """An event subject, by name or id."""
 
     ref: str
     type: str
 
 
 class Quote(Wire):
-    """The words that an event was read from, and their place in its artifact."""
+    """The words behind an event, and their position in the artifact."""
 
     quote: str
     start_char: int | None
@@ -172,11 +172,11 @@ class Quote(Wire):
 
 
 class ArtifactMetadata(Wire):
-    """Metadata of an artifact or a turn. The five members of a conversation are null for an artifact.
+    """Metadata of an artifact or a turn. The five conversation members are null for an artifact.
 
-    `turnIndex` is also null if the source of a turn gave none. `given` has additional members of the record's source.
-    `conversation` is present for a turn: its source's name of the conversation, else `conversationId`. `path` is
-    present for a record of a file, `supersededBy` if other memories supersede it: their ids.
+    `turnIndex` is also null if a turn's source gave none. `given` has additional members from the source.
+    `conversation` is present for a turn: the conversation's name in the source, else `conversationId`. `path` is
+    present for a record from a file, `supersededBy` if other memories supersede the record: their ids.
     """
 
     title: str | None
@@ -200,7 +200,7 @@ class ArtifactMetadata(Wire):
 
 
 class EventMetadata(Wire):
-    """Of an event."""
+    """Event metadata."""
 
     category: str
     event_time: InstantOut | None
@@ -212,7 +212,7 @@ class EventMetadata(Wire):
 
 
 class DecisionMetadata(Wire):
-    """Metadata of a decision: `given` has members of its source under their own names."""
+    """Decision metadata: `given` has source members under their own names."""
 
     title: str
     category: str | None
@@ -226,10 +226,10 @@ class DecisionMetadata(Wire):
 
 
 class ChunkMetadata(Wire):
-    """Of a passage: `sourceId` names its source, `artifactId` its artifact; `chunkInfo` "1/5" counts from 1.
+    """Passage metadata: `sourceId` names the source, `artifactId` the artifact; `chunkInfo` "1/5" counts from 1.
 
-    `title` is its own, else that of its source. `place` is present if known, `path` if a file has it, `supersededBy` if
-    other memories supersede its artifact: their ids.
+    `title` is the passage's own, else the source's. `place` is present if known, `path` if a file has the passage,
+    `supersededBy` if other memories supersede the artifact: their ids.
     """
 
     title: str | None
@@ -257,7 +257,7 @@ def _kind_of(item: "RecallItem | RelatedItem") -> str:
 
 
 class AttachedEvent(Wire):
-    """An event of an artifact that is among the results; `truncated` is that of its narrative."""
+    """An event of an artifact among the results; `truncated` concerns the narrative."""
 
     id: Annotated[str, Names("event")]
     category: str
@@ -270,12 +270,12 @@ class AttachedEvent(Wire):
 
 
 class RecallItem(Wire):
-    """One result. A turn is of the type artifact; `score` is null without a search.
+    """A result. A turn has the type artifact; `score` is null without a search.
 
-    `events` are those of an artifact, or of the artifact that a chunk belongs to: newest first, those without a time
-    last. `explain` is present with a query if requested, `truncated` with `maxTokens` and with `snippets`; true says
-    that `content` is a part of the text that `cstp.recall` returns for the `id`. The same applies to related items and
-    turns. `origin` is its maker: a file, an agent, or an import; `recordedBy` the agent that wrote it.
+    `events` are the events of the artifact, or of a chunk's artifact: newest first, events without a time last.
+    `explain` is present with a query if requested, `truncated` with `maxTokens` and with `snippets`; true if `content`
+    is only a part of the text returned by `cstp.recall` for the `id`. The same applies to related items and turns.
+    `origin` is the maker: a file, an agent, or an import; `recordedBy` the writing agent.
     """
 
     id: Annotated[str, Names(_kind_of)]
@@ -292,10 +292,10 @@ class RecallItem(Wire):
 
 
 class RelatedItem(Wire):
-    """One event or artifact that shares an actor or a subject with the results.
+    """An event or artifact sharing an actor or a subject with the results.
 
-    `reason` is the relation: to an actor or a subject of the results, or to an entity that an edge connects with one of
-    these; `via` is the name of that entity. `score`, 0 to 1, is null if there was nothing to compare with.
+    `reason` is the relation: to an actor or a subject in the results, or to an entity connected to these by an edge;
+    `via` is the entity's name. `score`, 0 to 1, is null if there was nothing to compare with.
     """
 
     id: Annotated[str, Names(_kind_of)]
@@ -312,7 +312,7 @@ class RelatedItem(Wire):
 
 
 class EntityItem(Wire):
-    """An entity in the answer; `mentionCount` is the number of matching events, artifacts and turns that name it."""
+    """An entity in the answer; `mentionCount` counts matching events, artifacts and turns with this name."""
 
     id: Annotated[str, Names("entity")]
     name: str
@@ -324,10 +324,10 @@ class EntityItem(Wire):
 
 
 class TurnItem(Wire):
-    """One turn of a conversation.
+    """A conversation turn.
 
-    `turnIndex` is that of its source, else its place, from 0, among all turns of the conversation that the caller may
-    see. `supersededBy` is present if other memories supersede it: their ids.
+    `turnIndex` comes from the source, else is the position, from 0, among the conversation's turns visible to the
+    caller. `supersededBy` is present if other memories supersede the turn: their ids.
     """
 
     id: Annotated[str, Names("turn")]
@@ -342,15 +342,14 @@ class TurnItem(Wire):
 
 
 class RecallResult(Wire):
-    """The recalled records; `selector` names the parameter that decided.
+    """The recalled records; `selector` names the deciding parameter.
 
-    `totalCount` is the number of matching records: for a query all that pass the filters, or, if the server has no
-    embedding model, those of them with a word of the query. `turns`, `totalTurns` and `conversationId` are present
-    exactly for a conversation without a query. `omitted` counts the results, events, entities, related items and turns
-    that did not fit in `maxTokens`, and the records of the answer that this server cannot read or show; it is present
-    with `maxTokens`, or if it is not 0. `noGoodMatch` is present exactly with a query and `abstain`; if it is true,
-    `nearest` is present, too, if there is any record. `interpreted` is present with `explain` if the query names a
-    time.
+    `totalCount` counts matching records: for a query all records passing the filters, or, without an embedding model,
+    only those with a query word. `turns`, `totalTurns` and `conversationId` are present exactly for a conversation
+    without a query. `omitted` counts results, events, entities, related items and turns beyond `maxTokens`, and records
+    this server cannot read or show; present with `maxTokens`, or if not 0. `noGoodMatch` is present exactly with a
+    query and `abstain`; if it is true, `nearest` is present, too, if there is any record. `interpreted` is present with
+    `explain` if the query names a time.
     """
 
     results: list[RecallItem]

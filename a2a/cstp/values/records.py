@@ -1,4 +1,4 @@
-"""Values of `cstp.changes`, `cstp.putRecords` and `cstp.forget`, over records of any kind."""
+"""Values of `cstp.changes`, `cstp.putRecords` and `cstp.forget`, for any record kind."""
 
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 
@@ -55,9 +55,9 @@ KindName = Annotated[str, AfterValidator(_kind), WithJsonSchema({"type": "string
 
 
 class ChangesParams(Wire):
-    """The position in the changes, their kinds, the greatest number, and the time to wait if there is none.
+    """Position in the changes, record kinds, maximum number, and time to wait without changes.
 
-    `since` is 0 for everything, a `cursor` or a `seq` of an earlier answer, or `now` for changes from now on.
+    `since` is 0 for everything, a `cursor` or a `seq` from an earlier answer, or `now` for changes from now on.
     """
 
     since: Since = Field(description='A `cursor`, or the `seq` of a change or a write; 0 for all, "now" for none yet.')
@@ -71,9 +71,9 @@ class ChangesParams(Wire):
 
 
 class RecordChange(Wire):
-    """A record appeared or changed (`put`), or it is out of the caller's sight (`delete`): deleted, or moved away.
+    """An added or changed record (`put`), or a record out of the caller's sight (`delete`): deleted, or moved away.
 
-    `at` is when, to about a millisecond; `seq` grows with time, and its gaps mean nothing else.
+    `at` is the time, to about a millisecond; `seq` grows with time, and gaps mean nothing else.
     """
 
     seq: int
@@ -84,7 +84,7 @@ class RecordChange(Wire):
 
 
 class ChangesResult(Wire):
-    """The last change of each record after `since`, in order; `cursor` is the `since` of the next call.
+    """The last change per record after `since`, in order; `cursor` is the next call's `since`.
 
     `more` says whether others follow.
     """
@@ -101,14 +101,14 @@ _Text = Annotated[str, Field(min_length=0, max_length=10_000)]  # empty if a fil
 
 
 class NamedRecord(Wire):
-    """A record by its kind and its id."""
+    """A record by kind and id."""
 
     kind: RecordKind
     id: _Id
 
 
 class ReplacedDocument(Wire):
-    """A document that was read again: its former parts that are not `kept` are deleted."""
+    """A document read again: former parts not in `kept` are deleted."""
 
     kind: Literal["source", "artifact"]
     id: _Id
@@ -116,16 +116,16 @@ class ReplacedDocument(Wire):
 
 
 class FilePlace(Wire):
-    """A file by its repository and its path there."""
+    """A file by repository and path."""
 
     repository: _Text
     path: _Text
 
 
 class LookUp(Wire):
-    """A request for stored records before a put, by ids, identities and places of files.
+    """A request for stored records before a put, by ids, identities and file places.
 
-    With `guards`, also for the sensitivities set by options of earlier runs.
+    With `guards`, also for sensitivities set by options in earlier runs.
     """
 
     ids: Annotated[list[NamedRecord], Field(max_length=MOST_PUT)] | None = None
@@ -135,11 +135,11 @@ class LookUp(Wire):
 
 
 class PutRecordsParams(WriteParams):
-    """Records that files own, as `cstp ingest --url` sends them: each a line of `cstp export`, with its `digest`.
+    """Records owned by files, as sent by `cstp ingest --url`: each a `cstp export` line, with `digest`.
 
-    A record that replaces one of another file has the other one's repository and path as `over`.
+    A record replacing a record of another file has the other file's repository and path as `over`.
 
-    All are put, or none. Records that are stored unchanged already are left alone, so a call may be repeated.
+    All are put, or none. Unchanged stored records are left alone, so a call may be repeated.
     """
 
     records: Annotated[list[dict[str, JsonValue]], Field(max_length=MOST_PUT)] | None = None
@@ -149,7 +149,7 @@ class PutRecordsParams(WriteParams):
 
 
 class KnownRecordState(Wire):
-    """A stored record without its content; `origin` as lines of `cstp export` have it, with its `digest`."""
+    """A stored record without content; `origin` as in `cstp export` lines, with `digest`."""
 
     key: int
     kind: RecordKind
@@ -159,7 +159,7 @@ class KnownRecordState(Wire):
 
 
 class GuardedPlace(Wire):
-    """A sensitivity set by an option for records of one file, whose absolute path is `source`."""
+    """A sensitivity set by an option for a file's records; `source` is the absolute file path."""
 
     source: str
     path: str
@@ -168,7 +168,7 @@ class GuardedPlace(Wire):
 
 
 class PutRecordsResult(WriteReport):
-    """The outcome of each record, in order; and the requested stored records as they were before."""
+    """Outcome per record, in order; and the requested stored records as they were before."""
 
     outcomes: list[Literal["new", "changed", "unchanged"]]
     known: list[KnownRecordState]
@@ -180,7 +180,7 @@ class PutRecordsResult(WriteReport):
 Number = Annotated[int, Field(ge=0)]
 
 
-MOST_ID: Final = 2**63 - 1  # of an episode, the one kind whose ids are numbers
+MOST_ID: Final = 2**63 - 1  # of an episode, the only kind with numbers as ids
 
 
 def _record_id(value: object) -> str:
@@ -201,13 +201,13 @@ AnyRecordId = Annotated[RecordId, BeforeValidator(_record_id), WithJsonSchema(_I
 
 
 class ForgetParams(WriteParams):
-    """The id of the record to forget."""
+    """The id to forget."""
 
     id: AnyRecordId = Field(description="Of a record of any kind, as answers name it.")
     kind: KindName | None = Field(default=None, description="Needed where records of several kinds have the id.")
     reason: Name | None = Field(default=None, description="Why; the ledger of erasures keeps it. Quote nothing here.")
     dry_run: bool = Field(default=False, description="Check everything and forget nothing.")
-    # after dry_run, which its check reads
+    # after dry_run: the check reads it
     confirm: bool = Field(
         default=False,
         validate_default=True,
@@ -223,7 +223,7 @@ class ForgetParams(WriteParams):
 
 
 class ForgetCascade(Wire):
-    """Counts of records deleted with the record, as far as the caller sees them."""
+    """Counts of other records deleted, if visible to the caller."""
 
     chunks: Number
     events: Number
@@ -236,7 +236,7 @@ class ForgetCascade(Wire):
 
 
 class ForgetRemaining(Wire):
-    """Remains of the deleted records: rows, texts and vectors; null if a part could not be checked."""
+    """Remains of deleted records: rows, texts and vectors; null if a part could not be checked."""
 
     records: Number | None
     keywords: Number | None
@@ -244,14 +244,14 @@ class ForgetRemaining(Wire):
 
 
 class ForgetPending(Wire):
-    """A part that could not be checked, or that may contain bytes of the record until the event in the reason."""
+    """An unchecked part, or a part possibly containing the record's bytes until the event in the reason."""
 
     part: str
     reason: str
 
 
 class ForgetReceipt(Wire):
-    """The result of a check of every store and index of this server, and its time."""
+    """Result and time of checking every store and index of this server."""
 
     seq: int
     verified_at: InstantOut

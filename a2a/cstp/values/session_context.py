@@ -1,4 +1,4 @@
-"""Values of `cstp.getSessionContext`: the briefing for the start of a session."""
+"""Values of `cstp.getSessionContext`: the briefing for a session start."""
 
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 
@@ -27,7 +27,7 @@ SectionName = Annotated[str, AfterValidator(_section), WithJsonSchema({"type": "
 
 
 class GetSessionContextParams(ReadParams):
-    """The task of a session, the sections of its briefing, and how long it may be."""
+    """The session's task, the briefing's sections, and the maximum length."""
 
     task_description: Query | None = Field(
         default=None, description="The task, in plain words. Without it, the newest decisions in force are shown."
@@ -56,9 +56,9 @@ class GetSessionContextParams(ReadParams):
 
 
 class BriefedRecord(Wire):
-    """Members of every item. `origin` is its maker, `recordedBy` the agent that wrote it, `path` its file, if any.
+    """Common members of items. `origin` is the maker, `recordedBy` the writing agent, `path` the file, if any.
 
-    Of a record that is gone, only its id is known.
+    For a deleted record, only the id is known.
     """
 
     id: str | int
@@ -70,10 +70,10 @@ class BriefedRecord(Wire):
 
 
 class BriefedDecision(BriefedRecord):
-    """A decision in force, or a proposal; `text` are its sentences nearest to the task, at most 300 characters.
+    """A decision in force, or a proposal; `text` are the sentences nearest to the task, at most 300 characters.
 
-    `why` it is here: it governs a file by the patterns in `matched`, or will if it is accepted (`proposed`); it matches
-    the task, or without a task it is one of the newest.
+    `why` gives the cause: the decision governs a file by the patterns in `matched`, or will if accepted (`proposed`);
+    it matches the task, or without a task it is among the newest.
     """
 
     id: DecisionId
@@ -84,7 +84,7 @@ class BriefedDecision(BriefedRecord):
 
 
 class ReadyAction(BriefedRecord):
-    """A decision that waits: its outcome is due for review since `reviewBy`, or the caller has not decided it yet."""
+    """A waiting decision: the outcome is due for review since `reviewBy`, or the caller has not decided it yet."""
 
     id: DecisionId
     action: Literal["review_outcome", "draft_unratified"]
@@ -93,7 +93,7 @@ class ReadyAction(BriefedRecord):
 
 
 class BriefedChange(BriefedRecord):
-    """A record appeared or changed (`put`), or it is out of the caller's sight (`delete`), at `at`."""
+    """An added or changed record (`put`), or a record out of the caller's sight (`delete`), at `at`."""
 
     kind: KindName
     id: Annotated[str, Names(lambda change: change.kind)]
@@ -102,14 +102,14 @@ class BriefedChange(BriefedRecord):
 
 
 class BriefedExtraction(BriefedRecord):
-    """A pattern or a warning; `text` as that of a decision."""
+    """A pattern or a warning; `text` as for a decision."""
 
     id: Annotated[str, Names("extraction")]
     text: str
 
 
 class BriefedEpisode(BriefedRecord):
-    """An episode: its attempt (`title`), its outcome (`reward`, -1 to 1) and its lesson (`text`)."""
+    """An episode: attempt (`title`), outcome (`reward`, -1 to 1) and lesson (`text`)."""
 
     id: Annotated[int, Names("episode")]
     reward: float
@@ -117,19 +117,19 @@ class BriefedEpisode(BriefedRecord):
 
 
 class NamedItem(Wire):
-    """The kind and the id of a record."""
+    """A record by kind and id."""
 
     kind: KindName
     id: Annotated[str, Names(lambda one: one.kind)]
 
 
 class GetSessionContextResult(Wire):
-    """The sections, or `markdown` with all of them; with `notModified` nothing else.
+    """The sections, or `markdown` with all sections; with `notModified` nothing else.
 
-    Items are whole. `omitted` counts those of each section that did not fit in `maxTokens`, or that this server cannot
-    show; `expand` names the first that did not fit, as far as there is room. `tokens` is the size of this answer, never
-    more than `maxTokens`. `cursor` is the `since` of the next briefing, which begins with the first change that did not
-    fit; `more` is true if there is one already. The `etag` is equal for equal items and parameters.
+    Items are whole. `omitted` counts items per section beyond `maxTokens`, and items this server cannot show; `expand`
+    names the first items without room, as far as there is room for names. `tokens` is the answer's size, never more
+    than `maxTokens`. `cursor` is the `since` for the next briefing, and the first change without room begins it; `more`
+    is true if there is such a change already. The `etag` is equal for equal items and parameters.
     """
 
     not_modified: Present[Literal[True]] = None
@@ -146,5 +146,5 @@ class GetSessionContextResult(Wire):
     omitted: Present[dict[str, int]] = None
     expand: Present[list[NamedItem]] = None
     etag: Present[str] = None
-    # the records that `markdown` shows, for the audit
+    # the records shown in `markdown`, for the audit
     shown: list[NamedItem] = Field(default_factory=list, exclude=True)

@@ -14,7 +14,7 @@ class WhoamiParams(Wire):
 
 
 class LimitState(Wire):
-    """One limit of the agent: `limit` units in `window` seconds, `remaining` of them left now."""
+    """A limit of the agent: `limit` units in `window` seconds, `remaining` units left now."""
 
     policy: str
     limit: int
@@ -23,14 +23,14 @@ class LimitState(Wire):
 
 
 class ServerInfo(Wire):
-    """The agent that this server speaks for, and the server's version."""
+    """The agent represented by this server, and the server version."""
 
     agent: str
     version: str
 
 
 class WhoamiResult(Wire):
-    """The agent and the rights of the caller's token. `projects` null is no restriction."""
+    """Agent and rights of the caller's token. `projects` null is no restriction."""
 
     agent: str
     scopes: list[str]
@@ -46,7 +46,7 @@ class DiscoverParams(Wire):
 
 
 class DiscoverResult(Wire):
-    """The OpenRPC document of the server (https://spec.open-rpc.org), version 1.3; `methods` describes every method.
+    """The server's OpenRPC document (https://spec.open-rpc.org), version 1.3; `methods` describes every method.
 
     The same document is at `GET /openrpc.json`.
     """
@@ -62,7 +62,7 @@ _Number = Annotated[int, Field(ge=1, le=2**63 - 1), WHOLE]
 
 
 class AuditParams(Wire):
-    """Conditions on rows of the audit, all of which must hold. Bounds of times are inclusive."""
+    """Conditions on audit rows; all must hold. Time bounds are inclusive."""
 
     agent: Label | None = None
     method: Label | None = Field(default=None, description="With its prefix, such as `cstp.getDecision`.")
@@ -80,7 +80,7 @@ class AuditParams(Wire):
 
 
 class AuditedId(Wire):
-    """A record that an answer named; `written` is true if the call changed it. It may be deleted since."""
+    """A record named in an answer; `written` is true if the call changed it. It may be deleted since."""
 
     kind: str
     id: str
@@ -88,9 +88,9 @@ class AuditedId(Wire):
 
 
 class AuditCall(Wire):
-    """One call: the time of its answer, the agent, the transport (`via`), and the outcome: `code` 0 is a result.
+    """A call: answer time, agent, transport (`via`), and outcome: `code` 0 is a result.
 
-    `query` is the text of the query, null unless the server keeps queries. `hash` covers the row and the one before it.
+    `query` is the query text, null unless the server keeps queries. `hash` covers this row and the previous row.
     """
 
     number: int
@@ -106,9 +106,9 @@ class AuditCall(Wire):
 
 
 class AuditHead(Wire):
-    """The newest row of the whole audit: a copy kept elsewhere proves later that no row before it was changed.
+    """The newest row of the whole audit: a copy kept elsewhere later proves all previous rows unchanged.
 
-    `pruned` is the number of the newest row that was removed for its age, 0 if none was.
+    `pruned` is the number of the newest row removed for age, 0 if none was.
     """
 
     number: int
@@ -117,7 +117,7 @@ class AuditHead(Wire):
 
 
 class AuditResult(Wire):
-    """One page, newest first. `before` begins the next one and is null on the last."""
+    """A page, newest first. `before` begins the next page and is null on the last."""
 
     rows: list[AuditCall]
     before: int | None

@@ -1,4 +1,4 @@
-"""Common values of all methods that write: bounds of texts, the key of a call, the members of every answer."""
+"""Common values of write methods: text bounds, the call key, and common answer members."""
 
 import math
 import re
@@ -14,8 +14,8 @@ from cstp.values.fields import Label, each_once, not_blank
 
 LONGEST_TEXT: Final = 32_768  # characters
 MOST: Final = 100  # items of a list
-_BEYOND: Final = 2**63  # the least number of more than 64 bits, with its sign
-_DEEPEST: Final = 62  # levels of a value, the most that a line of an export holds
+_BEYOND: Final = 2**63  # the least number of more than 64 bits, with a sign
+_DEEPEST: Final = 62  # levels of a value, the maximum in an export line
 _PRINTABLE: Final = re.compile(r"[!-~]{1,128}")
 _PERIOD: Final = re.compile(r"[1-9][0-9]{0,3}[dwm]")
 
@@ -44,7 +44,7 @@ def _visible_line(value: str) -> str:
     return _one_line(not_blank(value))
 
 
-_LINE: Final = AfterValidator(_visible_line)  # one for both checks: an import counts each
+_LINE: Final = AfterValidator(_visible_line)  # the same object for both checks: an import counts each
 
 
 LongText = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT), AfterValidator(visible_text)]
@@ -84,7 +84,7 @@ def _account(value: JsonValue) -> JsonValue:
 
 
 def _faults(value: JsonValue) -> Iterator[LiteralString]:
-    """Yield a message for each part of a value that no export could hold."""
+    """Yield a message for each value part no export could hold."""
     waiting: list[tuple[JsonValue, int]] = [(value, 1)]
     while waiting:
         one, level = waiting.pop()
@@ -128,17 +128,17 @@ class WriteParams(Wire):
 
 @dataclass(frozen=True, slots=True)
 class WriteWarning:
-    """A warning about a write that succeeded."""
+    """A warning about a successful write."""
 
     code: str
     message: str
 
 
 class PossibleConflict(Wire):
-    """A record in force that may contradict the new one; nothing is done about it.
+    """A record in force possibly contradicting the new record; the server changes neither.
 
-    `why` is alternative if another choice is made about the same thing, negation if one of both denies it, and number
-    if another number, date or version is stated.
+    `why` is alternative for another choice about the same thing, negation if either record denies it, and number for
+    another number, date or version.
     """
 
     id: str
@@ -148,10 +148,10 @@ class PossibleConflict(Wire):
 
 @dataclass(eq=False)
 class NotIndexed:
-    """A part of the server that cannot process a written record, and the cause.
+    """A server part unable to process a written record, and the cause.
 
-    The record is readable by its id and in lists. The part tries again when the record changes, when the server starts,
-    and when the operator runs `cstp reindex --record`.
+    The record is readable by id and in lists. The part tries again when the record changes, when the server starts, and
+    when the operator runs `cstp reindex --record`.
     """
 
     id: str
@@ -160,21 +160,21 @@ class NotIndexed:
 
 
 class FoundSecret(Wire):
-    """A secret in a text of the call: the path of its member, and its kind. If it was `masked`, it was not stored."""
+    """A secret in a text of the call: member path and kind. If `masked`, the secret was not stored."""
 
     field: str
     kind: str
     masked: bool
 
 
-# one for all members: an import counts each
+# the same object for all members: an import counts each
 _REPORTED: Any = Field(default=[], exclude_if=lambda found: not found)
 
 
 class WriteReport(Wire):
-    """Members of every write's answer that are absent if there is nothing to report.
+    """Members of every write's answer, absent if there is nothing to report.
 
-    `secrets` are those found in the texts of the call, `notIndexed` the parts that cannot process a written record.
+    `secrets` are found in the call's texts, `notIndexed` are parts unable to process a written record.
     """
 
     secrets: list[FoundSecret] = _REPORTED
@@ -182,11 +182,12 @@ class WriteReport(Wire):
 
 
 class WriteResult(WriteReport):
-    """The members of every write's answer.
+    """Common members of write answers.
 
-    The change is visible from `seq` on, a time: with it as `minSeq`, any server of the same store reads the written
-    record, and `cstp.changes` returns later changes; 0 for a `dryRun`. `indexed` says that this server's searches find
-    it already: false for a moment if they follow later, or with `notIndexed` if a part cannot process the record.
+    The change is visible from `seq` on, a time: with it as `minSeq`, any server on the same store reads the written
+    record, and `cstp.changes` returns later changes; 0 for a `dryRun`. `indexed` is true if this server's searches find
+    the record already: false for a moment if indexes follow later, or with `notIndexed` if a part cannot process the
+    record.
     """
 
     success: Literal[True] = True

@@ -1,1 +1,1 @@
-"""`cstp check`: the decisions that govern changed files, and whether commits acknowledge them."""
+"""`cstp check`: decisions governing changed files, and whether commits acknowledge them."""

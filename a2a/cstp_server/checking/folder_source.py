@@ -1,4 +1,4 @@
-"""The records of a data folder, without its indexes, as the source of decisions of a check."""
+"""Records of a data folder, without indexes, as the decision source of a check."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ _PAGE = 500  # decisions
 
 @dataclass(frozen=True, slots=True)
 class FolderSource:
-    """The records of a data folder, as the viewer sees them.
+    """Records of a data folder visible to the viewer.
 
-    The decisions are those of the repository and the project, or of every project if that is None.
+    Restricted to the repository's decisions and the project, or every project if None.
     """
 
     records: RecordReads
@@ -48,7 +48,7 @@ class FolderSource:
 
 
 def folder_source(records: RecordReads, viewer: Viewer, repository: str, project: str | None) -> FolderSource:
-    """Return a source that reads these records."""
+    """Return a source reading these records."""
     return FolderSource(records, Listing(records, DECISIONS), viewer, repository, project)
 
 
@@ -62,5 +62,5 @@ def _governed(one: GoverningDecision, *, proposed: bool) -> Governed:
 
 
 def _own_file(stored: StoredRecord) -> str | None:
-    """Return the path of a decision's file from the root of its repository; None if an agent wrote it."""
+    """Return the path of a decision's file from the repository root; None if an agent wrote the decision."""
     return None if stored.origin.is_written else stored.origin.path

@@ -1,6 +1,6 @@
-"""A work tree as git sees it: its root, changed and tracked files, and trailers of commits.
+"""A work tree as seen by git: root, changed and tracked files, and commit trailers.
 
-Git runs as a program without a shell, with bounds of time and output; names come with NUL after each.
+Git runs as a program without a shell, with bounded time and output; a NUL ends each name.
 """
 
 import os
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-DECISION: Final = "Decision"  # the trailer of a commit that names a decision
+DECISION: Final = "Decision"  # the commit trailer naming a decision
 _SECONDS: Final = 30.0
-_LARGEST: Final = 64 * 1024 * 1024  # bytes that git may print
+_LARGEST: Final = 64 * 1024 * 1024  # maximum bytes of git's output
 _MOST_FILES: Final = 100_000
 _QUIET: Final = ("-c", "core.quotePath=false", "-c", "core.fsmonitor=false", "--no-optional-locks")
 
@@ -21,9 +21,9 @@ class GitFailed(Exception):
 
 
 def find_root(folder: Path) -> Path:
-    """Return the top folder of the work tree that a folder is in. Raise GitFailed outside of one."""
+    """Return the top folder of the work tree around a folder. Raise GitFailed outside of a work tree."""
     try:
-        return Path(os.fsdecode(_run(folder, "rev-parse", "--show-toplevel")).rstrip("\n"))
+        return Path(os.fsdecode(_run_git(folder, "rev-parse", "--show-toplevel")).rstrip("\n"))
     except GitFailed as error:
         remedy = "run it in a repository, or name one with -C"
         raise GitFailed(f"{folder} is in no git work tree: {remedy} ({error})") from None
@@ -32,25 +32,25 @@ def find_root(folder: Path) -> Path:
 def changed_files(root: Path, base: str | None, *, staged: bool) -> list[str]:
     """Return the changed files, deleted ones too: in the index, since the merge base with `base`, or since HEAD.
 
-    Without a commit, those of the index. Raise GitFailed for an unknown `base`.
+    Without a commit, only the index counts. Raise GitFailed for an unknown `base`.
     """
     options = ("diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules")
     if staged:
-        return _names(_run(root, *options, "--cached"))
+        return _names(_run_git(root, *options, "--cached"))
     if base is not None:
-        return _names(_run(root, *options, f"{_commit(root, base)}...HEAD", "--"))
+        return _names(_run_git(root, *options, f"{_commit(root, base)}...HEAD", "--"))
     if not _is_commit(root, "HEAD"):
-        return _names(_run(root, *options, "--cached"))
-    return _names(_run(root, *options, "HEAD", "--"))
+        return _names(_run_git(root, *options, "--cached"))
+    return _names(_run_git(root, *options, "HEAD", "--"))
 
 
 def tracked_files(root: Path) -> list[str]:
     """Return the files in the index. Raise GitFailed for more than may be compared."""
-    return _names(_run(root, "ls-files", "-z"))
+    return _names(_run_git(root, "ls-files", "-z"))
 
 
 def files_of(root: Path, folder: Path, paths: Sequence[str]) -> list[str]:
-    """Return the named files, and the tracked files of named folders, from the root. Raise GitFailed outside of it."""
+    """Return the named files, and the tracked files in named folders, from the root. Raise GitFailed outside of it."""
     found: dict[str, None] = {}
     for path in paths:
         place = Path(os.path.normpath(folder / path))
@@ -58,22 +58,22 @@ def files_of(root: Path, folder: Path, paths: Sequence[str]) -> list[str]:
             raise GitFailed(f"{path} is outside of the repository {root}")
         name = place.relative_to(root).as_posix()
         if place.is_dir():
-            found |= dict.fromkeys(_names(_run(root, "ls-files", "-z", "--", f":(literal){name}")))
+            found |= dict.fromkeys(_names(_run_git(root, "ls-files", "-z", "--", f":(literal){name}")))
         else:
             found[name] = None
     return list(found)
 
 
 def named_decisions(root: Path, base: str) -> frozenset[str]:
-    """Return the values of the trailers `Decision` of the commits since `base`: ids, numbers or paths."""
+    """Return the values of `Decision` trailers in commits since `base`: ids, numbers or paths."""
     form = f"%(trailers:key={DECISION},valueonly,separator=%x2C)"
-    text = os.fsdecode(_run(root, "log", f"--format={form}", f"{_commit(root, base)}..HEAD", "--"))
+    text = os.fsdecode(_run_git(root, "log", f"--format={form}", f"{_commit(root, base)}..HEAD", "--"))
     return frozenset(name.strip() for line in text.split("\n") for name in line.split(",") if name.strip())
 
 
 def _commit(root: Path, name: str) -> str:
     try:
-        found = _run(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        found = _run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     except GitFailed:
         raise GitFailed(f"{name!r} names no commit here: fetch it first (in a workflow: fetch-depth: 0)") from None
     return os.fsdecode(found).strip()
@@ -94,8 +94,8 @@ def _names(output: bytes) -> list[str]:
     return names
 
 
-def _run(folder: Path, *words: str) -> bytes:
-    """Return what git prints. Raise GitFailed if it fails, takes too long or prints too much."""
+def _run_git(folder: Path, *words: str) -> bytes:
+    """Return git's output. Raise GitFailed if git fails, takes too long or prints too much."""
     command = ["git", *_QUIET, *words]
     try:
         with subprocess.Popen(

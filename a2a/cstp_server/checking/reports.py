@@ -1,6 +1,6 @@
-"""A verdict as text, JSON, annotations of a workflow, or a comment on a pull request.
+"""A verdict as text, JSON, workflow annotations, or pull request comment.
 
-Titles are data of others: no line break or mark of theirs reaches a format.
+Titles are untrusted data: their line breaks and marks never reach a format.
 """
 
 import re
@@ -12,49 +12,49 @@ from cstp.values.fields import format_instant
 from cstp_server.checking.verdicts import Governed, StatedPatterns, Verdict
 
 Format: TypeAlias = Literal["text", "json", "github", "markdown"]
-_MOST_ANNOTATIONS: Final = 50  # that a workflow shows of a step, and a comment of a pull request
+_MOST_ANNOTATIONS: Final = 50  # shown by a workflow step, and by a pull request comment
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~@&-])")
 _REMEDY: Final = "name it in a commit of the range, as in `Decision: {id}`, or change its own file"
 
 
 def report_lines(verdict: Verdict, form: Format, *, required: bool) -> Iterator[str]:
-    """Yield the lines of a verdict in a format other than JSON; with `required`, name what is not acknowledged."""
+    """Yield a verdict's lines in a format other than JSON; with `required`, name unacknowledged decisions."""
     if form == "github":
-        yield from _annotations(verdict, required=required)
+        yield from _format_annotations(verdict, required=required)
     elif form == "markdown":
-        yield from _comment(verdict, required=required)
+        yield from _format_comment(verdict, required=required)
     else:
-        yield from _text(verdict, required=required)
+        yield from _format_text(verdict, required=required)
 
 
 def report_members(verdict: Verdict, *, required: bool) -> dict[str, Any]:
-    """Return the members of a verdict as JSON."""
+    """Return a verdict's JSON members."""
     return {
         "checked": verdict.checked,
-        "governing": [_members(one) | {"acknowledged": one.acknowledged} for one in verdict.governing],
-        "proposals": [_members(one) for one in verdict.proposals],
+        "governing": [_describe_governed(one) | {"acknowledged": one.acknowledged} for one in verdict.governing],
+        "proposals": [_describe_governed(one) for one in verdict.proposals],
         "required": required,
         "missing": [one.id for one in verdict.missing] if required else [],
     }
 
 
 def stale_members(found: Sequence[StatedPatterns]) -> dict[str, Any]:
-    """Return the members of patterns without a file as JSON."""
+    """Return JSON members for patterns without a file."""
     return {"stale": [{"id": one.id, "title": one.title, "patterns": [*one.patterns]} for one in found]}
 
 
 def stale_line(one: StatedPatterns) -> str:
-    """Return the line of a decision whose patterns match no file."""
+    """Return the line for a decision with stale patterns."""
     return f"{one.id}  {one_line(one.title)}: no tracked file matches {', '.join(map(one_line, one.patterns))}"
 
 
-def _members(one: Governed) -> dict[str, Any]:
+def _describe_governed(one: Governed) -> dict[str, Any]:
     day = None if one.date is None else format_instant(one.date)
     own = {"id": one.id, "title": one.title, "status": one.status, "date": day}
     return own | {"matched": [*one.matched], "files": [*one.files], "path": one.path}
 
 
-def _text(verdict: Verdict, *, required: bool) -> Iterator[str]:
+def _format_text(verdict: Verdict, *, required: bool) -> Iterator[str]:
     for label, group in (("in force", verdict.governing), ("proposed", verdict.proposals)):
         for one in group:
             yield f"{one.id}  {_day(one)}  {label}  {one_line(one.title)}"
@@ -63,7 +63,7 @@ def _text(verdict: Verdict, *, required: bool) -> Iterator[str]:
         yield from (f"not acknowledged: {one.id}; {_REMEDY.format(id=one.id)}" for one in verdict.missing)
 
 
-def _annotations(verdict: Verdict, *, required: bool) -> Iterator[str]:
+def _format_annotations(verdict: Verdict, *, required: bool) -> Iterator[str]:
     """Yield workflow commands; see docs.github.com/actions/reference/workflows-and-actions/workflow-commands."""
     missing = {one.id for one in verdict.missing} if required else set()
     left = _MOST_ANNOTATIONS
@@ -85,7 +85,7 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _comment(verdict: Verdict, *, required: bool) -> Iterator[str]:
+def _format_comment(verdict: Verdict, *, required: bool) -> Iterator[str]:
     if not verdict.governing and not verdict.proposals:
         yield f"No decision governs the {verdict.checked} changed files."
         return
@@ -98,21 +98,21 @@ def _comment(verdict: Verdict, *, required: bool) -> Iterator[str]:
         more = f" and {len(one.files) - _MOST_ANNOTATIONS} more" if len(one.files) > _MOST_ANNOTATIONS else ""
         cells = [f"{_escaped(one.title)} ({_escaped(one.id)}, {_day(one)})"]
         cells += [_escaped(one.status or "none"), f"{files}{more}"]
-        cells += [_answer(one, verdict)] if required else []
+        cells += [_describe_acknowledgement(one, verdict)] if required else []
         yield f"| {' | '.join(cells)} |"
     if required and verdict.missing:
         yield ""
         yield f"To acknowledge one, {_REMEDY.format(id='ID')}."
 
 
-def _answer(one: Governed, verdict: Verdict) -> str:
+def _describe_acknowledgement(one: Governed, verdict: Verdict) -> str:
     if one not in verdict.governing:
         return "not needed"
     return "yes" if one.acknowledged else "**no**"
 
 
 def _escaped(text: str) -> str:
-    """Return a text of one line that Markdown shows as it is, without links, mentions and HTML."""
+    """Return a one-line text for literal display in Markdown, without links, mentions and HTML."""
     return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 

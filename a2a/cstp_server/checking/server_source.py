@@ -1,4 +1,4 @@
-"""A server as the source of decisions of a check."""
+"""A server as the decision source of a check."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _PAGE = 500  # decisions
 
 @dataclass(frozen=True, slots=True)
 class ServerSource:
-    """A server; decisions of the repository and the project, or of every project if that is None."""
+    """A server; decisions of the repository and the project, or every project if None."""
 
     methods: Methods
     repository: str

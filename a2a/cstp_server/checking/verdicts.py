@@ -1,4 +1,4 @@
-"""The decisions that govern files, and those that commits acknowledge."""
+"""Decisions governing files, and decisions acknowledged by commits."""
 
 import posixpath
 import re
@@ -18,14 +18,14 @@ _CALLED: Final = re.compile(r"(?:#|adr[-_ ]?)?(\d{1,9})", re.IGNORECASE)
 
 
 class TooMany(Exception):
-    """More decisions govern one file than an answer may hold."""
+    """More decisions govern a file than an answer may hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Governed:
-    """A decision, its patterns that match, and the files that they choose; `proposed` if it is not decided yet.
+    """A decision, its matching patterns, and the matched files; `proposed` if not decided yet.
 
-    `path` is its own file from the root of its repository, None for one that an agent wrote.
+    `path` is the decision's own file from the repository root, None for an agent's decision.
     """
 
     id: str
@@ -41,7 +41,7 @@ class Governed:
 
 @dataclass(frozen=True, slots=True)
 class StatedPatterns:
-    """A decision in force, the paths that it states, and its own file."""
+    """A decision in force, the stated paths, and the decision's own file."""
 
     id: str
     title: str
@@ -53,17 +53,17 @@ class DecisionSource(Protocol):
     """A server or a data folder. Questions raise CstpError, Unreachable or ComponentFailed without an answer."""
 
     def govern(self, files: Sequence[str]) -> tuple[Sequence[Governed], int]:
-        """Return what governs at most 256 files, and how many decisions had no room in the answer."""
+        """Return the decisions governing at most 256 files, and the number of decisions without room in the answer."""
         ...
 
     def stated(self) -> Iterator[StatedPatterns]:
-        """Yield the decisions in force that state paths."""
+        """Yield the decisions in force with stated paths."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The number of checked files, and what governs them: decisions in force, and proposals."""
+    """The number of checked files, and the governing decisions: in force, and proposals."""
 
     checked: int
     governing: Sequence[Governed]
@@ -77,9 +77,9 @@ class Verdict:
 def check_files(
     source: DecisionSource, files: Sequence[str], named: Collection[str], changed: Collection[str]
 ) -> Verdict:
-    """Return what governs the files; `named` are the trailers of commits, `changed` the files that they change.
+    """Return the governing decisions; `named` are commit trailers, `changed` the files changed by these commits.
 
-    Raise TooMany, and the errors of the source.
+    Raise TooMany, and the source's errors.
     """
     found: dict[str, Governed] = {}
     for start in range(0, len(files), _BATCH):
@@ -96,7 +96,7 @@ def check_files(
 
 
 def _ask(source: DecisionSource, files: Sequence[str]) -> Iterable[Governed]:
-    """Return what governs the files; ask about fewer of them at a time if an answer has no room for all."""
+    """Return the governing decisions; ask about fewer files at a time if an answer lacks room."""
     found, omitted = source.govern(files)
     if not omitted:
         return found
@@ -116,13 +116,13 @@ def _is_named(one: Governed, named: Collection[str], changed: Collection[str]) -
 
 
 def _number_of(one: Governed) -> int | None:
-    """Return the number that the name of the decision's file begins with; None without one."""
+    """Return the leading number in the decision's file name; None without a number."""
     found = None if one.path is None else _NUMBER.match(posixpath.basename(one.path))
     return None if found is None else int(found[1])
 
 
 def stale_patterns(source: DecisionSource, tracked: Sequence[str]) -> Iterator[StatedPatterns]:
-    """Yield the decisions of this repository and of agents with the patterns that match no tracked file."""
+    """Yield the decisions of this repository and of agents, with patterns matching no tracked file."""
     files, known = by_anchor(tracked), frozenset(tracked)
     for one in source.stated():
         if one.path is None or one.path in known:

@@ -1,1 +1,1 @@
-"""The command line, one module per family of commands."""
+"""The command line, a module per command family."""

@@ -1,6 +1,6 @@
-"""The conventions of all commands: exit codes, common options, groups of commands.
+"""Conventions of all commands: exit codes, common options, command groups.
 
-`cstp --help` and shells that complete a line import this module, so it imports nothing that takes time.
+`cstp --help` and shell completion import this module, so it imports nothing slow.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-if TYPE_CHECKING:  # the command line needs this module before anything that takes long to import
+if TYPE_CHECKING:  # the command line needs this module before any slow import
     from cstp.errors import Family
 
 DONE: Final = 0
@@ -77,6 +77,6 @@ def command_family(help: str | None = None) -> typer.Typer:
 
     @family.callback()
     def _keeps_the_names() -> None:
-        """Without a callback, a single command would lose its name."""
+        """Do nothing: without a callback, a single command would lose its name."""
 
     return family

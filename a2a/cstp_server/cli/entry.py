@@ -15,10 +15,10 @@ SERVER_PACKAGES = (
     *("mcp", "uvicorn"),
 )
 UNTIL_STOPPED = ("serve", "demo")  # commands whose usual end is a signal
-OF_HOOKS = "hook"  # the command that an agent waits for at each edit, so that it imports no command line
-OVER_PIPES = "mcp"  # the command that checks its standard files itself
-VALUED = ("--data-dir", "--config")  # options before a command's name that take a value
-COLLECT_AFTER = 10_000  # objects; with 700, Python's own, collections take a sixth of the time that imports take
+OF_HOOKS = "hook"  # an agent waits for this command at each edit, so it imports no command line
+OVER_PIPES = "mcp"  # checks its standard files itself
+VALUED = ("--data-dir", "--config")  # options with a value before a command's name
+COLLECT_AFTER = 10_000  # objects; with 700, Python's default, collections take a sixth of the import time
 
 
 def main() -> None:
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def _explain(error: ModuleNotFoundError) -> int:
-    """Report how to install a missing package of the server; return the exit code. Raise any other `error`."""
+    """Report how to install a package missing for the server; return the exit code. Raise any other `error`."""
     if error.name is None or error.name.partition(".")[0] not in SERVER_PACKAGES:
         raise error
     sys.stderr.write(
@@ -63,7 +63,7 @@ def _explain(error: ModuleNotFoundError) -> int:
 
 
 def _command(words: Sequence[str]) -> str | None:
-    """Return the command's name: the first word that is neither an option nor the value of one."""
+    """Return the command's name: the first word that is neither an option nor an option's value."""
     rest = iter(words)
     for word in rest:
         if word in VALUED:
@@ -74,9 +74,9 @@ def _command(words: Sequence[str]) -> str | None:
 
 
 def _replace_closed(words: Sequence[str]) -> None:
-    """Replace standard files that were closed, so that no socket gets their number, and with it the output.
+    """Replace closed standard files, so no socket gets their number and thereby the output.
 
-    Reading and printing are refused, as by closed files; text for standard error is dropped.
+    Reading and printing fail, as with closed files; text for standard error is dropped.
     """
     if None not in (sys.stdin, sys.stdout, sys.stderr):
         return
@@ -97,9 +97,9 @@ def _fail(kind: type[BaseException], error: BaseException, trace: TracebackType 
 
 
 def _leave(code: int) -> NoReturn:
-    """End the process at once: the interpreter's own end takes a model from threads that work with it, and aborts."""
+    """End the process at once: the interpreter's shutdown would remove a model in use by threads, and abort."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError, ValueError):  # a stream may be closed, or its reader gone
+        with suppress(AttributeError, OSError, ValueError):  # a stream may be closed, or without a reader
             stream.flush()
     os._exit(code)
 

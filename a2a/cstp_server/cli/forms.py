@@ -1,4 +1,4 @@
-"""A form in the caller's editor for the parameters of a method, if a command lacks some of them."""
+"""A form in the caller's editor for method parameters missing on the command line."""
 
 import os
 import shlex
@@ -22,9 +22,9 @@ from cstp_server.terminal import say
 WIDTH: Final = 100
 _EDITORS: Final = ("VISUAL", "EDITOR")
 _FALLBACK: Final = "vi"
-# Members that a command sets from other options, or itself.
+# Members set by a command, from other options or directly.
 _LEFT_OUT: Final = frozenset({"idempotencyKey", "agentId", "dryRun"})
-# Texts that have many lines.
+# Texts with many lines.
 _LONG: Final = frozenset({"context", "actualResult", "lessons", "notes", "reflection", "content"})
 _WORDS: Final = {"boolean": "true or false", "object": "an object"}
 _HEAD: Final = "# {summary}\n# Save and close to send it; close it unchanged to cancel. Empty members are not sent.\n"
@@ -32,14 +32,14 @@ _HEAD: Final = "# {summary}\n# Save and close to send it; close it unchanged to 
 
 @dataclass(frozen=True, slots=True)
 class FilledForm:
-    """A form as the caller filled it in, and its file, which is kept until the call was sent."""
+    """A form filled in by the caller, and the file, kept until the call was sent."""
 
     params: Mapping[str, object]
     path: Path
 
 
 def filled_form(method: Method[Any, Any], given: Mapping[str, object], saved: Path | None = None) -> FilledForm:
-    """Open a form with `given`, or a saved one, until it is valid.
+    """Open a form with `given`, or a saved form, until it is valid.
 
     Raise BadParameter without a terminal or an editor, and Abort if the caller gives up; the file stays then.
     """
@@ -82,7 +82,7 @@ def _new_file(text: str) -> Path:
 
 
 def form_of(method: Method[Any, Any], given: Mapping[str, object]) -> str:
-    """Return all parameters as commented YAML, the required ones first, with the values of `given`."""
+    """Return all parameters as commented YAML, required parameters first, with the values in `given`."""
     schema = method.params.model_json_schema()
     required = _required_names(method)
     names = sorted(
@@ -93,7 +93,7 @@ def form_of(method: Method[Any, Any], given: Mapping[str, object]) -> str:
 
 
 def read_form(text: str) -> dict[str, object]:
-    """Return the members with a value. Raise ValueError with the line that is not YAML."""
+    """Return the members with a value. Raise ValueError with the line of invalid YAML."""
     try:
         found = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
@@ -103,23 +103,23 @@ def read_form(text: str) -> dict[str, object]:
         return {}
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
         raise ValueError("must be members with their values")
-    return {name: _plain(value) for name, value in found.items() if value not in (None, "", [], {})}
+    return {name: _to_json_value(value) for name, value in found.items() if value not in (None, "", [], {})}
 
 
-def _plain(value: object) -> object:
-    """Return a value as JSON has it: the dates that YAML reads as text; text without line feeds at its ends."""
+def _to_json_value(value: object) -> object:
+    """Return a value as JSON has it: YAML dates as text; text without line feeds at the ends."""
     if isinstance(value, str):
         return value.strip("\n")
     if isinstance(value, dict):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): _to_json_value(one) for name, one in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_to_json_value(one) for one in value]
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
 def _member(name: str, schema: Mapping[str, Any], required: bool, given: object) -> Iterator[str]:
     member = schema["properties"][name]
-    kinds = list(dict.fromkeys(_kinds(member, schema.get("$defs", {}))))
+    kinds = list(dict.fromkeys(_describe_kinds(member, schema.get("$defs", {}))))
     about = ", ".join(filter(None, ["required" if required else "", " or ".join(kinds)]))
     yield ""
     yield fill(f"{about}. {member.get('description', '')}".strip(), WIDTH, initial_indent="# ", subsequent_indent="# ")
@@ -131,13 +131,13 @@ def _member(name: str, schema: Mapping[str, Any], required: bool, given: object)
         yield f"{name}:"
 
 
-def _kinds(schema: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the kinds of value that a schema allows, in words."""
+def _describe_kinds(schema: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a schema's allowed value kinds, in words."""
     if "enum" in schema:
         yield ", ".join(str(one) for one in schema["enum"])
     elif "anyOf" in schema:
         for branch in schema["anyOf"]:
-            yield from _kinds(branch, models)
+            yield from _describe_kinds(branch, models)
     elif "$ref" in schema:
         yield f"{{{', '.join(models[schema['$ref'].rpartition('/')[2]]['properties'])}}}"
     elif (named := schema.get("type")) == "string":
@@ -146,7 +146,7 @@ def _kinds(schema: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[str
         low, high = schema.get("minimum"), schema.get("maximum")
         yield "a number" if low is None or high is None else f"a number from {low:g} to {high:g}"
     elif named == "array":
-        items = " or ".join(dict.fromkeys(_kinds(schema.get("items", {}), models)))
+        items = " or ".join(dict.fromkeys(_describe_kinds(schema.get("items", {}), models)))
         yield f"a list of {items}" if items else "a list"
     elif named in _WORDS:
         yield _WORDS[named]
@@ -157,7 +157,7 @@ def _required_names(method: Method[Any, Any]) -> set[str]:
 
 
 def _edit(path: Path) -> None:
-    """Open the editor of the environment. Raise BadParameter if it cannot be started or fails."""
+    """Open the environment's editor. Raise BadParameter if it cannot be started or fails."""
     editor = next((os.environ[name] for name in _EDITORS if os.environ.get(name)), _FALLBACK)
     try:
         code = subprocess.run([*shlex.split(editor), str(path)], check=False).returncode

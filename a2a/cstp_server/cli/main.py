@@ -1,7 +1,7 @@
 """The command tree.
 
-A family's module is imported when one of its commands is run, so that a short command does not wait for the imports of
-another, and help and completion do not wait at all.
+A family's module is imported when a command of the family runs: a short command does not wait for another family's
+imports, and help and completion do not wait at all.
 """
 
 import gc
@@ -42,7 +42,7 @@ _REMEDIES: Final[Mapping[str, str]] = {
 
 
 class _Entry(NamedTuple):
-    """The first line of a command's help, an example, and the module that defines it, if that has another name."""
+    """First help line of a command, an example, and the defining module, if named differently."""
 
     about: str
     example: str
@@ -120,7 +120,7 @@ _COMMANDS: Final[Mapping[str, _Entry]] = {
 }
 
 
-_FAMILIES: Final = ("token", "audit")  # commands that have commands
+_FAMILIES: Final = ("token", "audit")  # commands with subcommands
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ def root(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code; see `cli.conventions`."""
+    """Run a command and return the exit code; see `cli.conventions`."""
     command = typer.main.get_command(app)
     if _COMPLETE in os.environ:
         get_completion_inspect_parameters()  # which makes the shells known, as add_completion would
@@ -239,7 +239,7 @@ def _print_failure(*reasons: str, code: int) -> int:
 
 
 def _in_words(error: typer.TyperException) -> str:
-    """Describe a fault of the command line, and how to get help for it."""
+    """Describe a command line fault, and how to get help."""
     message = error.format_message().rstrip(".")
     context = getattr(error, "ctx", None)
     path = "cstp" if context is None else context.command_path

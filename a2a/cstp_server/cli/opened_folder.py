@@ -1,4 +1,4 @@
-"""The methods over a data folder, for commands that ask one; it loads the server, which others do without."""
+"""Methods over a data folder, for commands reading a folder; loads the server, unneeded by other commands."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ import typer
 
 from cognition_engines.errors import EngineError, FolderInUse
 from cstp.client.methods import Methods
-from cstp_server.cli.options import name_store
+from cstp_server.cli.options import print_store
 from cstp_server.cli.read_place import ReadPlace
 from cstp_server.cli.read_store import require_records
 from cstp_server.cli.remote_methods import server_methods
@@ -20,9 +20,9 @@ from cstp_server.tokens import Token
 @contextmanager
 def opened_methods(ctx: typer.Context, loaded: LoadedSettings, reader: Token) -> Iterator[Methods]:
     """Yield the methods over the data folder, with the rights of `reader`. Raise EngineError if a server holds it."""
-    name_store(loaded)
+    print_store(loaded)
     require_records(loaded)
-    # each call would have a line
+    # otherwise each call would log a line
     configure_logging(loaded.settings.log.model_copy(update={"level": "warning"}))
     ctx.call_on_close(write_rest)
     try:
@@ -34,7 +34,7 @@ def opened_methods(ctx: typer.Context, loaded: LoadedSettings, reader: Token) ->
 
 @contextmanager
 def place_methods(place: ReadPlace, agent: str, projects: Sequence[str] | None = None) -> Iterator[Methods]:
-    """Yield the methods of the chosen place; a folder is read as `agent`, in the audit, within `projects` if given."""
+    """Yield the methods for the chosen place; a folder is read as `agent`, in the audit, within `projects` if given."""
     if place.url is not None:
         with server_methods(place.url, place.token, place.timeout) as methods:
             yield methods

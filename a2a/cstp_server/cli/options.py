@@ -1,7 +1,6 @@
-"""Options that several commands share, and the settings behind them.
+"""Options shared by several commands, and the settings behind them.
 
-Every command with settings imports this module, so it imports nothing else that takes time: the records are opened in
-`cli/store.py`.
+Every command with settings imports this module, so it imports nothing else slow: `cli/store.py` opens the records.
 """
 
 import re
@@ -35,31 +34,31 @@ _SECRET_PARAMETER: Final = re.compile(r"(?i)(?<=[?&])((?:[^&=]*(?:password|secre
 
 
 def settings_for(ctx: typer.Context, data_dir: Path | None, config: Path | None, **flags: object) -> LoadedSettings:
-    """Return the settings; a flag after the command's name takes precedence over one before it."""
+    """Return the settings; a flag after the command's name takes precedence over a flag before it."""
     given = ctx.obj if isinstance(ctx.obj, CommonOptions) else CommonOptions(None, None)
     named = {name.replace("__", "."): value for name, value in flags.items()}
     return load_settings({"data_dir": data_dir or given.data_dir, **named}, config or given.config)
 
 
 def store_place(settings: Settings) -> str:
-    """Return the location of the records: an absolute path, or a URL without credentials."""
+    """Return the records' location: an absolute path, or a URL without credentials."""
     if settings.store.url is not None:
         return without_secrets(settings.store.url)
     return str((settings.data_dir / "records.sqlite3").absolute())
 
 
 def places_of(loaded: LoadedSettings) -> dict[str, str]:
-    """Return the location of the records, and the sources of the settings except flags."""
+    """Return the records' location, and the settings' sources except flags."""
     return {"records": store_place(loaded.settings), "settings": loaded.named_sources}
 
 
 def store_line(loaded: LoadedSettings) -> str:
-    """Return one line for readers with both places."""
+    """Return a line for readers with both places."""
     return "cstp: " + "; ".join(f"{name}: {place}" for name, place in places_of(loaded).items())
 
 
-def name_store(loaded: LoadedSettings) -> None:
-    """Print the store and the sources of its settings on standard error."""
+def print_store(loaded: LoadedSettings) -> None:
+    """Print the store and the settings' sources on standard error."""
     with suppress(OSError):  # the reader is closed
         say(store_line(loaded), err=True)
 
@@ -70,23 +69,23 @@ def naming_a_store_that_fails(loaded: LoadedSettings) -> Iterator[None]:
     try:
         yield
     except ComponentFailed:
-        name_store(loaded)
+        print_store(loaded)
         raise
 
 
 def without_secrets(text: str) -> str:
-    """Return a URL without its credentials; any other text unchanged."""
+    """Return a URL without credentials; any other text unchanged."""
     return _SECRET_PARAMETER.sub(r"\1***", _CREDENTIALS.sub("***", text))
 
 
 def print_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; ids are never cut, and outside a terminal every row is one line, however long."""
+    """Print a table; ids are never cut, and outside a terminal every row is a single line, however long."""
     console, table = Console(), Table(box=None)
     for name in names:
         table.add_column(name, no_wrap=name == "id")  # other commands take an id, so it is never cut
     for cells in rows:
         table.add_row(*(Text(one_line(cell)) for cell in cells))
     if not console.is_terminal:
-        console.width = _WIDEST  # so that it is not cut at 80 columns without a terminal
+        console.width = _WIDEST  # without a terminal, not cut at 80 columns
         console.width = console.measure(table).maximum
     console.print(table)

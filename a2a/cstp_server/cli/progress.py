@@ -1,4 +1,4 @@
-"""Progress: on a terminal bars with the rate and the time that is left, elsewhere a line now and then."""
+"""Progress: on a terminal bars with rate and remaining time, elsewhere a line every few seconds."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ EACH_SECONDS: Final = 10.0
 
 
 class Rate(ProgressColumn):
-    """The average number of `unit` per second."""
+    """Average number of `unit` per second."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Rate(ProgressColumn):
 
 
 class RecordBars:
-    """One bar for each step of a piece of work over records."""
+    """A bar for each step of work over records."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -50,7 +50,7 @@ class RecordBars:
 
 
 class ReadingBar:
-    """The bar of a run over files: their number, the records in them, how fast, and the time that is left."""
+    """The bar of a run over files: number of files and records, rate, and remaining time."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -70,7 +70,7 @@ class ReadingBar:
 
 
 class ReadingLines:
-    """Progress of a run over files, a line every EACH_SECONDS, for logs and pipes."""
+    """Progress lines of a run over files, every EACH_SECONDS, for logs and pipes."""
 
     def __init__(self, write: Callable[[str], object], clock: Callable[[], float] = monotonic) -> None:
         self._write = write

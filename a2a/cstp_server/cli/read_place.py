@@ -1,6 +1,6 @@
-"""A server or a data folder, as the options of a reading command choose.
+"""A server or a data folder, chosen by a reading command's options.
 
-It imports no client: only a command that asks a server needs one.
+It imports no client: only commands calling a server need a client.
 """
 
 import os
@@ -28,7 +28,7 @@ ClearanceOption = Annotated[
 
 
 def server_of(url: str | None, data_dir: Path | None) -> str | None:
-    """Return the URL of the server to ask; None for the data folder, which, if named, wins over CSTP_URL."""
+    """Return the URL of the server to ask; None for the data folder. A named folder wins over CSTP_URL."""
     if url is not None and data_dir is not None:
         raise typer.BadParameter("cannot be combined with --data-dir", param_hint="--url")
     return url or (None if data_dir is not None else os.environ.get("CSTP_URL") or None)
@@ -47,11 +47,11 @@ class ReadPlace:
     config: Path | None
 
     def load_settings(self) -> LoadedSettings:
-        """Return the settings of the data folder. Raise SettingsError if they cannot be read."""
+        """Return the data folder's settings. Raise SettingsError if they cannot be read."""
         return settings_for(self.ctx, self.data_dir, self.config)
 
     def require_folder(self, option: str, value: object) -> None:
-        """Raise BadParameter if an option that restricts the reader of a folder is given for a server."""
+        """Raise BadParameter if an option restricting a folder's reader is given for a server."""
         if self.url is not None and value:
             raise typer.BadParameter("requires a data folder: with a server, the token decides", param_hint=option)
 
@@ -65,7 +65,7 @@ def read_place(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> ReadPlace:
-    """Return the place that these options of a command choose. Raise BadParameter if they contradict each other."""
+    """Return the place chosen by these options. Raise BadParameter if they contradict each other."""
     level = clearance or "normal"
     if level not in SENSITIVITIES:
         raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--clearance")

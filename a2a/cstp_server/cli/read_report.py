@@ -1,4 +1,4 @@
-"""Reports of commands that read files: the run, skipped files, and rejections with the same reason."""
+"""Reports of commands reading files: the run, skipped files, and rejections with the same reason."""
 
 import json
 from collections import Counter
@@ -55,7 +55,7 @@ def print_summary(summary: Summary, *, as_json: bool, dry_run: bool = False, str
 
 
 def _deleted_lines(pruned: Sequence[Pruned]) -> Iterator[str]:
-    """Yield a line for each record, and one for each file and kind for the parts of documents."""
+    """Yield a line for each record, and for document parts a line for each file and kind."""
     parts = Counter((one.file, one.kind) for one in pruned if one.part)
     yield from (f"{one.file}: {one.kind} {one.id}" for one in pruned if not one.part)
     for (file, kind), count in parts.items():
@@ -63,7 +63,7 @@ def _deleted_lines(pruned: Sequence[Pruned]) -> Iterator[str]:
 
 
 _SHOWN: Final = 8  # extensions
-_NAMED: Final = 3  # places that share a reason, if there are more than _FEW
+_NAMED: Final = 3  # places sharing a reason, if more than _FEW
 _FEW: Final = 5
 _OF_PANDOC: Final = frozenset({".odt", ".org", ".rtf", ".tex"})
 _OF_TABLES: Final = frozenset({".csv", ".tsv", ".xlsx"})
@@ -101,7 +101,7 @@ def _remedy(found: set[str], how: str) -> Iterator[str]:
 
 
 def problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
-    """Yield the place and reason of each problem; many places with one reason share a line."""
+    """Yield the place and reason of each problem; many places with the same reason share a line."""
     places: dict[str, list[str]] = {}
     for problem in problems:
         place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"

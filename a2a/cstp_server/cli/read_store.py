@@ -1,4 +1,4 @@
-"""The records that a command only reads."""
+"""Records opened for reading only."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -8,7 +8,7 @@ from cognition_engines.store.database import failures
 from cognition_engines.store.opening import open_store
 from cognition_engines.store.read_only import may_be_written, read_only_store, schema_at
 from cognition_engines.store.record_reads import RecordReads
-from cstp_server.cli.options import name_store, without_secrets
+from cstp_server.cli.options import print_store, without_secrets
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.settings import Settings
 
@@ -16,7 +16,7 @@ from cstp_server.settings import Settings
 def has_records(settings: Settings) -> bool:
     """Return whether a database with our tables exists. Creates nothing.
 
-    Raise ConfigurationError for a URL that names no database, ComponentFailed if the database does not answer.
+    Raise ConfigurationError for a URL naming no database, ComponentFailed if the database does not answer.
     """
     return schema_at(settings.store_url) is not None
 
@@ -29,11 +29,11 @@ def require_records(loaded: LoadedSettings) -> None:
 
 @contextmanager
 def readable_records(loaded: LoadedSettings) -> Iterator[RecordReads]:
-    """Name the store on standard error, and open its records for reading, also if this user may not write them.
+    """Print the store on standard error, and open the records for reading, also if this user may not write them.
 
     Raise ConfigurationError if there are none.
     """
-    name_store(loaded)
+    print_store(loaded)
     require_records(loaded)
     url, named = loaded.settings.store_url, loaded.settings.store_named
     if not may_be_written(url, named):

@@ -1,4 +1,4 @@
-"""Common parts of `ingest` and `watch`: their options, and runs into a local store or to a server."""
+"""Common parts of `ingest` and `watch`: options, and runs into a local store or to a server."""
 
 import os
 import sys
@@ -111,24 +111,24 @@ def options_of(
     exclude: Sequence[str],
     map_name: str | None,
 ) -> Options:
-    """Return the options of a run. Raise BadParameter for invalid options, ConfigurationError for an invalid map."""
+    """Return a run's options. Raise BadParameter for invalid options, ConfigurationError for an invalid map."""
     for name, option in ((project, "--project"), (repository, "--repository")):
         if name is not None and not is_line(name, 200):
             raise typer.BadParameter(f"must be {a_line(200)}", param_hint=option)
     if sensitivity is not None and sensitivity not in SENSITIVITIES:
         raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--sensitivity")
     level = None if sensitivity is None else SENSITIVITIES[sensitivity]
-    texts, selection = _texts(kind, decision_folders, map_name), _selection(include, exclude, kind)
+    texts, selection = _parse_text_options(kind, decision_folders, map_name), _selection(include, exclude, kind)
     return Options(project, level, repository, texts=texts, selection=selection)
 
 
 def with_messages(options: Options, bots: bool, system_messages: bool, day_first: bool | None) -> Options:
-    """Return the options with the choices for messages of exported conversations."""
+    """Return the options with the message choices for exported conversations."""
     texts = replace(options.texts, bots=bots, system_messages=system_messages, day_first=day_first)
     return replace(options, texts=texts)
 
 
-def _texts(kind: TextKind | None, folders: Iterable[str], map_name: str | None) -> Texts:
+def _parse_text_options(kind: TextKind | None, folders: Iterable[str], map_name: str | None) -> Texts:
     for folder in folders:
         if not bare_name(folder) or "/" in folder or "\\" in folder:
             raise typer.BadParameter("must be the name of a folder, not a path", param_hint="--decision-folder")
@@ -150,7 +150,7 @@ STDIN: Final = "-"
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The sources of a run: files and folders, addresses of collections, and standard input, which `name` may name."""
+    """Sources of a run: files and folders, collection addresses, and standard input, optionally with `name`."""
 
     files: Sequence[Path]
     addresses: Sequence[str] = ()
@@ -160,7 +160,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A server to which records are sent: `base` has no `/cstp` at its end, `timeout` is in seconds."""
+    """A server receiving records: `base` has no `/cstp` at the end, `timeout` is in seconds."""
 
     base: str
     token: str
@@ -168,7 +168,7 @@ class Target:
 
 
 def sources_of(paths: Sequence[str], name: str | None, *, prune: bool) -> Sources:
-    """Return the sources that the paths name. Raise BadParameter."""
+    """Return the sources named by the paths. Raise BadParameter."""
     if name is not None and (STDIN not in paths or not is_line(name, 1000)):
         raise typer.BadParameter("must be a file name, and requires - among the paths", param_hint="--name")
     if prune and STDIN in paths and name is None:
@@ -182,7 +182,7 @@ def sources_of(paths: Sequence[str], name: str | None, *, prune: bool) -> Source
 
 
 def existing_files(paths: Sequence[str]) -> Sequence[Path]:
-    """Return the paths. Raise BadParameter if one does not exist."""
+    """Return the paths. Raise BadParameter for a missing path."""
     files = [Path(path) for path in paths]
     if missing := [path for path in files if not os.path.lexists(path)]:
         raise typer.BadParameter(f"{missing[0]} does not exist", param_hint="PATH")
@@ -198,7 +198,7 @@ def run_here(
     *,
     named: bool = False,
 ) -> Summary:
-    """Ingest into the store of the settings, which is opened, named unless `named`, and closed."""
+    """Ingest into the settings' store: open it, print its name unless `named`, and close it."""
     with ExitStack() as stack:
         formats = stack.enter_context(FormatReader())
         collections = stack.enter_context(_collections(sources, options.texts, embedder, formats))
@@ -213,7 +213,7 @@ def run_here(
 
 
 def run_elsewhere(sources: Sources, options: Options, target: Target, shown: Progress) -> Summary:
-    """Ingest into another server. Raise BadParameter for options that need the store itself."""
+    """Ingest into another server. Raise BadParameter for options requiring direct access to the store."""
     if options.prune:
         raise typer.BadParameter("cannot be combined with --url", param_hint="--prune")
     if options.strict:

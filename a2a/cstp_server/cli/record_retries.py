@@ -1,4 +1,4 @@
-"""New attempts to index records that parts have set aside, for `cstp reindex --record`."""
+"""New attempts to index records set aside by parts, for `cstp reindex --record`."""
 
 from collections.abc import Sequence, Set
 from contextlib import closing
@@ -25,7 +25,7 @@ _LOOK_SECONDS: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A record that parts have processed again: whether any had set it aside, and the notes that are left."""
+    """A record processed again: whether any part had set it aside, and the remaining notes."""
 
     id: str
     was_set_aside: bool
@@ -35,7 +35,7 @@ class Attempt:
 def retry_records(settings: Settings, records: Records, ids: Sequence[str]) -> list[Attempt]:
     """Let all parts process the records with these ids again.
 
-    A server that has the folder does it, otherwise this process. Raise ConfigurationError for an id without a record.
+    A server holding the folder does it, otherwise this process. Raise ConfigurationError for an id without a record.
     """
     found = records.keys_of(ids)
     if missing := [id for id in ids if id not in found]:

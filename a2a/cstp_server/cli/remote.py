@@ -1,4 +1,4 @@
-"""Calls from the command line to any CSTP server, and the output of their answers."""
+"""Calls from the command line to any CSTP server, and output of answers."""
 
 import json
 import os
@@ -43,13 +43,13 @@ from cstp_server.terminal import say, say_lines
 R = TypeVar("R")
 _NOTHING: Final[Mapping[str, object]] = {}
 _LONGEST_WAIT: Final = 120  # seconds for which a server may ask
-_ATTEMPTS: Final = 20  # at one call
+_ATTEMPTS: Final = 20  # at a call
 _CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in ERRORS}
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A server and the options of calls; `base` has no `/cstp` at its end, `timeout` is the limit of an answer."""
+    """A server and call options; `base` has no `/cstp` at the end, `timeout` is the time limit for an answer."""
 
     base: str
     token: str
@@ -61,14 +61,14 @@ class Remote:
         return f"{self.base}/cstp"
 
     def call(self, method: str, params: Mapping[str, object], tries: int = 1) -> Any:
-        """Send a call, up to `tries` times if the connection breaks, and return its result as JSON.
+        """Send a call, up to `tries` times if the connection breaks, and return the result as JSON.
 
         Raise CstpError for an error, and Unreachable if the server does not speak JSON-RPC.
         """
         return self.send(raw_call(method, params), tries)  # type: ignore[arg-type]  # the values are JSON
 
     def send(self, call: Call[R], tries: int = 1) -> R:
-        """Send a typed call and return its result. Raise CstpError for an error, and Unreachable."""
+        """Send a typed call and return the result. Raise CstpError for an error, and Unreachable."""
         # lone surrogates of a command line in no known encoding are left to the server to refuse
         body = json.dumps({"jsonrpc": "2.0", "method": call.method, "params": call.params, "id": 1}).encode()
         headers = HEADERS | {"Authorization": f"Bearer {self.token}"}
@@ -91,11 +91,11 @@ class Remote:
         return self.send(call, tries)
 
     def get(self, path: str) -> HttpAnswer:
-        """Return the answer to a GET of a path below `base`. Raise Unreachable without a complete answer in time."""
+        """Return the answer to a GET for a path below `base`. Raise Unreachable without a complete answer in time."""
         return self._send("GET", self.base + path, b"", {})
 
     def get_as_caller(self, path: str) -> HttpAnswer:
-        """Return the answer to a GET with the token, if there is one. Raise Unreachable as `get` does."""
+        """Return the answer to a GET with the token, if any. Raise Unreachable as `get` does."""
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         return self._send("GET", self.base + path, b"", headers)
 
@@ -130,7 +130,7 @@ def connect(base: str, token: str, timeout: float) -> Iterator[Remote]:
 
 
 def _remedy(reason: str) -> str:
-    """Return the advice for an error of the network or the TLS library."""
+    """Return the advice for a network or TLS error."""
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         return "if you have your own CA, set SSL_CERT_FILE to its PEM file"
     if "SSL" in reason:
@@ -156,7 +156,7 @@ def base_of(url: str, option: str) -> str:
 
 
 def given_token(token: str | None) -> str | None:
-    """Return the token of the option, else of CSTP_TOKEN. Raise BadParameter for an invalid header value."""
+    """Return the option's token, else CSTP_TOKEN. Raise BadParameter for an invalid header value."""
     secret = token or os.environ.get("CSTP_TOKEN") or None
     if secret is not None and not (secret.isascii() and secret.isprintable()):
         raise typer.BadParameter("must be printable ASCII", param_hint="--token")
@@ -171,7 +171,7 @@ def required_token(token: str | None) -> str:
 
 
 def show(value: object, *, as_json: bool) -> None:
-    """Print JSON: in one line for machines, else indented, and coloured on a terminal."""
+    """Print JSON: in a single line for machines, else indented, and coloured on a terminal."""
     if as_json:
         say(_json(value, None))
         return
@@ -193,25 +193,25 @@ def _json(value: object, indent: int | None) -> str:
 
 
 def member_of(error: CstpError) -> Mapping[str, Any]:
-    """Return the error as the member of an answer."""
+    """Return the error as an answer's member."""
     found = {"code": error.code, "message": error.message}
     return found if error.data is None else {**found, "data": error.data}
 
 
 def code_of(error: CstpError) -> int:
-    """Return the exit code of an error's family."""
+    """Return the exit code for an error's family."""
     return FAMILIES[_CLASSES.get(error.code, CstpError).family]
 
 
 def print_error(error: CstpError, method: str, given: Mapping[str, object] = _NOTHING, *, as_json: bool) -> int:
-    """Print an error answer and its remedy for the params `given`; return the exit code of its family."""
+    """Print an error answer and the remedy for the params `given`; return the family's exit code."""
     if as_json:
         show(member_of(error), as_json=True)
         return code_of(error)
     say(f"cstp: {_printable(error.message)} ({error.code})", err=True)
     for line in _details(error):
         say(f"  {line}", err=True)
-    for line in _next(error, method, given):
+    for line in _list_remedies(error, method, given):
         say(f"next: {line}", err=True)
     return code_of(error)
 
@@ -224,7 +224,7 @@ def _details(error: CstpError) -> list[str]:
     return [f"{_printable(name)}: {_printable(value)}" for name, value in error.data.items()]
 
 
-def _next(error: CstpError, method: str, given: Mapping[str, object]) -> list[str]:
+def _list_remedies(error: CstpError, method: str, given: Mapping[str, object]) -> list[str]:
     """Return the steps by which the caller can remedy an error."""
     if TOO_LARGE in getattr(error, "__notes__", ()):
         return ["the request exceeds server.max_body_bytes of the server: send less"]
@@ -249,14 +249,14 @@ def _next(error: CstpError, method: str, given: Mapping[str, object]) -> list[st
 
 
 def _printable(value: object) -> str:
-    """Return any value that a server sent as one line without control characters."""
+    """Return any received value as a single line without control characters."""
     return one_line(value if isinstance(value, str) else json.dumps(value))
 
 
 def _as_json_text(method: str, given: Mapping[str, object], wrong: str) -> str | None:
-    """Return the syntax of a parameter that is wrong because it was given as text; otherwise None.
+    """Return the syntax of a parameter if it is wrong because given as text; otherwise None.
 
-    `wrong` is its place as the server names it, such as `filters.stakes[0]`.
+    `wrong` is the parameter's path as named by the server, such as `filters.stakes[0]`.
     """
     known = next((one for one in METHODS if one.name == method), None)
     name = next((name for name in given if to_camel(name) == wrong), None)
@@ -275,7 +275,7 @@ def _as_json_text(method: str, given: Mapping[str, object], wrong: str) -> str |
 
 
 def types_of(schema: Mapping[str, Any]) -> Iterator[object]:
-    """Yield the types that a schema allows, None for one without a type."""
+    """Yield a schema's allowed types, None for a schema without a type."""
     yield schema.get("type")
     branches = schema.get("anyOf")
     for branch in branches if isinstance(branches, list) else ():

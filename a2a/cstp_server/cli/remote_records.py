@@ -1,4 +1,4 @@
-"""The records of a server elsewhere, as an ingest uses them: looked up and put by calls."""
+"""Records of a server elsewhere, as used by ingest: looked up and put by calls."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,9 +32,9 @@ _Object = Mapping[str, Any]
 
 
 class RemoteOrigins:
-    """The origins of the records of a server. Raises CstpError, and Unreachable without an answer.
+    """Origins of a server's records. Raises CstpError, and Unreachable without an answer.
 
-    Reports of the whole store, dangling references and exposed records, are not requested.
+    Reports about the whole store, dangling references and exposed records, are not requested.
     """
 
     def __init__(self, remote: Remote) -> None:
@@ -48,9 +48,9 @@ class RemoteOrigins:
     def find_known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]:
         """Do as `Origins.known`."""
         found: dict[int, KnownRecord] = {}
-        for some in _pages([{"kind": kind.label, "id": id} for kind, id in dict.fromkeys(names)]):
+        for some in _split_pages([{"kind": kind.label, "id": id} for kind, id in dict.fromkeys(names)]):
             found |= {one.key: one for one in self._find_known({"ids": some})}
-        for some in _pages([one for one in dict.fromkeys(identities) if one]):
+        for some in _split_pages([one for one in dict.fromkeys(identities) if one]):
             found |= {one.key: one for one in self._find_known({"identities": some})}
         return [found[key] for key in sorted(found)]
 
@@ -77,7 +77,7 @@ class RemoteOrigins:
         ]
 
     def call(self, params: _Object) -> Any:
-        """Return the result of a call, which is sent again if the server asks to wait."""
+        """Return a call's result; send again if the server asks to wait."""
         try:
             return self._remote.send_patiently(raw_call(METHOD, params))
         except Conflict as error:
@@ -87,7 +87,7 @@ class RemoteOrigins:
 
 
 class RemoteRecords:
-    """Looks records up on a server and puts them there; see `RemoteOrigins`."""
+    """Records looked up and put on a server; see `RemoteOrigins`."""
 
     def __init__(self, remote: Remote) -> None:
         self.origins: Final = RemoteOrigins(remote)
@@ -100,15 +100,15 @@ class RemoteRecords:
         left = list(replaces)
         for entries in calls:
             ids = {str(one.record.id) for one in entries}
-            # the rest belongs to documents that are sent as passages only
+            # the rest belongs to documents sent as passages only
             mine = [one for one in left if one.id in ids or entries is calls[-1]]
             left = [one for one in left if one not in mine]
-            params = {"records": [_object(one) for one in entries], "replaces": list(map(_replaces_params, mine))}
+            params = {"records": [_encode_entry(one) for one in entries], "replaces": list(map(_replaces_params, mine))}
             outcomes += [Outcome(one) for one in self.origins.call(params)["outcomes"]]
         return tuple(outcomes)
 
 
-def _object(entry: Entry) -> dict[str, Any]:
+def _encode_entry(entry: Entry) -> dict[str, Any]:
     return object_of(replace(entry, vectors=None), datetime.now(UTC))
 
 
@@ -118,11 +118,11 @@ def _replaces_params(one: Replaces) -> dict[str, Any]:
 
 
 def _calls(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """Group the entries into calls of at most LARGEST bytes, a document with its parts in one call."""
+    """Group the entries into calls up to LARGEST bytes, a document with all parts in the same call."""
     call: list[Entry] = []
     size = 0
     for document in _documents(batch):
-        bytes_ = sum(len(json.dumps(_object(one))) for one in document)
+        bytes_ = sum(len(json.dumps(_encode_entry(one))) for one in document)
         if bytes_ > LARGEST:
             id = document[0].record.id
             raise ComponentFailed(
@@ -148,6 +148,6 @@ def _documents(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
         yield held
 
 
-def _pages(values: Sequence[Any], size: int = 500) -> Iterator[list[Any]]:
+def _split_pages(values: Sequence[Any], size: int = 500) -> Iterator[list[Any]]:
     for start in range(0, len(values), size):
         yield list(values[start : start + size])

@@ -1,4 +1,4 @@
-"""The report of `cstp doctor --secrets`: texts of the store with secrets, never the secrets themselves."""
+"""The report of `cstp doctor --secrets`: stored texts with secrets, never the secrets themselves."""
 
 import json
 from dataclasses import asdict

@@ -21,9 +21,9 @@ def check_on_server(
     *,
     as_json: bool,
 ) -> int:
-    """Return the exit code of `check` for the decisions of a server; 2 if the server answers with an error.
+    """Return the exit code of `check` for a server's decisions; 2 if the server answers with an error.
 
-    Raise BadParameter without a token, and what `check` raises.
+    Raise BadParameter without a token, and the errors of `check`.
     """
     try:
         with server_methods(url, place.token, place.timeout) as methods:

@@ -1,4 +1,4 @@
-"""Streams copied into temporary files, so that their size is not bounded by memory."""
+"""Streams copied into temporary files, so memory does not bound their size."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,13 +13,12 @@ _PIECE: Final = 2**20  # bytes
 
 @contextmanager
 def copy_to_file(stream: IO[bytes], name: str, argument: str) -> Iterator[Path]:
-    """Copy a stream into a file; the `argument` of the command calls it `name`.
+    """Copy a stream into a file; the command's `argument` calls it `name`.
 
-    Raise BadParameter if the stream cannot be read, and an OSError that names the folder of temporary files if
-    that has no room.
+    Raise BadParameter if the stream cannot be read, and an OSError naming the temporary folder if it has no room.
     """
     with NamedTemporaryFile(prefix="cstp-copy-", buffering=0) as copy:
-        while piece := _read(stream, name, argument):
+        while piece := _read_piece(stream, name, argument):
             try:
                 while piece:
                     piece = piece[copy.write(piece) :]
@@ -28,7 +27,7 @@ def copy_to_file(stream: IO[bytes], name: str, argument: str) -> Iterator[Path]:
         yield Path(copy.name)
 
 
-def _read(stream: IO[bytes], name: str, argument: str) -> bytes:
+def _read_piece(stream: IO[bytes], name: str, argument: str) -> bytes:
     try:
         return stream.read(_PIECE)
     except OSError as error:

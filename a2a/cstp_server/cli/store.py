@@ -1,4 +1,4 @@
-"""The records that a command works on."""
+"""Records for commands working on a store."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from cognition_engines.store.read_only import may_be_written, read_only_store
 from cognition_engines.store.records import Records, open_records
-from cstp_server.cli.options import name_store
+from cstp_server.cli.options import print_store
 from cstp_server.cli.read_store import has_records, require_records
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.settings import Settings
@@ -20,8 +20,8 @@ def opened_records(loaded: LoadedSettings, *, named: bool = False) -> Iterator[R
     Names the store on standard error before it opens it, unless the command has done so (`named`).
     """
     if not named:
-        name_store(loaded)
-    with _open(loaded.settings) as records:
+        print_store(loaded)
+    with _open_records(loaded.settings) as records:
         yield records
 
 
@@ -36,30 +36,30 @@ def records_in(folder: Path) -> Iterator[Records]:
 def existing_records(loaded: LoadedSettings, *, reads_only: bool = False) -> Iterator[Records]:
     """Open records as `opened_records` does. Raise ConfigurationError if there are none.
 
-    A command that only reads (`reads_only`) also opens a store that this user may not write.
+    With `reads_only`, also opens a store not writable by this user.
     """
-    name_store(loaded)
+    print_store(loaded)
     require_records(loaded)
     url, named = loaded.settings.store_url, loaded.settings.store_named
     if reads_only and not may_be_written(url, named):
         with read_only_store(url, named) as store:
             yield Records(store)
         return
-    with _open(loaded.settings) as records:
+    with _open_records(loaded.settings) as records:
         yield records
 
 
 @contextmanager
 def compared_records(loaded: LoadedSettings) -> Iterator[Records]:
     """Open records for a dry run; if there are none, empty ones elsewhere. Creates nothing."""
-    name_store(loaded)
+    print_store(loaded)
     if has_records(loaded.settings):
-        with _open(loaded.settings) as records:
+        with _open_records(loaded.settings) as records:
             yield records
         return
     with TemporaryDirectory(prefix="cstp-dry-") as folder, records_in(Path(folder)) as records:
         yield records
 
 
-def _open(settings: Settings) -> closing[Records]:
+def _open_records(settings: Settings) -> closing[Records]:
     return closing(open_records(settings.store_url, named=settings.store_named))

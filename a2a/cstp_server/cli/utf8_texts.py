@@ -1,4 +1,4 @@
-"""Texts of the command line, which must be UTF-8 for every command; names of files may be any bytes."""
+"""Check of command line texts: UTF-8 for every command; file names may be any bytes."""
 
 from collections.abc import Iterable
 from functools import wraps
@@ -6,14 +6,14 @@ from typing import Any, Final
 
 import typer
 
-# metavars of parameters that name what this machine has: files, folders, revisions
+# metavars of parameters naming local things: files, folders, revisions
 _OF_MACHINE: Final = frozenset(
     {"FILE", "FILE|NAME", "FILE|ADDRESS", "FOLDER", "DIR", "PATH", "OLD", "NEW", "PATTERN", "REF"}
 )
 
 
 def require_utf8(texts: Iterable[str], name: str) -> None:
-    """Raise BadParameter for a text with bytes that are not UTF-8, which Python reads as lone surrogates."""
+    """Raise BadParameter for a text with invalid UTF-8, read by Python as lone surrogates."""
     for text in texts:
         try:
             text.encode()
@@ -23,9 +23,9 @@ def require_utf8(texts: Iterable[str], name: str) -> None:
 
 
 def check_texts(command: Any) -> None:
-    """Let a command, and each command of a family, refuse texts that are not UTF-8 before it does anything.
+    """Let a command, and each command of a family, refuse invalid UTF-8 before it does anything.
 
-    The class of a command is private to typer.
+    The command class is private to typer.
     """
     for each in (command, *getattr(command, "commands", {}).values()):
         each.callback = _checked(each)

@@ -1,1 +1,1 @@
-"""Recorded conversations, and the check of a server against them."""
+"""Recorded conversations, and checks of servers against them."""

@@ -1,7 +1,7 @@
-"""Replay of our conversations against any server: their selection, and their results.
+"""Replay of our conversations against any server: selection, and results.
 
-A conversation is replayed only if its preconditions are met: the settings, the records, and a token with its rights.
-`cstp.whoami` returns the rights; the settings and records are as the operator of the server states.
+A conversation is replayed only if its preconditions are met: settings, records, and a token with the rights.
+`cstp.whoami` returns the rights; the server's operator states the settings and records.
 """
 
 import http.client
@@ -33,18 +33,18 @@ from cstp_server.settings import Settings
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-# Wrong tokens that are too many are waited for.
+# After too many wrong tokens, waits.
 _WAITED_FOR: Final = "limits.auth_failures"
 _LONGEST_WAIT: Final = 61  # seconds
 NEEDS_RIGHTS: Final = "needs a token with exactly"
 _LEFT: Final = re.compile(r";r=(\d+);t=(\d+)")
 _AGENT: Final = "cstp"  # whom the conversations about records expect in answers
-_COST: Final = 2  # units that a call takes at most, by the defaults
+_COST: Final = 2  # maximum units per call, by the defaults
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A token and the result of `cstp.whoami`; `projects` None is no restriction."""
+    """A token and the `cstp.whoami` result; `projects` None is no restriction."""
 
     token: str
     scopes: frozenset[str]
@@ -54,12 +54,12 @@ class Caller:
 
     @property
     def rights(self) -> str:
-        """The rights of the token, as conversations write them."""
+        """The token's rights, as written in conversations."""
         projects = "" if self.projects is None else f" projects={','.join(sorted(self.projects))}"
         return f"scopes={','.join(sorted(self.scopes))} clearance={self.clearance}{projects}"
 
     def has(self, rights: Mapping[str, str]) -> bool:
-        """Return whether these are the rights of a conversation's token."""
+        """Return whether these equal the rights of a conversation's token."""
         projects = rights.get("projects")
         return (
             self.scopes == frozenset(rights.get("scopes", "read").split(","))
@@ -70,7 +70,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Statements of the caller on a server: settings by dotted name, the only file of records, a proxy in front."""
+    """The caller's statements on a server: settings by dotted name, the only records file, a proxy in front."""
 
     settings: Mapping[str, str]
     holds: str | None
@@ -79,9 +79,9 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of a conversation: `line` is that of the exchange that failed, `reason` why it failed or was skipped.
+    """A conversation's result: `line` is the line of the failed exchange, `reason` the cause of a failure or skip.
 
-    `edge` says that a proxy in front of the server may answer it itself; this is the reason if it was skipped.
+    `edge` is true if a proxy in front of the server may answer instead; this is the reason if skipped.
     """
 
     name: str
@@ -166,7 +166,7 @@ def _hold(conversation: Conversation, token: str, line: "_Line", pace: "_Pace") 
 
 
 class _Pace:
-    """A pause before requests that would exceed the caller's limit, which the conversations do not test."""
+    """A pause before requests beyond the caller's limit: the conversations do not test it."""
 
     def __init__(self, wait: Callable[[float], None] = sleep) -> None:
         self._wait = wait
@@ -181,7 +181,7 @@ class _Pace:
         self._windows = [(int(left), int(seconds)) for left, seconds in _LEFT.findall(given or "")]
 
     def wait_after_refusal(self, reply: ReceivedAnswer) -> bool:
-        """Return whether to send again, after waiting, a request that was answered with 429."""
+        """Wait if a request was answered with 429, and return whether to send it again."""
         seconds = reply.header("retry-after") or ""
         if not seconds.isdigit() or int(seconds) > _LONGEST_WAIT:
             return False
@@ -190,7 +190,7 @@ class _Pace:
 
 
 class _Line:
-    """Connections to one server, for requests as bytes: most HTTP clients refuse to send these."""
+    """Connections to a server, for requests as bytes: most HTTP clients refuse to send these."""
 
     def __init__(self, url: str, timeout: float) -> None:
         parts = urlsplit(url)
@@ -201,7 +201,7 @@ class _Line:
         self._timeout = timeout
 
     def say(self, exchange: Exchange, token: str, chunk: int, pace: _Pace) -> ReceivedAnswer:
-        """Return the answer; after a 429 that the conversation does not expect, wait and send again, once."""
+        """Return the answer; after an unexpected 429, wait and send again, once."""
         sent = build(exchange, token, chunk, self._host, self._prefix)
         pace.wait_before(sent.data)
         reply = self._one(sent.method, sent.data)
@@ -211,7 +211,7 @@ class _Line:
         return reply
 
     def _one(self, method: str, data: bytes) -> ReceivedAnswer:
-        with self._connect() as connection:
+        with self._open_socket() as connection:
             # a server may answer and close before it has read everything
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.sendall(data)
@@ -222,7 +222,7 @@ class _Line:
                 headers = [(name.lower(), value) for name, value in response.getheaders()]
         return ReceivedAnswer(response.status, headers, body)
 
-    def _connect(self) -> socket.socket:
+    def _open_socket(self) -> socket.socket:
         plain = socket.create_connection(self._address, self._timeout)
         if not self._secure:
             return plain

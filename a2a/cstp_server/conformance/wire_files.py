@@ -1,4 +1,4 @@
-"""Conversations of the protocol, in the notation of `tests/wire/*.txt`: requests and the expected answers.
+"""Protocol conversations, in the notation of `tests/wire/*.txt`: requests and expected answers.
 
 An example:
 
@@ -19,9 +19,9 @@ An example:
 
 `<a x 3>` is `aaa`; in requests `<token>` is the token, `<hex ff00>` are bytes; `Transfer-Encoding: chunked` sends the
 body in chunks (`# chunk: 1` sets their size). In answers `<anything>`, `<boolean>`, `<number>`, `<text>`, `<time>`,
-`<list>`, `<object>` and `<request id>` (that of the header) match variable parts, `<url>` in a header any address.
-Everything else is compared exactly: members, types, and the digits of numbers. `<noted NAME>` in an answer matches any
-text or number; later in the conversation, `<NAME>` (in capitals) is replaced by it.
+`<list>`, `<object>` and `<request id>` (from the header) match variable parts, `<url>` in a header any address.
+Everything else is compared exactly: members, types, and number digits. `<noted NAME>` in an answer matches any text or
+number; later in the conversation, this value replaces `<NAME>` (in capitals).
 """
 
 import json
@@ -45,9 +45,9 @@ _REPEATED: Final = re.compile(r"<([^<>]{1,64}) x (\d+)>")
 
 @dataclass(slots=True)
 class Exchange:
-    """A request and its answer, without the arrows; `line` is the first line of the request, 1-based.
+    """A request and the answer, without the arrows; `line` is the request's first line, 1-based.
 
-    `noted` are texts of earlier answers, by name, the same for all exchanges of a conversation.
+    `noted` are texts from earlier answers, by name, shared by all exchanges of a conversation.
     """
 
     line: int
@@ -58,7 +58,7 @@ class Exchange:
 
 @dataclass(slots=True)
 class Conversation:
-    """One file. `settings` and `token` are the differences from the defaults."""
+    """A file. `settings` and `token` are the differences from the defaults."""
 
     name: str
     settings: dict[str, str] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class SentRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedAnswer:
-    """One HTTP answer; names of headers are in lower case, in the order received."""
+    """An HTTP answer; header names are in lower case, in received order."""
 
     status: int
     headers: Sequence[tuple[str, str]]
@@ -90,12 +90,12 @@ class ReceivedAnswer:
     def header(self, name: str) -> str | None:
         """Return the value; None if it is absent. Raise `Differs` if it occurs twice."""
         values = [value for header, value in self.headers if header == name]
-        must(len(values) <= 1, f"{name} is sent {len(values)} times")
+        require(len(values) <= 1, f"{name} is sent {len(values)} times")
         return values[0] if values else None
 
 
 class Number(str):
-    """A number by its digits: 1 is not 1.0, 1.5 is not 1.50."""
+    """A number by digits: 1 is not 1.0, 1.5 is not 1.50."""
 
     __slots__ = ()
 
@@ -104,19 +104,19 @@ class Differs(Exception):
     """An answer differs from the conversation; the message shows the place and the difference."""
 
 
-def must(holds: bool, otherwise: str) -> None:
+def require(holds: bool, otherwise: str) -> None:
     if not holds:
         raise Differs(otherwise)
 
 
 def folder() -> Path:
-    """Return the folder of the conversations, in the wheel or in an editable install's checkout."""
+    """Return the conversations' folder, in the wheel or in an editable install's checkout."""
     packaged = Path(str(files("cstp_server"))) / "wire"
     return packaged if packaged.is_dir() else Path(__file__).parents[3] / "tests" / "wire"
 
 
 def read(path: Path) -> Conversation:
-    """Read a conversation. Raise ValueError for a file that is not in this notation."""
+    """Read a conversation. Raise ValueError for a file not in this notation."""
     found, noted = Conversation(path.stem), dict[str, str]()
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         if line.startswith("-->"):
@@ -148,7 +148,7 @@ def _direct(found: Conversation, kind: str, text: str) -> None:
 
 
 def split(lines: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
-    """Return the leading header lines, and the rest as one text."""
+    """Return the leading header lines, and the rest as text."""
     headers: list[tuple[str, str]] = []
     for place, line in enumerate(lines):
         header = _HEADER.fullmatch(line)
@@ -159,7 +159,7 @@ def split(lines: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
 
 
 def encode(text: str, values: Mapping[str, str]) -> bytes:
-    """Encode a text to bytes, with `values` in place of names."""
+    """Encode a text to bytes, with `values` replacing names."""
     return b"".join(_encode(part, values) for part in _SPECIAL.split(text))
 
 
@@ -196,7 +196,7 @@ def build(exchange: Exchange, token: str, chunk: int, host: str = "test", prefix
 
 
 def _brief(value: object) -> str:
-    """Return the beginning of a value: enough to recognise it, too little to disclose a record."""
+    """Return a value's beginning: enough to recognise it, too little to disclose a record."""
     text = repr(value)
     return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
 
@@ -204,7 +204,7 @@ def _brief(value: object) -> str:
 def agree(want: object, got: object, request_id: str | None, where: str, noted: dict[str, str] | None = None) -> None:
     """Raise `Differs` if two parsed documents do not agree; add noted values."""
     if noted is not None and type(want) is str and (named := _NOTED.fullmatch(want)):
-        must(isinstance(got, str | Number), f"{where}: {_brief(got)} is neither a text nor a number")
+        require(isinstance(got, str | Number), f"{where}: {_brief(got)} is neither a text nor a number")
         noted[named[1]] = str(got)
         return
     fits = {
@@ -218,19 +218,19 @@ def agree(want: object, got: object, request_id: str | None, where: str, noted: 
         "<request id>": got == request_id,
     }
     if type(want) is str and want in fits:
-        must(fits[want], f"{where}: {_brief(got)} is not {want}")
+        require(fits[want], f"{where}: {_brief(got)} is not {want}")
         return
-    must(type(want) is type(got), f"{where}: {_brief(got)} is not {_brief(want)}")
+    require(type(want) is type(got), f"{where}: {_brief(got)} is not {_brief(want)}")
     if isinstance(want, dict) and isinstance(got, dict):
-        must(sorted(want) == sorted(got), f"{where}: has {sorted(got)}, not {sorted(want)}")
+        require(sorted(want) == sorted(got), f"{where}: has {sorted(got)}, not {sorted(want)}")
         for name in want:
             agree(want[name], got[name], request_id, f"{where}.{name}", noted)
     elif isinstance(want, list) and isinstance(got, list):
-        must(len(want) == len(got), f"{where}: {len(got)} items, not {len(want)}")
+        require(len(want) == len(got), f"{where}: {len(got)} items, not {len(want)}")
         for index, (one, other) in enumerate(zip(want, got, strict=True)):
             agree(one, other, request_id, f"{where}[{index}]", noted)
     else:
-        must(want == got, f"{where}: {_brief(got)} is not {_brief(want)}")
+        require(want == got, f"{where}: {_brief(got)} is not {_brief(want)}")
 
 
 def _refuse_constant(text: str) -> object:
@@ -238,7 +238,7 @@ def _refuse_constant(text: str) -> object:
 
 
 def _refuse_repeated(members: list[tuple[str, object]]) -> dict[str, object]:
-    must(
+    require(
         len({name for name, _ in members}) == len(members),
         f"an object has a member twice: {_brief([name for name, _ in members])}",
     )
@@ -262,23 +262,23 @@ def parse(body: bytes | str) -> object:
 def check_always(reply: ReceivedAnswer) -> None:
     """Check the rules for every answer of the endpoint."""
     request_id = reply.header("x-request-id")
-    must(request_id is not None and _REQUEST_ID.fullmatch(request_id) is not None, f"X-Request-ID: {request_id}")
+    require(request_id is not None and _REQUEST_ID.fullmatch(request_id) is not None, f"X-Request-ID: {request_id}")
     kind = reply.header("content-type")
-    must((kind == "application/json") == bool(reply.body), f"Content-Type: {kind}")
+    require((kind == "application/json") == bool(reply.body), f"Content-Type: {kind}")
     for name in ("ratelimit", "ratelimit-policy"):
         value = reply.header(name)
-        must((value is not None) == (reply.status not in (401, 405)), f"{reply.status} and {name}: {value}")
+        require((value is not None) == (reply.status not in (401, 405)), f"{reply.status} and {name}: {value}")
     if not reply.body:
         return
     document = parse(reply.body)
     for one in document if isinstance(document, list) else [document]:
         members = one if isinstance(one, dict) else {}
-        must(members.get("jsonrpc") == "2.0", f"{_brief(one)} is no JSON-RPC 2.0 response")
+        require(members.get("jsonrpc") == "2.0", f"{_brief(one)} is no JSON-RPC 2.0 response")
         outcomes = ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"})
-        must(set(members) in outcomes, f"a response has the members {sorted(members)}")
+        require(set(members) in outcomes, f"a response has the members {sorted(members)}")
     if reply.status in (429, 503):
         seconds = reply.header("retry-after")
-        must(seconds is not None and re.fullmatch("[1-9][0-9]*", seconds) is not None, f"Retry-After: {seconds}")
+        require(seconds is not None and re.fullmatch("[1-9][0-9]*", seconds) is not None, f"Retry-After: {seconds}")
         agree(seconds, _retry_after(document), None, "error.data.retryAfter")
 
 
@@ -289,29 +289,29 @@ def _retry_after(document: object) -> str | None:
 
 
 def check(exchange: Exchange, reply: ReceivedAnswer) -> None:
-    """Raise `Differs` if an answer is not the expected one."""
+    """Raise `Differs` for an unexpected answer."""
     status, lines = expected_status(exchange), exchange.answer
     if re.fullmatch(r"\d{3}", lines[0]):
         lines = lines[1:]
-    must(reply.status == status, f"HTTP {reply.status}, not {status}: {_brief(reply.body)}")
+    require(reply.status == status, f"HTTP {reply.status}, not {status}: {_brief(reply.body)}")
     headers, text = split(lines)
     text = encode(text, exchange.noted).decode()
     for name, value in headers:
         got = reply.header(name.lower())
         if value == "<number>":
-            must(got is not None and got.isdigit(), f"{name}: {got}")
+            require(got is not None and got.isdigit(), f"{name}: {got}")
         else:
             wanted = re.escape(value).replace("<url>", r"https?://[^\s\"]+")
             agrees = got is None if value == "-" else got is not None and re.fullmatch(wanted, got) is not None
-            must(agrees, f"{name}: {got}, not {value}")
+            require(agrees, f"{name}: {got}, not {value}")
     if not text or reply.header("content-type") != "application/json":
-        must(reply.body == text.encode(), f"the body is {_brief(reply.body)}, not {_brief(text)}")
+        require(reply.body == text.encode(), f"the body is {_brief(reply.body)}, not {_brief(text)}")
     else:
         agree(parse(text), parse(reply.body), reply.header("x-request-id"), "answer", exchange.noted)
 
 
 def expected_status(exchange: Exchange) -> int:
-    """Return the HTTP status that must come back."""
+    """Return the expected HTTP status."""
     return int(exchange.answer[0]) if re.fullmatch(r"\d{3}", exchange.answer[0]) else 200
 
 

@@ -1,1 +1,1 @@
-"""The descriptions of a server for programs: OpenRPC and the agent card."""
+"""Server descriptions for programs: OpenRPC and the agent card."""

@@ -1,8 +1,8 @@
 """The A2A agent card, made from the settings and the method values.
 
-The card declares only served protocols: CSTP over JSON-RPC, declared as an extension that a client must know, and as
-the binding of the one interface. A2A's own methods (messages, tasks, streams) are not served, so none of its bindings
-is named and every capability is off.
+The card declares only served protocols: CSTP over JSON-RPC, declared as an extension required from clients, and as the
+binding of the only interface. A2A's own methods (messages, tasks, streams) are not served, so no A2A binding is named
+and every capability is off.
 """
 
 import re
@@ -22,7 +22,7 @@ _SCHEME: Final = "bearer"
 
 
 def agent_card(settings: Settings, plan: Plan, url: str) -> dict[str, object]:
-    """Return the card of a server that is reached at `url`, which has no `/cstp`."""
+    """Return the card of a server at `url`, without `/cstp`."""
     agent = settings.agent.id
     return {
         "name": agent,

@@ -1,7 +1,7 @@
 """The OpenRPC document, generated from the method values: `docs/openrpc.json`, `GET /openrpc.json` and `rpc.discover`.
 
-An example of each method comes from the first call with a result in the conversation that has the method's name.
-Variable parts are filled in: 1 for a number, a fixed time, an empty list or object.
+Each method's example comes from the first call with a result in the conversation with the method's name. Variable parts
+are filled in: 1 for a number, a fixed time, an empty list or object.
 """
 
 import json
@@ -48,7 +48,7 @@ Mode = Literal["validation", "serialization"]
 
 
 def shipped_document() -> str:
-    """Return the text of `docs/openrpc.json`: in the wheel, or in the checkout of an editable install."""
+    """Return the text of `docs/openrpc.json`: from the wheel, or from an editable install's checkout."""
     packaged = Path(str(files("cstp_server"))) / "openrpc.json"
     return (packaged if packaged.is_file() else _in_checkout()).read_text(encoding="utf-8")
 
@@ -70,7 +70,7 @@ def document_text() -> str:
 
 
 def make_document() -> dict[str, object]:
-    """Return the document, made of METHODS, the errors' data and the conversations."""
+    """Return the document, made from METHODS, the errors' data and the conversations."""
     models: list[tuple[type[Wire], Mode]] = []
     for method in METHODS:
         models += [(method.params, "validation"), (method.result, "serialization")]
@@ -95,7 +95,7 @@ def make_document() -> dict[str, object]:
         },
         "servers": [{"name": "cstp", "url": "/cstp"}],
         "methods": methods,
-        "components": {"schemas": schemas, "errors": {_name(error): _error(error, data) for error in ERRORS}},
+        "components": {"schemas": schemas, "errors": {error.__name__: _error(error, data) for error in ERRORS}},
     }
 
 
@@ -114,8 +114,8 @@ def _method(method: Method[Any, Any], params: Schema, result: Schema) -> dict[st
         "params": [_param(name, schema, name in required) for name, schema in params["properties"].items()]
         if "properties" in params
         else [],
-        "result": {"name": _name(method.result), "schema": result},
-        "errors": [{"$ref": f"#/components/errors/{_name(error)}"} for error in errors],
+        "result": {"name": method.result.__name__, "schema": result},
+        "errors": [{"$ref": f"#/components/errors/{error.__name__}"} for error in errors],
         "examples": [_example(method)],
         "x-scope": method.scope,
         "x-cost": method.cost,
@@ -131,17 +131,13 @@ def _error(error: type[CstpError], data: Mapping[type[CstpError], Schema]) -> di
     return {"code": error.code, "message": error.message} | ({"data": data[error]} if error in data else {})
 
 
-def _name(of: type[object]) -> str:
-    return of.__name__
-
-
 def conversation_of(method: str) -> str:
-    """Return the name of the conversation about a method: `get-chunk` for `cstp.getChunk`."""
+    """Return the conversation name for a method: `get-chunk` for `cstp.getChunk`."""
     return "-".join(_WORD.findall(method.removeprefix("cstp."))).lower()
 
 
 def example_call(method: Method[Any, Any]) -> tuple[Mapping[str, Any], Any]:
-    """Return a request of the method and its result, as in a conversation, with variable parts filled in."""
+    """Return a request to the method and the result, as in a conversation, with variable parts filled in."""
     conversation: Conversation = read(folder() / f"{conversation_of(method.name)}.txt")
     request, response = next(pair for pair in calls(conversation) if pair[0].get("method") == method.name)
     if not isinstance(request.get("params", {}), Mapping):

@@ -1,4 +1,4 @@
-"""Checks of settings, data folder and tokens, without opening a database."""
+"""Checks for settings, data folder and tokens, without opening a database."""
 
 import os
 import shutil
@@ -26,12 +26,12 @@ _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 def check_settings(loaded: LoadedSettings) -> CheckResult[None]:
-    """Check the sources of the settings, as every command names them."""
+    """Check the settings' sources, as named by every command."""
     return CheckResult([Finding("settings", Level.OK, loaded.named_sources)])
 
 
 def check_folder(settings: Settings) -> CheckResult[None]:
-    """Check whether the data folder exists, its owner, its mode, and its file system."""
+    """Check whether the data folder exists, the owner, the mode, and the file system."""
     folder = settings.data_dir.absolute()
     if not folder.exists():
         remedy = "cstp ingest or cstp serve creates it; if it should exist, give its path with --data-dir"
@@ -66,7 +66,7 @@ def check_tokens(settings: Settings) -> CheckResult[None]:
 
 
 def _ending_tokens(live: Iterable[Token], until: datetime) -> list[Token]:
-    """Return each agent's last token if it ends before `until`; skip those of the web page, which are short-lived."""
+    """Return each agent's last token if it ends before `until`; skip the short-lived tokens of the web page."""
     last: dict[str, Token] = {}
     for token in live:
         if token.by_link:
@@ -95,7 +95,7 @@ def _access(folder: Path, tokens: Path) -> list[Finding]:
 
 
 def _owner(path: Path) -> int | None:
-    """Return the owner of a file; None if it was just deleted, since a server may be running."""
+    """Return a file's owner; None if it was just deleted, since a server may be running."""
     try:
         return path.lstat().st_uid
     except FileNotFoundError:
@@ -103,7 +103,7 @@ def _owner(path: Path) -> int | None:
 
 
 def mode_findings(part: str, path: Path) -> list[Finding]:
-    """Check the rights of other users on a file or folder; a missing one is fine."""
+    """Check other users' rights on a file or folder; a missing path is fine."""
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
@@ -151,7 +151,7 @@ def _filesystem(folder: Path) -> list[Finding]:
 
 
 def filesystem_of(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
-    """Return the kind of filesystem of a folder; "" if the system does not report it."""
+    """Return a folder's filesystem kind; "" if the system does not report it."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
     except OSError:
@@ -161,7 +161,7 @@ def filesystem_of(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> str
     for line in lines:
         _, point, kind, *_ = line.split(" ")
         path = Path(point.replace("\\040", " "))
-        # of two mounts on one place the later one is seen
+        # of two mounts on the same place the later mount is seen
         if resolved.is_relative_to(path) and len(path.parts) >= found[0]:
             found = (len(path.parts), kind)
     return found[1]

@@ -1,4 +1,4 @@
-"""The results of checks, and a runner in which a failed check cannot stop the others."""
+"""Check results, and a runner in which a failed check cannot stop the others."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Level(StrEnum):
-    """The severity of a finding: a warning is worth a look, a problem keeps something from working or being safe."""
+    """Severity of a finding: a warning is worth a look, a problem keeps something from working or being safe."""
 
     OK = "ok"
     WARNING = "warning"
@@ -32,7 +32,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult(Generic[T]):
-    """The findings of a check, and a value for later checks; None if the check could not determine it."""
+    """Findings of a check, and a value for later checks; None if the check could not determine it."""
 
     findings: list[Finding] = field(default_factory=list)
     learned: T | None = None

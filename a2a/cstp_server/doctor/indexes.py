@@ -1,4 +1,4 @@
-"""Keyword and vector indexes, one of each for every search space with records."""
+"""Checks of keyword and vector indexes, a pair for every search space with records."""
 
 import os
 import shlex
@@ -26,7 +26,7 @@ from cstp_server.settings import Settings
 REINDEX: Final = "cstp reindex rebuilds the indexes"
 _RETRY: Final = "read it with cstp call, report the cause; cstp reindex --record {id} tries again, as each start does"
 _NAMED: Final = 20
-FOLLOW_SECONDS: Final = 3.0  # a server that is well follows within one
+FOLLOW_SECONDS: Final = 3.0  # a healthy server follows within this time
 _POLL_SECONDS: Final = 0.25
 
 
@@ -71,7 +71,7 @@ def _waits(settings: Settings, state: KeywordState, at: Position, held: StoreCon
 
 
 def check_set_aside(settings: Settings) -> CheckResult[None]:
-    """Name the records that a part cannot process."""
+    """Name the records a part cannot process."""
     notes = read_set_aside(settings.indexes_path)
     findings = [
         Finding(
@@ -89,14 +89,14 @@ def check_set_aside(settings: Settings) -> CheckResult[None]:
 
 
 def count_set_aside(folder: Path, space: Space) -> int:
-    """Return the number of records of a space that the keyword index leaves out."""
+    """Return the number of a space's records missing in the keyword index."""
     labels = {kind.label for kind in space.kinds}
     parts = (Part.KEYWORDS, Part.COLUMNS)
     return len({note.key for note in read_set_aside(folder) if note.part in parts and note.kind in labels})
 
 
 def check_vectors(settings: Settings, held: StoreContents | None, model: Model | None) -> CheckResult[None]:
-    """Check whether the next start can trust the folders of the index, or whether its server has the noted collections.
+    """Check whether the next start can trust the index folders, or whether the index server has the noted collections.
 
     Without records or a model to compare with, check only whether the server answers.
     """
@@ -168,7 +168,7 @@ def _check_collection(
 
 
 def _over_spaces(part: str, nothing: str, check: Callable[[Space], Finding | None]) -> CheckResult[None]:
-    """Check all spaces; return a finding for each with a fault, else one finding that joins all."""
+    """Check all spaces; return a finding for each faulty space, else a single joined finding."""
     found = [(space, finding) for space in SEARCHED if (finding := check(space)) is not None]
     findings = [Finding(part, each.level, f"{space.name}: {each.seen}", each.remedy) for space, each in found]
     wrong = [each for each in findings if each.level is not Level.OK]
@@ -190,5 +190,5 @@ def _check_follower(part: str, seq: int, at: Position, what: str, *, served: boo
 
 
 def _time(seq: int) -> str:
-    """Return the time of a change, by its number."""
+    """Return the time of a change, by number."""
     return format_instant(moment(seq))

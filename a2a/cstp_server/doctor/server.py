@@ -1,4 +1,4 @@
-"""The server that holds the data folder: whether it answers, its parts that are not ready, and work that fails."""
+"""Check of the server holding the data folder: whether it answers, unready parts, and failing work."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -17,9 +17,9 @@ from cstp_server.process.local_probe import probe
 from cstp_server.settings import Settings
 from cstp_server.tokens import FIX_TOKENS
 
-_SECONDS: Final = 5.0  # for each of two questions
+_SECONDS: Final = 5.0  # per request; a check sends two
 _LEVELS: Final[Mapping[str, Level]] = {"degraded": Level.WARNING, "down": Level.PROBLEM}
-_CAUSES: Final[Mapping[str, tuple[str, str]]] = {  # of a part that is not ready, with a remedy
+_CAUSES: Final[Mapping[str, tuple[str, str]]] = {  # of an unready part, with a remedy
     "records": ("the database does not answer", "check that it is running and has room (store.url in cstp config)"),
     "keywords": (
         "the index of words is being rebuilt, or cannot follow the records",
@@ -41,7 +41,7 @@ _UNKNOWN_CAUSE: Final = ("the cause is in its log", "see the server's log")
 
 
 def check_server(settings: Settings) -> CheckResult[None]:
-    """Check whether the server that holds the folder is ready; name each cause if it is not."""
+    """Check whether the server holding the folder is ready; name each cause if it is not."""
     held = holder(settings.indexes_path)
     if held is None:
         return CheckResult([Finding("server", Level.OK, "none uses this data folder")])
@@ -69,7 +69,7 @@ def check_server(settings: Settings) -> CheckResult[None]:
 
 
 def _state_of(answer: HttpAnswer) -> tuple[str, Mapping[str, str]]:
-    """Return the status and the parts in an answer of /readyz."""
+    """Return the status and the parts in a /readyz answer."""
     status = "ready" if answer.status == HTTPStatus.OK else "not ready"
     try:
         body = json.loads(answer.body)
@@ -85,7 +85,7 @@ def _name_failing_work(state: HolderState) -> Iterable[Finding]:
 
 
 def _name_parts(state: HolderState, folder: Path) -> Iterable[Finding]:
-    """Name each part that is degraded or down, except those degraded by failing work of the same name."""
+    """Name each degraded or down part, except parts degraded by failing work with the same name."""
     failing = {one.work for one in state.failing}
     aside = {note.part.value for note in read_set_aside(folder)}
     for part, its in state.parts.items():

@@ -1,1 +1,1 @@
-"""Writes the files that are generated from the code."""
+"""Generators of files from the code."""

@@ -1,1 +1,1 @@
-"""Several processes over one data folder: one holds it and answers the calls of all, over a socket in the folder."""
+"""Several processes over a single data folder: a holder answers all calls, over a socket in the folder."""

@@ -1,6 +1,6 @@
-"""The socket in a folder of indexes on which its holder listens, and the first line of a connection.
+"""The holder's socket in an index folder, and the first line of a connection.
 
-Only the folder's owner may connect. The line names the caller of the next call, or the request to the holder.
+Only the folder's owner may connect. The line names the next call's caller, or the request to the holder.
 """
 
 import os
@@ -21,22 +21,22 @@ _NAME: Final = "calls.socket"
 _LONGEST: Final = 100  # bytes of a socket's path; systems take 104 to 108
 _LONGEST_TEMPORARY: Final = 70
 _BACKLOG: Final = 128
-GIVE_UP: Final = b"give up\n"  # asks a holder for its folder
+GIVE_UP: Final = b"give up\n"  # asks a holder to release the folder
 GIVEN_UP: Final = b"1"  # comes with the lock's open file
 KEPT: Final = b"0"
-ANSWER_ON: Final = b"answer on "  # asks a server to answer on the listener that follows, too
+ANSWER_ON: Final = b"answer on "  # asks a server to answer also on the following listener
 ANSWERED: Final = b"1"
-STATE: Final = b"state\n"  # asks a holder for the state of its parts
+STATE: Final = b"state\n"  # asks a holder for the state of the parts
 
 
 def listen(folder: Path) -> socket.socket:
-    """Return the listening socket of the process that has the lock of `folder`. Raise OSError."""
+    """Return the listening socket for the process holding the lock of `folder`. Raise OSError."""
     with ExitStack() as undo, _short(folder) as short:
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         undo.callback(listener.close)
-        remove(folder)  # of a holder that was killed
+        remove(folder)  # of a killed holder
         listener.bind(str(short / _NAME))
-        (folder / _NAME).chmod(0o600)  # before it listens, so that no other user can have connected
+        (folder / _NAME).chmod(0o600)  # before listening, so no other user can have connected
         listener.listen(_BACKLOG)
         listener.setblocking(False)
         undo.pop_all()
@@ -44,7 +44,7 @@ def listen(folder: Path) -> socket.socket:
 
 
 def connect(folder: Path) -> socket.socket:
-    """Return a connection to the holder of `folder`. Raise OSError if none listens."""
+    """Return a connection to the holder of `folder`. Raise OSError without a listening holder."""
     with ExitStack() as undo, _short(folder) as short:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         undo.callback(connection.close)
@@ -60,7 +60,7 @@ def remove(folder: Path) -> None:
 
 @contextmanager
 def _short(folder: Path) -> Iterator[Path]:
-    """Yield the folder under a name that is short enough for a socket in it."""
+    """Yield the folder under a name short enough for a socket in it."""
     if len(os.fsencode(folder / _NAME)) <= _LONGEST:
         yield folder
         return
@@ -73,7 +73,7 @@ def _short(folder: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller and its transport, as stated by the connecting process, which could open the folder itself."""
+    """Caller and transport, as stated by the connecting process: it could open the folder itself."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -85,12 +85,12 @@ _CALLER: Final = TypeAdapter(Caller)
 
 
 def caller_line(caller: Caller) -> bytes:
-    """Return the line that `read_caller` reads."""
+    """Return the line for `read_caller`."""
     return _CALLER.dump_json(caller) + b"\n"
 
 
 def read_caller(line: bytes) -> Caller:
-    """Read the line of `caller_line`. Raise InvalidRequest for the line of another version of this program."""
+    """Read the line from `caller_line`. Raise InvalidRequest for a line from another version of this program."""
     try:
         return _CALLER.validate_json(line)
     except ValidationError:

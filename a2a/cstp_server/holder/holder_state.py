@@ -1,4 +1,4 @@
-"""The state of the process that holds a folder, which its owner can ask for over the socket in the folder."""
+"""State of the process holding a folder, available to the folder's owner over the socket in the folder."""
 
 import socket
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from cstp_server.holder import folder_socket
 from cstp_server.holder.folder_socket import STATE
 
 _CHUNK: Final = 1 << 16
-_FULL: Final = ("disk is full", "No space left")  # in the causes of work that writes
+_FULL: Final = ("disk is full", "No space left")  # in causes of failing writes
 _ROOM: Final = "make room on the server's disk; the work continues without a restart"
 _REMEDIES: Final[Mapping[str, str]] = {
     "audit": "check the database (cstp doctor, store)",
@@ -26,7 +26,7 @@ _LOG: Final = "see the server's log"
 
 @dataclass(frozen=True, slots=True)
 class WorkFailure:
-    """Background work that fails since `since`, for `cause`."""
+    """Background work failing since `since`, for `cause`."""
 
     work: str
     since: str
@@ -34,13 +34,13 @@ class WorkFailure:
 
     @property
     def remedy(self) -> str:
-        """The next step of an operator."""
+        """The operator's next step."""
         return _ROOM if any(each in self.cause for each in _FULL) else _REMEDIES.get(self.work, _LOG)
 
 
 @dataclass(frozen=True, slots=True)
 class HolderState:
-    """The state of each part of the holder, and the background work that fails."""
+    """State of each part of the holder, and failing background work."""
 
     parts: Mapping[str, str]
     failing: Sequence[WorkFailure]
@@ -56,7 +56,7 @@ def describe_failure(failure: WorkFailure) -> dict[str, str]:
 
 
 def failures_of(named: object) -> Sequence[WorkFailure]:
-    """Return the work that an answer of a server names as failing; none for another shape."""
+    """Return the failing work named in a server's answer; none for another shape."""
     try:
         return _FAILURES.validate_python(named)
     except ValidationError:
@@ -64,7 +64,7 @@ def failures_of(named: object) -> Sequence[WorkFailure]:
 
 
 def ask_state(folder: Path, seconds: float) -> HolderState | None:
-    """Return the state of the holder of `folder`; None if it does not report one within `seconds` of silence."""
+    """Return the state of the holder of `folder`; None without a report after `seconds` of silence."""
     try:
         with closing(folder_socket.connect(folder)) as connection:
             connection.settimeout(seconds)

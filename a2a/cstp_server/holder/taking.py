@@ -1,7 +1,7 @@
-"""Takeover of a folder that another process holds.
+"""Takeover of a folder held by another process.
 
-A `cstp mcp` gives the folder up, and calls the server from then on. A server keeps the folder, and answers on the
-listener of the second server, too.
+A `cstp mcp` gives the folder up, and calls the server from then on. A server keeps the folder, and also answers on the
+second server's listener.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from cstp_server.holder import folder_socket
 from cstp_server.holder.folder_socket import ANSWER_ON, ANSWERED, GIVE_UP, GIVEN_UP, KEPT
 from cstp_server.settings import Settings
 
-MCP: Final = "cstp mcp"  # this name shows that a holder releases its folder
+MCP: Final = "cstp mcp"  # this name shows a holder releasing the folder
 _PAUSE_SECONDS: Final = 0.05
 _HANDING_SECONDS: Final = 5.0
 _log = structlog.get_logger("cstp.folder")
 
 
 def take_folder(folder: Path, seconds: float) -> FolderLock:
-    """Take the lock of `folder`. A `cstp mcp` that has it gets `seconds` to release it.
+    """Take the lock of `folder`. A `cstp mcp` holding it gets `seconds` to release it.
 
     Raise FolderInUse for any other holder, ConfigurationError if there are no locks.
     """
@@ -48,7 +48,7 @@ def take_folder(folder: Path, seconds: float) -> FolderLock:
 
 
 def give_up(connection: socket.socket, file: int) -> None:
-    """Send the open file of a lock, so that the receiver has the lock, and close both; release it if that fails."""
+    """Send a lock's open file to pass on the lock, and close both; release the lock if sending fails."""
     try:
         with connection, suppress(OSError):
             connection.setblocking(True)
@@ -66,18 +66,18 @@ def _file_given_up(folder: Path, until: float) -> int | None:
 
 
 def answer_on_line(settings: Settings) -> bytes:
-    """Return the line that asks for answers on a listener; it is the same for settings that differ in the port alone.
+    """Return the request line for answers on a listener, equal for settings differing only in the port.
 
-    A server with others would be answered for without its TLS, tokens or limits.
+    With other settings, answers would ignore the second server's TLS, tokens or limits.
     """
     given = settings.model_dump_json(exclude={"data_dir": True, "server": {"port"}})
     return ANSWER_ON + sha256(given.encode()).hexdigest().encode() + b"\n"
 
 
 def folder_of_a_server(settings: Settings, listener: socket.socket, announce: Callable[[], object]) -> FolderLock:
-    """Take the lock of the folder. If another server has it, that one answers on `listener`; call `announce` then.
+    """Take the folder's lock. If another server has it, that server answers on `listener`; call `announce` then.
 
-    Raise FolderInUse for a holder that does not, ConfigurationError if there are no locks.
+    Raise FolderInUse for a refusing holder, ConfigurationError if there are no locks.
     """
     seconds = settings.server.grace_seconds
     until = monotonic() + seconds
@@ -115,7 +115,7 @@ def _have_answered(settings: Settings, by: str, listener: socket.socket, announc
 
 
 async def received_listener(connection: socket.socket) -> socket.socket:
-    """Return the listener that comes through a connection, which is closed. Raise OSError, TimeoutError."""
+    """Return a listener received through a connection, and close the connection. Raise OSError, TimeoutError."""
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     with closing(connection):
         loop.add_reader(connection, ready.set)

@@ -1,1 +1,1 @@
-"""`cstp hook`: context for an agent at events of its program. Imports little, as it runs before each edit."""
+"""`cstp hook`: context for an agent at program events. Imports little, as it runs before each edit."""

@@ -1,6 +1,6 @@
-"""A call of a server, or of the process that holds a data folder, with the standard library alone.
+"""A call to a server, or to the process holding a data folder, with the standard library alone.
 
-pydantic and httpx take longer to import than a hook may take in all.
+Importing pydantic and httpx takes longer than a whole hook may take.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ class NoAnswer(Exception):
 
 
 class Target(NamedTuple):
-    """A server at `url`, or a data folder; the caller is the newest token of `agent`, or the one in CSTP_TOKEN."""
+    """A server at `url`, or a data folder; the caller is the newest token of `agent`, or CSTP_TOKEN."""
 
     url: str | None
     folder: str
@@ -34,7 +34,7 @@ class Target(NamedTuple):
 
 
 def call_method(target: Target, method: str, params: Mapping[str, Any], until: float, *, waiting: bool) -> Any:
-    """Return the result of a call that ends at `until`, of the monotonic clock. Raise NoAnswer.
+    """Return the result of a call by `until`, on the monotonic clock. Raise NoAnswer.
 
     With `waiting`, a holder of the data folder may start meanwhile.
     """
@@ -82,7 +82,7 @@ def _ask_holder(target: Target, body: bytes, until: float, *, waiting: bool) -> 
 
 
 def left_seconds(until: float) -> float:
-    """Return the seconds until `until`, of the monotonic clock. Raise TimeoutError."""
+    """Return the seconds until `until`, on the monotonic clock. Raise TimeoutError."""
     if (left := until - monotonic()) <= 0:
         raise TimeoutError
     return left

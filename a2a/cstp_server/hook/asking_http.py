@@ -1,4 +1,4 @@
-"""A call of a server over HTTP, with the standard library alone."""
+"""A call to a server over HTTP, with the standard library alone."""
 
 import http.client
 import os
@@ -8,7 +8,7 @@ from cstp_server.hook.asking import LARGEST, NoAnswer, left_seconds
 
 
 def ask_server(url: str, body: bytes, until: float) -> bytes:
-    """Return the body of the answer of the server at `url`, with the token in CSTP_TOKEN. Raise NoAnswer, OSError."""
+    """Return the body of an answer from the server at `url`, with the token in CSTP_TOKEN. Raise NoAnswer, OSError."""
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("/")
     secret = os.environ.get("CSTP_TOKEN")

@@ -1,4 +1,4 @@
-"""`cstp hook EVENT`: reads the JSON of an agent's program, and answers in its form.
+"""`cstp hook EVENT`: reads JSON from an agent's program, and answers in the program's form.
 
 A fault ends with exit code 0 and a line on standard error: for Claude Code, 2 would refuse the edit.
 """
@@ -19,19 +19,19 @@ from cstp_server.hook.texts import COMPACTION, REMINDER, explain_file
 
 EVENTS: Final = ("session-start", "before-edit", "before-compact", "session-end")
 _OPTIONS: Final = ("--url", "--data-dir", "--tokens", "--agent")
-_LARGEST: Final = 4 * 1024 * 1024  # bytes of the input, which has the whole text of a file that is written
+_LARGEST: Final = 4 * 1024 * 1024  # maximum input bytes: the input has the whole text of a written file
 _INPUT_SECONDS: Final = 2.0
-_START_SECONDS: Final = 3.0  # a `cstp mcp` that starts together with the session takes some
+_START_SECONDS: Final = 3.0  # a `cstp mcp` starting with the session takes some
 _EDIT_SECONDS: Final = 1.5
 _START_TOKENS: Final = 1500
 _EDIT_TOKENS: Final = 1000
 _DEEPEST: Final = 64  # folders above a file
-_ITEM: Final = "\n- ["  # of a briefing; one without any is no use
+_ITEM: Final = "\n- ["  # of a briefing; useless without any
 _FRESH: Final = ("compact", "clear")  # starts at which an agent has lost earlier explanations
 
 
 def answer_hook(words: Sequence[str]) -> int:
-    """Answer the event that the words name. Return 0, whatever happens."""
+    """Answer the event named by the words. Return 0, whatever happens."""
     try:
         event, target = _read_words(words)
         given = _read_input()
@@ -47,7 +47,7 @@ def answer_hook(words: Sequence[str]) -> int:
 
 
 def _read_words(words: Sequence[str]) -> tuple[str, Target]:
-    """Return the event and the target of the words after `hook`. Raise NoAnswer."""
+    """Return the event and the target from the words after `hook`. Raise NoAnswer."""
     given: dict[str, str] = {}
     rest = iter(words)
     event = None
@@ -69,7 +69,7 @@ def _read_words(words: Sequence[str]) -> tuple[str, Target]:
 
 
 def _read_input() -> Mapping[str, Any]:
-    """Return the object on standard input. Raise NoAnswer, or ValueError for one that is not JSON."""
+    """Return the object on standard input. Raise NoAnswer, or ValueError for invalid JSON."""
     content, until = b"", monotonic() + _INPUT_SECONDS
     while len(content) <= _LARGEST:
         if not select.select([0], [], [], max(0.0, until - monotonic()))[0]:
@@ -118,7 +118,7 @@ def _before_compact(given: Mapping[str, Any], target: Target) -> str | None:
 
 
 def _at_end(given: Mapping[str, Any], target: Target) -> str | None:
-    """Return a reminder, once for a session that edited files; `Stop` gives it to the agent."""
+    """Return a reminder, once per session with edited files; `Stop` gives it to the agent."""
     session = str(given["session_id"])
     marks = read_marks(session)
     if given.get("stop_hook_active") or REMINDED in marks or not marks:
@@ -145,7 +145,7 @@ def _context(given: Mapping[str, Any], event: str, text: str | None) -> str | No
 
 
 def _in_repository(path: str) -> tuple[str, str] | None:
-    """Return the root of the repository that a file is in, and its path there with `/`; None outside of one."""
+    """Return the root of a file's repository, and the file's path there with `/`; None outside of a repository."""
     path = os.path.normpath(path)
     folder = os.path.dirname(path)
     for _ in range(_DEEPEST):

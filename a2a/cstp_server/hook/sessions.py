@@ -1,6 +1,6 @@
-"""Marks of a session: which files were already explained, and whether it was reminded. A small file for each session.
+"""Session marks: explained files, and whether the session was reminded. A small file per session.
 
-The files are in a folder of this user's caches, and are removed a week after their last change.
+The files are in a folder of this user's caches, and are removed a week after the last change.
 """
 
 import fcntl
@@ -13,21 +13,21 @@ from typing import Final
 REMINDED: Final = "reminded"
 _MOST: Final = 2000  # marks of a session; later files are not explained
 _LENGTH: Final = 16
-_MOST_SESSIONS: Final = 1000  # looked at for old ones
+_MOST_SESSIONS: Final = 1000  # checked for age
 _OLD_SECONDS: Final = 7 * 86_400
 
 
 def read_marks(session: str) -> set[str]:
-    """Return the marks of a session. Raise OSError."""
-    descriptor = _open(session)
+    """Return a session's marks. Raise OSError."""
+    descriptor = _open_marks(session)
     try:
-        return set(_read(descriptor))
+        return set(_read_lines(descriptor))
     finally:
         os.close(descriptor)
 
 
 def mark_of(path: str) -> str:
-    """Return the mark of a file that was explained."""
+    """Return the mark for an explained file."""
     return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:_LENGTH]
 
 
@@ -50,7 +50,7 @@ def forget_files(session: str) -> None:
 
 
 def remove_old() -> None:
-    """Remove the files of sessions that ended long ago. Raise OSError."""
+    """Remove the files of old sessions. Raise OSError."""
     folder, before = _folder(), time() - _OLD_SECONDS
     with os.scandir(folder) as entries:
         for entry, _ in zip(entries, range(_MOST_SESSIONS), strict=False):
@@ -59,10 +59,10 @@ def remove_old() -> None:
 
 
 def _rewrite(session: str, edit: Callable[[list[str]], list[str]]) -> None:
-    descriptor = _open(session)
+    descriptor = _open_marks(session)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        before = _read(descriptor)
+        before = _read_lines(descriptor)
         after = edit(before)
         if after != before:
             os.ftruncate(descriptor, 0)
@@ -71,12 +71,12 @@ def _rewrite(session: str, edit: Callable[[list[str]], list[str]]) -> None:
         os.close(descriptor)
 
 
-def _read(descriptor: int) -> list[str]:
+def _read_lines(descriptor: int) -> list[str]:
     content = os.pread(descriptor, (_MOST + 1) * (_LENGTH + 1), 0)
     return content.decode("ascii", "replace").split()
 
 
-def _open(session: str) -> int:
+def _open_marks(session: str) -> int:
     name = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     return os.open(os.path.join(_folder(), name), flags, 0o600)

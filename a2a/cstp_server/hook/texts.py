@@ -1,4 +1,4 @@
-"""The texts that an agent gets from hooks: governing decisions as data, and reminders."""
+"""Texts for agents from hooks: governing decisions as data, and reminders."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _FENCE: Final = "~~~~"
 
 
 def explain_file(path: str, found: Mapping[str, Any]) -> str | None:
-    """Return what governs a file, from the result of `cstp.getDecisionContext`; None if nothing does."""
+    """Return a file's governing decisions as text, from the `cstp.getDecisionContext` result; None without any."""
     governing, proposals = found["governing"], found["proposals"]
     if not governing and not proposals:
         return None
@@ -47,6 +47,6 @@ def _listed(decisions: Sequence[Mapping[str, Any]], state: str) -> list[str]:
 
 
 def _data(text: object) -> str:
-    """Return a text on one line, cut, in which nothing ends the fence."""
+    """Return a text on a single line, cut, in which nothing ends the fence."""
     line = re.sub(r"[~`]{3,}", "~~", one_line(str(text)))
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

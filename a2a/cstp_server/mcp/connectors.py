@@ -1,7 +1,7 @@
-"""Answers of `search` and `fetch` in the form that connectors of ChatGPT expect, in addition to their own members.
+"""Answers of `search` and `fetch` in the form expected by ChatGPT connectors, in addition to the answers' own members.
 
-They read `results` of `id`, `title` and `url`, and `id`, `title`, `text`, `url` and `metadata` of one record, all texts
-but the last. See https://platform.openai.com/docs/mcp.
+Connectors read `results` with `id`, `title` and `url`, and a record's `id`, `title`, `text`, `url` and `metadata`, all
+texts but the last. See https://platform.openai.com/docs/mcp.
 """
 
 from collections.abc import Mapping
@@ -24,12 +24,12 @@ _PAGES: Final[Mapping[str, str]] = {
 
 
 def page_of(settings: Settings) -> str | None:
-    """Return the URL of the server's page; None if it is off."""
+    """Return the URL of the server's page; None if off."""
     return f"{settings.server.public_url or settings.base_url}/ui/" if settings.ui_enabled else None
 
 
 def for_connectors(tool: str, found: Mapping[str, Any], page: str | None) -> dict[str, Any]:
-    """Return the answer of a tool; ids and titles of `search` become texts, and records get the `url` of their page."""
+    """Return a tool's answer; ids and titles in `search` become texts, and records get a `url`, their page."""
     if tool == "fetch":
         return {**found, **_url(page, found["kind"], found["id"])}
     if tool == "search":

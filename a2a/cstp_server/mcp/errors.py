@@ -1,4 +1,4 @@
-"""Errors of tools: bodies in the form of each tool's own specification, without the codes of JSON-RPC."""
+"""Tool errors: bodies in the form of each tool's own specification, without JSON-RPC codes."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -51,7 +51,7 @@ def of_episodes(error: errors.CstpError, schema: Mapping[str, Any]) -> Body:
 
 
 def of_recall(error: errors.CstpError, schema: Mapping[str, Any]) -> Body:
-    """Return `{"error"}`, one sentence (F004); for an unknown id, with the members of an empty answer."""
+    """Return `{"error"}`, a sentence (F004); for an unknown id, with the members of an empty answer."""
     match error:
         case errors.InvalidParams():
             summary = "; ".join(_capital(sentence, schema) for sentence in _sentences(error.violations, schema))
@@ -90,13 +90,13 @@ def _in_snake_case(violations: Sequence[errors.Violation]) -> list[errors.Violat
 
 
 def _reword(message: str) -> str:
-    """Return the faults in the words of MCP: a tool has arguments, a method has parameters."""
+    """Return the faults in MCP's words: a tool has arguments, a method has parameters."""
     message = message.replace("a parameter of this method", "an argument of this tool")
     return in_snake_case(message.replace("parameters of this method", "arguments of this tool"))
 
 
 def _rename_arguments(text: errors.JsonValue, schema: Mapping[str, Any]) -> errors.JsonValue:
-    """Return a detail with the names of arguments as the tool has them."""
+    """Return a detail with the tool's argument names."""
     if not isinstance(text, str):
         return text
     spelled = {to_camel(name): name for name in schema.get("properties", {})}
@@ -104,20 +104,20 @@ def _rename_arguments(text: errors.JsonValue, schema: Mapping[str, Any]) -> erro
 
 
 def _sentences(violations: Sequence[errors.Violation], schema: Mapping[str, Any]) -> list[str]:
-    """Return sentences such as `limit must be between 1 and 100`: a fault of several fields, once."""
-    members, fields = _members(schema), dict[tuple[str, str], list[str]]()
+    """Return sentences such as `limit must be between 1 and 100`: a fault in several fields, once."""
+    members, fields = _collect_names(schema), dict[tuple[str, str], list[str]]()
     for one in _in_snake_case(violations):
         message = _both_bounds(one, schema)
-        # it names the two members itself, or is about one, or about items of one list
+        # it names the two members itself, or concerns a single member, or items of a single list
         about = "" if message.partition(" ")[0] in members else one.field.partition("[")[0]
         fields.setdefault((about, message), []).append(one.field)
     return [f"{', '.join(named)} {message}" if about else message for (about, message), named in fields.items()]
 
 
-def _members(schema: Mapping[str, Any]) -> set[str]:
-    """Return the names of all members, also of those that are objects."""
+def _collect_names(schema: Mapping[str, Any]) -> set[str]:
+    """Return the names of all members, nested members included."""
     properties = schema.get("properties", {})
-    return set(properties).union(*map(_members, properties.values()))
+    return set(properties).union(*map(_collect_names, properties.values()))
 
 
 def _both_bounds(violation: errors.Violation, schema: Mapping[str, Any]) -> str:
@@ -131,7 +131,7 @@ def _both_bounds(violation: errors.Violation, schema: Mapping[str, Any]) -> str:
 
 
 def _capital(sentence: str, schema: Mapping[str, Any]) -> str:
-    """Return the sentence with a capital if it begins with a parameter that is a word, such as `Query`."""
+    """Return the sentence with a capital if it begins with a one-word parameter, such as `Query`."""
     name = sentence.partition(" ")[0]
     word = name.isalpha() and name in schema.get("properties", {})
     return sentence[:1].upper() + sentence[1:] if word else sentence

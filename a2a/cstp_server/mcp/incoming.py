@@ -1,4 +1,4 @@
-"""Messages of MCP before the SDK sees them: one JSON-RPC object each, in JSON as strict as a body of `/cstp`."""
+"""MCP messages before the SDK sees them: a JSON-RPC object each, in JSON as strict as a `/cstp` body."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ Message = Mapping[str, object]
 
 
 class RefusedMessage(Exception):
-    """A message that the SDK would repeat, ignore or not answer; `id` is that of the request, if it has one."""
+    """A message the SDK would repeat, ignore or not answer; `id` is the request's id, if any."""
 
     def __init__(self, code: int, message: str, id: int | str | None = None) -> None:
         super().__init__(message)
@@ -60,9 +60,9 @@ def _check_request(document: Message) -> None:
 
 
 def id_of(body: bytes) -> int | str | None:
-    """Return the id of an object that is not strict JSON, or only the beginning of one; None if it cannot be read.
+    """Return the id in an object of invalid JSON, or in the beginning of an object; None if unreadable.
 
-    Of several the last counts, as in an object that can be read.
+    The last of several ids counts, as in a valid object.
     """
     found: list[bytes] = _ID.findall(outer_bytes(body))
     try:

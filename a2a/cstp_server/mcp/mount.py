@@ -24,7 +24,7 @@ class Mount:
         self._kept: tuple[asyncio.Future[ASGIApp], asyncio.Task[None]] | None = None
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request. Raise the error that prevents the endpoint from opening; the next request retries."""
+        """Answer a request. Raise the error preventing the endpoint from opening; the next request retries."""
         if self._kept is None or self._kept[1].done():
             future: asyncio.Future[ASGIApp] = asyncio.get_running_loop().create_future()
             self._kept = future, asyncio.create_task(self._keep(future))

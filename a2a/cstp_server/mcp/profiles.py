@@ -1,4 +1,4 @@
-"""The tools that a client of MCP gets: a profile, or a list of names. Light: the server checks its settings with it."""
+"""Tools offered to an MCP client: a profile, or a list of names. Light: the server checks settings with it."""
 
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
@@ -17,7 +17,7 @@ _RECORD: Final = (*_ASK, "record_decision", "review_decision", "remember")
 
 
 def tool_name(method: Method[Any, Any]) -> str:
-    """Return the name of a method's tool, which has a text."""
+    """Return the tool name of a method with a tool text."""
     return (method.tool and method.tool.name) or to_snake(method.name.partition(".")[2])
 
 
@@ -26,11 +26,11 @@ PROFILES: Final[Mapping[str, Collection[str]]] = {"ask": _ASK, "record": _RECORD
 
 
 class UnknownTools(ValueError):
-    """A choice that is neither a profile nor a list of names of tools; the message says which, and the remedy."""
+    """A choice neither a profile nor a list of tool names; the message names it, and the remedy."""
 
 
 def chosen_tools(choice: str | Sequence[str]) -> frozenset[str]:
-    """Return the names of the chosen tools. A text is a profile, or names separated by commas. Raise UnknownTools."""
+    """Return the chosen tool names. A text is a profile, or names separated by commas. Raise UnknownTools."""
     given = [name.strip() for name in choice.split(",")] if isinstance(choice, str) else list(choice)
     if len(given) == 1 and (profile := PROFILES.get(given[0])) is not None:
         return frozenset(profile)
@@ -41,7 +41,7 @@ def chosen_tools(choice: str | Sequence[str]) -> frozenset[str]:
 
 
 def check_tools(settings: Settings) -> frozenset[str]:
-    """Return the names of the tools that `mcp.tools` chooses. Raise ConfigurationError for a wrong choice."""
+    """Return the tool names chosen by `mcp.tools`. Raise ConfigurationError for a wrong choice."""
     try:
         return chosen_tools(settings.mcp.tools)
     except UnknownTools as error:

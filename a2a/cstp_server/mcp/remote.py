@@ -1,4 +1,4 @@
-"""Tools that are run by a CSTP server elsewhere, through the Python client."""
+"""Tools run by a CSTP server elsewhere, through the Python client."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
@@ -31,7 +31,7 @@ async def answer_from_server(client: AsyncClient, settings: Settings, tools: Col
 
 
 def remote_run(client: AsyncClient) -> Run:
-    """Run calls on the server of `client`; without an answer, a call fails as the component `server`."""
+    """Run calls on the `client`'s server; without an answer, a call fails as the component `server`."""
 
     async def run(tool: Tool | None, arguments: Mapping[str, Any], _: Context) -> Outcome:
         if tool is None:
@@ -45,7 +45,7 @@ def remote_run(client: AsyncClient) -> Run:
 
 
 async def _send(client: AsyncClient, call: Call[R]) -> R:
-    """Return the result of a call. Raise CstpError, also for a server that gives no answer."""
+    """Return a call's result. Raise CstpError, also for a server without an answer."""
     try:
         return await client.send(call)
     except TransportError as error:

@@ -1,6 +1,6 @@
-"""The MCP server of the SDK with our tools, the page of MCP Apps and the skill.
+"""The SDK's MCP server with our tools, the MCP Apps page and the skill.
 
-Each transport passes the function that runs a call. The page is described in
+Each transport passes a function for running calls. The page is described in
 https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
 """
 
@@ -39,10 +39,10 @@ _META: Final[Mapping[str, Any]] = {"ui": {"csp": _NO_DOMAINS.model_dump(by_alias
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A transport's part: it runs a call of a tool, and knows the chosen tools and the caller's scopes of a request.
+    """A transport's part: runs tool calls, and knows the chosen tools and the scopes of a request's caller.
 
-    `run(tool, arguments, context)` raises nothing; its `tool` is None for a name that no chosen tool has. `scopes`
-    raises CstpError. `page` is the URL of the server's page, None if it has none.
+    `run(tool, arguments, context)` raises nothing; `tool` is None if no chosen tool has the name. `scopes` raises
+    CstpError. `page` is the URL of the server's page, None if it has none.
     """
 
     run: Run
@@ -52,7 +52,7 @@ class Door:
 
 
 def make_mcp_server(door: Door, *, output_schemas: bool) -> Server[Any]:
-    """Return a server of the tools. Raise OSError if the page of MCP Apps or the skill cannot be read."""
+    """Return a server with the tools. Raise OSError if the MCP Apps page or the skill cannot be read."""
     listed = {name: tool.as_listed(output_schemas) for name, tool in TOOLS.items()}
 
     async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:

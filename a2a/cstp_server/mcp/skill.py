@@ -1,4 +1,4 @@
-"""The skill for agents over MCP: a resource, and the methods of the extension for skills.
+"""The skill for agents over MCP: a resource, and the methods of the skills extension.
 
 https://github.com/modelcontextprotocol/ext-skills/blob/main/specification/stable/skills.mdx
 """
@@ -26,7 +26,7 @@ class _GetSkillParams(types.RequestParams):
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """The text of the skill, and its entry of the extension: its address, its front matter, its files with digests."""
+    """The skill's text, and the extension's entry: address, front matter, files with digests."""
 
     text: str
     entry: Mapping[str, Any]
@@ -47,7 +47,7 @@ class Skill:
 
 
 def read_skill() -> Skill:
-    """Return the skill of the wheel or the checkout. Raise OSError."""
+    """Return the skill from the wheel or the checkout. Raise OSError."""
     content = (Path(str(files("cognition_engines"))) / "SKILL.md").read_bytes()
     text = content.decode()
     front: Mapping[str, Any] = yaml.safe_load(text.split("---\n")[1])
@@ -57,7 +57,7 @@ def read_skill() -> Skill:
 
 
 def add_skill(server: Server[Any], skill: Skill) -> None:
-    """Declare the extension, and answer its methods."""
+    """Declare the extension, and answer the extension's methods."""
 
     async def list_skills(_: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams) -> dict[str, Any]:
         return {**_CACHED, "skills": [skill.entry]}

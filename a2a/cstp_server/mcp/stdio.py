@@ -22,7 +22,7 @@ from cstp_server.mcp.server import Door, make_mcp_server
 from cstp_server.process.stop import Watchdog
 from cstp_server.settings import Settings
 
-_READ_OF_LONG = 16  # times the longest line that is taken: so far a longer one is read for its id
+_READ_OF_LONG = 16  # times the maximum line length: a longer line is read this far for the id
 
 
 async def answer(door: Door, settings: Settings) -> None:
@@ -51,7 +51,7 @@ async def answer(door: Door, settings: Settings) -> None:
 
 
 async def _standard_input(longest_line: int) -> asyncio.StreamReader:
-    """Return a reader that can be cancelled, which a thread that reads cannot."""
+    """Return a cancellable reader, unlike a reading thread."""
     reader = asyncio.StreamReader(limit=longest_line)
     source = _pollable(sys.stdin.buffer)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
@@ -59,7 +59,7 @@ async def _standard_input(longest_line: int) -> asyncio.StreamReader:
 
 
 def _pollable(source: BinaryIO) -> BinaryIO:
-    """Return the source, or a pipe that it is copied into: event loops cannot wait for files or /dev/null."""
+    """Return the source, or a pipe with its copy: event loops cannot wait for files or /dev/null."""
     mode = os.fstat(source.fileno()).st_mode
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or source.isatty():
         return source
@@ -74,7 +74,7 @@ def _pollable(source: BinaryIO) -> BinaryIO:
 
 
 class _Lines:
-    """The messages on standard input, one a line. Invalid lines are answered here, with their id if they have one."""
+    """Messages on standard input, a line each. Invalid lines are answered here, with the id if any."""
 
     def __init__(self, reader: asyncio.StreamReader, longest: int) -> None:
         self._reader = reader
@@ -82,7 +82,7 @@ class _Lines:
         self.answers: WriteStream[SessionMessage] | None = None
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        while line := await self._next():
+        while line := await self._read_next_line():
             try:
                 if not line.strip():
                     continue
@@ -91,12 +91,12 @@ class _Lines:
                     raise RefusedMessage(INVALID_REQUEST, message, id_of(line))
                 read_message(line)
             except RefusedMessage as error:
-                await self._refuse(error)
+                await self._send_error(error)
             else:
                 yield line.decode()
 
-    async def _next(self) -> bytes:
-        """Return the next line, the beginning of a far too long one, and nothing at the end."""
+    async def _read_next_line(self) -> bytes:
+        """Return the next line, the beginning of a far too long line, and nothing at the end."""
         beginning = b""
         while True:
             try:
@@ -109,7 +109,7 @@ class _Lines:
                 continue
             return beginning or line
 
-    async def _refuse(self, error: RefusedMessage) -> None:
+    async def _send_error(self, error: RefusedMessage) -> None:
         assert self.answers is not None
         data = ErrorData(code=error.code, message=error.message)
         await self.answers.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=error.id, error=data)))

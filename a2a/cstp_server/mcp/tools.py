@@ -1,4 +1,4 @@
-"""The tools: methods with descriptions for a model, and the names of their arguments and answers."""
+"""Tools: methods with descriptions for a model, and argument and answer names."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ _KEYS: Final = ("idempotency_key", "idempotencyKey")
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A method as a tool: its texts, the schema of its arguments (`input`), and the form of its errors (`shape`)."""
+    """A method as a tool: texts, argument schema (`input`), and error form (`shape`)."""
 
     name: str
     description: str
@@ -52,7 +52,7 @@ class Tool:
         return self.method.scope is None or not set(self.method.scopes).isdisjoint(scopes)
 
     def as_listed(self, output: bool = False) -> Listed:
-        """Return it as `tools/list` has it; with `output` there is the schema of its results, too."""
+        """Return the tool's `tools/list` entry; with `output`, including the result schema."""
         return Listed(
             name=self.name,
             title=self.text.title,
@@ -77,21 +77,21 @@ class Tool:
         return missing | read_texts(stated, self.input)
 
     def params(self, model: type[Wire], sent: object) -> Wire:
-        """Return the arguments that were sent as the method's parameters. Raise InvalidParams."""
+        """Return the sent arguments as the method's parameters. Raise InvalidParams."""
         return parse_params(model, self.arguments(sent) if isinstance(sent, Mapping) else sent)
 
     def result(self, found: str) -> dict[str, Any]:
-        """Return the structured content of a result, as JSON in snake_case."""
+        """Return a result's structured content, as JSON in snake_case."""
         members: dict[str, Any] = orjson.loads(found)
         return members | {name: in_snake_case(members[name]) for name in self.text.naming}
 
     def failure(self, error: CstpError) -> Body:
-        """Return the structured content of an error."""
+        """Return an error's structured content."""
         return self.shape(error, self.input)
 
 
 async def run_tool(dispatcher: Dispatcher, tool: Tool | None, arguments: Mapping[str, object], call: Call) -> Outcome:
-    """Run a call of a tool; None is a name that no tool has."""
+    """Run a tool call; None stands for an unknown tool name."""
     if tool is None:
         return await dispatcher.run(UNKNOWN, arguments, call)
     return await dispatcher.run(tool.method.name, arguments, call, tool.params)
@@ -118,19 +118,19 @@ _FORMER_NAMES: Final[Mapping[str, str]] = {"get_decisions": "get_decision_points
 
 
 def find_tool(name: str) -> Tool | None:
-    """Return the tool of a name, or of a former name that is no longer listed."""
+    """Return the tool with a name, or with an unlisted former name."""
     return TOOLS.get(_FORMER_NAMES.get(name, name))
 
 
 def call_of(tool: Tool, arguments: Mapping[str, Any]) -> Sent[str]:
-    """Return the call, whose result is JSON in snake_case. A write without a key gets one, so that it may be repeated.
+    """Return the call, with a result as JSON in snake_case. A write without a key gets a key, so it may be repeated.
 
     Raise InvalidParams.
     """
     method = tool.method
 
     def in_snake_case(result: JsonValue) -> str:
-        # members that a newer server has in addition to ours are no error
+        # additional members from a newer server are no error
         found = method.result.model_validate_json(to_json(result), extra="ignore")
         text: str = found.model_dump_json(by_alias=False)
         return text

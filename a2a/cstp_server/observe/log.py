@@ -1,7 +1,7 @@
-"""Logs: one line per call on standard error, JSON or pretty. Secrets and query texts never get in.
+"""Logs: a line per call on standard error, JSON or pretty. Secrets and query texts never get in.
 
-Input of callers is never passed to a logger; the redaction here is a second safeguard. A separate thread writes the
-lines, so that a reader that stalls blocks neither the event loop nor any other thread.
+Callers' input is never passed to a logger; the redaction here is a second safeguard. A separate thread writes the
+lines, so a stalled reader blocks neither the event loop nor any other thread.
 """
 
 import atexit
@@ -29,7 +29,7 @@ from cognition_engines.escapes import one_line
 from cstp_server.settings import LogSettings
 from cstp_server.terminal import say
 
-MAX_LINE: Final = 4000  # bytes; longer lines are cut to the members that identify the call
+MAX_LINE: Final = 4000  # bytes; longer lines are cut to the identifying members
 MAX_VALUE: Final = 256
 MAX_ITEMS: Final = 20
 MAX_LEVELS: Final = 3
@@ -44,16 +44,16 @@ _log = structlog.get_logger("cstp.log")
 Line = MutableMapping[str, Any]
 HELD: Final = 10_000  # lines buffered for the reader; later ones are dropped
 GAP: Final = 0.05  # seconds between two writes: each interrupts running computations
-PATIENCE: Final = 0.5  # seconds that an exit waits for the reader
+PATIENCE: Final = 0.5  # seconds an exit waits for the reader
 _TELL_EVERY: Final = 10.0  # seconds between two counts of dropped lines
-_AT_ONCE: Final = 500  # lines that are taken from those that wait
+_AT_ONCE: Final = 500  # maximum number of waiting lines taken at once
 _PIECE: Final = 65_536  # bytes of one write
 
 
 def configure_logging(settings: LogSettings, output: TextIO | None = None) -> None:
     """Set up structlog, and route the standard library's warnings (uvicorn, chromadb) to it.
 
-    By default a thread writes the lines to standard error; `output` is for a process that may have none.
+    By default a thread writes the lines to standard error; `output` is for a process possibly without it.
     """
     pretty = settings.format == "pretty" or (settings.format == "auto" and sys.stderr.isatty())
     shared: list[Any] = [
@@ -93,7 +93,7 @@ def _tell_lost(count: int) -> None:
 
 
 def announce(event: str, *sentences: str, level: str = "info", **fields: object) -> None:
-    """Write a message at any level: a line per sentence in text, or one line of a JSON log."""
+    """Write a message at any level: a line per sentence in text, or a single JSON log line."""
     if isinstance(structlog.get_config()["processors"][-1], structlog.processors.JSONRenderer):
         cleaned = {name: _clean(value) for name, value in fields.items()}
         line: Line = {**cleaned, "event": event, "level": level, "timestamp": _utc_now()}
@@ -109,9 +109,9 @@ def _utc_now() -> str:
 
 
 def call_line() -> Callable[..., None]:
-    """Return a function that writes a call's log line, given its method, agent, code, ms and request_id by keyword.
+    """Return a function for writing a call's log line, given method, agent, code, ms and request_id by keyword.
 
-    A JSON line is built here: structlog's chain would take a fifth of the time of a cheap call.
+    A JSON line is built here: structlog's chain would take a fifth of a cheap call's time.
     """
     logger = structlog.get_logger("cstp.call").bind()
     if not isinstance(structlog.get_config()["processors"][-1], structlog.processors.JSONRenderer):
@@ -137,7 +137,7 @@ def call_line() -> Callable[..., None]:
 
 
 def _trace(_logger: object, _name: str, event: Line) -> Line:
-    """Add the origin of an exception: types and places, without messages, which may quote a caller."""
+    """Add an exception's origin: types and places, without messages: they may quote a caller."""
     error = event.pop("exc_info", None)
     error = error[1] if isinstance(error, tuple) else error
     if isinstance(error, BaseException):
@@ -150,7 +150,7 @@ def _trace(_logger: object, _name: str, event: Line) -> Line:
 
 
 def _last_cause(_logger: object, _name: str, event: Line) -> Line:
-    """Keep the last line of a traceback that came as text, as that of a failed start, for the rest would be cut."""
+    """Keep a text traceback's last line, such as after a failed start, for the rest would be cut."""
     text = event.get("event")
     if isinstance(text, str) and text.startswith("Traceback (most recent call last)"):
         event["event"] = text.rstrip().rpartition("\n")[2]
@@ -199,11 +199,11 @@ def _as_text(value: object) -> object:
 
 
 class LogOutput:
-    """A text stream of lines. Writing to it never waits; a failing write stops nothing else.
+    """A text stream for lines. Writing never waits; a failing write stops nothing else.
 
-    When HELD lines wait, later lines are dropped, and their number is passed to `tell_lost` once lines are read again,
-    every ten seconds. Lines that cannot be written at all are dropped. A stream without a file, as a test may have, is
-    written to with its own `write`.
+    When HELD lines wait, later lines are dropped, and the number is passed to `tell_lost` once lines are read again,
+    every ten seconds. Lines impossible to write are dropped. A stream without a file, as a test may have, is written to
+    with the stream's own `write`.
     """
 
     def __init__(self, stream: TextIO | None, tell_lost: Callable[[int], object]) -> None:
@@ -216,12 +216,12 @@ class LogOutput:
         self._torn = False  # whether a line was written in part
         self._counting = RLock()  # reentrant, for handlers of signals
         self._piece = _piece_of(stream)
-        self._thread = Thread(target=self._run, name="log", daemon=True)
+        self._thread = Thread(target=self._write_lines, name="log", daemon=True)
         self._thread.start()
         atexit.register(self.write_rest)
 
     def write(self, text: str) -> None:
-        """Accept one line."""
+        """Accept a line."""
         if self._waiting.qsize() < HELD or current_thread() is self._thread:
             self._waiting.put(text)
         else:
@@ -238,7 +238,7 @@ class LogOutput:
         self._waiting.put(written)
         written.wait(PATIENCE if patience is None else patience)
 
-    def _run(self) -> None:
+    def _write_lines(self) -> None:
         while True:
             lines, written = self._take()
             for piece in _pieces(lines, self._piece):
@@ -249,7 +249,7 @@ class LogOutput:
                 self._tell_at = monotonic() + _TELL_EVERY
                 self._tell_lost(lost)
                 if written is not None:
-                    self._waiting.put(written)  # after the line that reports the loss
+                    self._waiting.put(written)  # after the line reporting the loss
             elif written is not None:
                 self._hurry.clear()
                 written.set()
@@ -257,7 +257,7 @@ class LogOutput:
                 self._hurry.wait(GAP)
 
     def _take(self) -> tuple[list[str], Event | None]:
-        """Return the waiting lines, at least one unless a flush waits for their end; and its event."""
+        """Return the waiting lines, at least one unless a flush waits for their end; and the flush event."""
         item = self._waiting.get()
         lines: list[str] = []
         with suppress(Empty):
@@ -270,7 +270,7 @@ class LogOutput:
 
 
 def _piece_of(stream: TextIO | None) -> int:
-    """Return the bytes of one write: into a pipe, at most as many as other writers' lines cannot split."""
+    """Return the bytes for a write: into a pipe, at most as many as other writers' lines cannot split."""
     with suppress(AttributeError, OSError, ValueError):
         if stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):  # type: ignore[union-attr]
             return select.PIPE_BUF
@@ -278,7 +278,7 @@ def _piece_of(stream: TextIO | None) -> int:
 
 
 def _pieces(lines: Sequence[str], most: int) -> Iterator[str]:
-    """Yield the lines in pieces of at most that many bytes, never split within a line."""
+    """Yield the lines in pieces up to this many bytes, never split within a line."""
     piece: list[str] = []
     size = 0
     for line in lines:
@@ -292,9 +292,9 @@ def _pieces(lines: Sequence[str], most: int) -> Iterator[str]:
 
 
 def _put(stream: TextIO | None, text: str) -> bool:
-    """Write a text, however long that takes; return False if it ends within a line.
+    """Write a text, however long it takes; return False if it ends within a line.
 
-    Not through the stream's buffer: its lock would hold up all who print.
+    Not through the stream's buffer: the buffer's lock would block all printing threads.
     """
     data = text.encode(errors="backslashreplace")
     written = 0
@@ -311,6 +311,6 @@ def _put(stream: TextIO | None, text: str) -> bool:
                 room = select.poll()
                 room.register(file, select.POLLOUT)
                 room.poll()
-    except (AttributeError, OSError, ValueError):  # closed, full, or its reader gone
+    except (AttributeError, OSError, ValueError):  # closed, full, or without a reader
         return not written or data[:written].endswith(b"\n")
     return True

@@ -1,1 +1,1 @@
-"""The process around a server: listening, TLS, memory, the model it loads, and its end."""
+"""The process around a server: listening, TLS, memory, loading the model, and stopping."""

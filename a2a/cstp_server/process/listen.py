@@ -1,4 +1,4 @@
-"""The socket that a server listens on."""
+"""A server's listening socket."""
 
 import errno
 import socket
@@ -11,19 +11,19 @@ _HOSTS: Final = "use 127.0.0.1 for this machine only, or 0.0.0.0 for all its add
 
 
 def bind(settings: Settings) -> socket.socket:
-    """Return a socket that listens on the configured address. Raise ConfigurationError with a remedy."""
+    """Return a socket listening on the configured address. Raise ConfigurationError with a remedy."""
     host, port = settings.server.host, settings.server.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
-        # each connection inherits it: the kernel also drops the bytes of a closed one; later than we do,
+        # each connection inherits it: the kernel also drops a closed connection's bytes; later than we do,
         # for it does so without a word to the client
         milliseconds = round(settings.server.send_seconds * 2000)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
     try:
         listener.bind((host, port))
-    except (OSError, TypeError) as error:  # the second for a text that can be no name
+    except (OSError, TypeError) as error:  # the second for a text that cannot be a name
         listener.close()
         raise ConfigurationError(_not_bound(host, port, error)) from error
     listener.listen(2048)

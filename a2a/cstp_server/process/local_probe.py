@@ -1,4 +1,4 @@
-"""Asks the server on this machine for its state, for `cstp status` and `cstp doctor`."""
+"""Requests to the server on this machine for its state, for `cstp status` and `cstp doctor`."""
 
 from contextlib import closing
 
@@ -11,9 +11,9 @@ from cstp.errors import ConnectFailed, TransportError
 
 
 def probe(url: str, path: str, seconds: float) -> HttpAnswer | TransportError:
-    """Return the answer to a GET of `path`, or the reason for none within `seconds`. Sends no secret."""
+    """Return the answer to a GET for `path`, or the reason for none within `seconds`. Sends no secret."""
     try:
-        # on this machine, without a proxy; its certificate is for its public name
+        # on this machine, without a proxy; the certificate is for the public name
         with closing(SyncHttp(httpx.URL(url), direct=True)) as http:
             return http.send("GET", url + path, deadline_after(seconds))
     except httpx.InvalidURL as error:

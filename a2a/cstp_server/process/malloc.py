@@ -1,4 +1,4 @@
-"""Settings of a server's memory: the arenas of threads, and objects that the garbage collector skips."""
+"""Memory settings of a server: thread arenas, and objects skipped by the garbage collector."""
 
 import ctypes
 import gc
@@ -8,7 +8,7 @@ from typing import Final
 
 from cognition_engines.background import Background, BackgroundThread
 
-_COLLECT_AFTER: Final = (10_000, 20, 20)  # objects, young collections, middle ones; Python's own first is 700
+_COLLECT_AFTER: Final = (10_000, 20, 20)  # objects, young and middle collections; Python's default is 700 objects
 _ARENA_MAX: Final = -8  # M_ARENA_MAX of glibc's malloc.h
 _ARENAS: Final = 2
 _RETURN_SECONDS: Final = 30.0
@@ -17,7 +17,7 @@ _RETURN_SECONDS: Final = 30.0
 def share_arenas() -> None:
     """Make all threads allocate from two arenas, with glibc and unless the operator chose otherwise.
 
-    By default nearly every thread has its own, which retains the memory of that thread's largest call: in ten minutes
+    By default nearly every thread has an own arena, retaining the memory of the thread's largest call: in ten minutes
     of searches and ingests the process then grew by half.
     """
     if _has_glibc() and "MALLOC_ARENA_MAX" not in os.environ:
@@ -25,10 +25,10 @@ def share_arenas() -> None:
 
 
 def return_free_memory(background: Background) -> BackgroundThread:
-    """Return a thread, not started, that returns free memory to the system every 30 s; with glibc, else it ends.
+    """Return an unstarted thread for returning free memory to the system every 30 s; without glibc, the thread ends.
 
-    By itself glibc returns only the end of an arena, so that one small object above retains all that is free below it.
-    Lower thresholds for single blocks (mallopt) would cost a search over 100,000 records a quarter more.
+    By itself glibc returns only the end of an arena, so a small object above retains all free memory below. Lower
+    thresholds for single blocks (mallopt) would cost a search over 100,000 records a quarter more.
     """
     trim = ctypes.CDLL(None).malloc_trim if _has_glibc() else None
 

@@ -1,4 +1,4 @@
-"""The embedding model that the settings name. Imports little, so that a start can load it in parallel to the rest."""
+"""The embedding model chosen in the settings. Imports little, so a start can load it in parallel to the rest."""
 
 from typing import Final
 

@@ -15,9 +15,9 @@ from cstp_server.settings import ServerSettings
 
 
 def tls_context(server: ServerSettings) -> ssl.SSLContext | None:
-    """Return the context of `server.ssl_certfile` and `server.ssl_keyfile`, TLS 1.2 and newer; None without them.
+    """Return the context for `server.ssl_certfile` and `server.ssl_keyfile`, TLS 1.2 and newer; None without them.
 
-    Raise ConfigurationError that names the setting when a file cannot be used.
+    Raise ConfigurationError naming the setting when a file cannot be used.
     """
     if server.ssl_certfile is None:
         return None
@@ -40,7 +40,7 @@ def _no_passphrase() -> str:
 
 
 class ServerConfig(uvicorn.Config):
-    """uvicorn's settings with a context that is made already and a deadline for the TLS handshake, in seconds."""
+    """uvicorn's settings with an existing context and a deadline for the TLS handshake, in seconds."""
 
     def __init__(self, app: ASGIApp, tls: ssl.SSLContext | None, handshake: float, **settings: Any) -> None:
         super().__init__(app, **settings)
@@ -53,7 +53,7 @@ class ServerConfig(uvicorn.Config):
 
 
 class _Loop(uvloop.Loop):
-    """A client that connects and does not speak TLS is disconnected after `handshake` seconds; uvloop's own is 60."""
+    """An event loop disconnecting clients without a TLS handshake after `handshake` seconds; uvloop's default is 60."""
 
     def __init__(self, handshake: float) -> None:
         super().__init__()

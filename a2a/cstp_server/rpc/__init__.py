@@ -1,1 +1,1 @@
-"""JSON-RPC: from the bytes of a request to calls of methods, and back."""
+"""JSON-RPC: from request bytes to method calls, and back."""

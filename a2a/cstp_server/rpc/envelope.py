@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 on paper: from bytes to checked requests, one element at a time. Knows no method."""
+"""JSON-RPC 2.0 envelopes: from bytes to checked requests, element by element. Independent of methods."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _LONG_NUMBER: Final = re.compile(rb"[0-9]{19}")  # digits of the least integer b
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call: `id` is returned in the answer (None for null); `notification` if the member is absent."""
+    """A call: `id` is returned in the answer (None for null); `notification` if the member is absent."""
 
     method: str
     params: object  # a dict or a list, as sent
@@ -30,7 +30,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """An invalid request; answered with its id if that is readable."""
+    """An invalid request; answered with its id if readable."""
 
     id: object
     error: CstpError
@@ -39,7 +39,7 @@ class Malformed:
 def parse_body(body: bytes) -> object:
     """Parse strict JSON in UTF-8, at most 64 levels deep. Raise ParseError, or InvalidRequest above 20,000 values.
 
-    Integers are exact, however large. Both bounds are checked in the bytes: to make 350,000 lists of 1 MiB takes a
+    Integers are exact, however large. Both bounds are checked in the bytes: making 350,000 lists from 1 MiB takes a
     tenth of a second.
     """
     # counting all marks, those in texts as well, is cheaper and nearly always enough
@@ -59,17 +59,17 @@ def parse_body(body: bytes) -> object:
 def load_exactly(body: bytes) -> object:
     """Parse strict JSON in UTF-8. Raise orjson.JSONDecodeError.
 
-    orjson rounds integers beyond 64 bits to a double, so a text with that many digits is read again.
+    orjson rounds integers beyond 64 bits to a double, so a text with such an integer is read again.
     """
     document: object = orjson.loads(body)
     return json.loads(body.decode()) if _LONG_NUMBER.search(body) else document
 
 
 def shape_of(body: bytes) -> tuple[int, int]:
-    """Return the number of members of all lists and objects, and the levels; exact if the body is JSON."""
+    """Return the number of members in all lists and objects, and the levels; exact if the body is JSON."""
     text = np.frombuffer(body.replace(b"\\\\", b"").replace(b'\\"', b""), np.uint8)  # quotes left: those of texts
     within = np.cumsum(text == ord('"'), dtype=np.uint8) & 1
-    marks = text[(within == 0) & (text > ord(" "))]  # a text leaves its last quote, so that ["a"] is not empty
+    marks = text[(within == 0) & (text > ord(" "))]  # a text leaves the last quote, so ["a"] is not empty
     left = marks.tobytes()
     values = left.count(b",") + left.count(b"[") + left.count(b"{") - left.count(b"[]") - left.count(b"{}")
     steps = _STEPS[marks]
@@ -77,7 +77,7 @@ def shape_of(body: bytes) -> tuple[int, int]:
 
 
 def outer_bytes(body: bytes) -> bytes:
-    """Return a JSON object without the contents of its lists and objects, even if it is broken or cut off."""
+    """Return a JSON object without nested contents of lists and objects, even if it is broken or cut off."""
     text = np.frombuffer(body.replace(b"\\\\", b"__").replace(b'\\"', b"__"), np.uint8)
     within = np.cumsum(text == ord('"'), dtype=np.uint8) & 1
     levels = np.cumsum(np.where(within == 0, _STEPS[text], 0), dtype=np.int32)
@@ -85,7 +85,7 @@ def outer_bytes(body: bytes) -> bytes:
 
 
 def read_body(body: bytes, max_batch: int) -> "Request | Malformed | list[Request | Malformed]":
-    """Return the request of a body, or those of its batch. Raise ParseError and InvalidRequest."""
+    """Return a body's request, or the requests of a batch. Raise ParseError and InvalidRequest."""
     document = parse_body(body)
     if not isinstance(document, list):
         return read_requests([document], body, batch=False)[0]
@@ -95,16 +95,16 @@ def read_body(body: bytes, max_batch: int) -> "Request | Malformed | list[Reques
 
 
 def read_requests(elements: Sequence[object], body: bytes, *, batch: bool) -> list[Request | Malformed]:
-    """Check each element of a batch, or the one element of a single request, against JSON-RPC 2.0."""
+    """Check each element of a batch, or the only element of a single request, against JSON-RPC 2.0."""
     literals = None
     numbers = [element.get("id") for element in elements if type(element) is dict]
     # -0 reads as the integer 0
     if any(type(number) is float for number in numbers) or (0 in numbers and b"-0" in body):
         literals = _literal_ids(body, batch=batch)
-    return [_read(element, literals[index] if literals else None) for index, element in enumerate(elements)]
+    return [_read_element(element, literals[index] if literals else None) for index, element in enumerate(elements)]
 
 
-def _read(element: object, literal_id: orjson.Fragment | None) -> Request | Malformed:
+def _read_element(element: object, literal_id: orjson.Fragment | None) -> Request | Malformed:
     if type(element) is not dict:
         return Malformed(None, InvalidRequest("a call must be an object"))
     identifier = element.get("id")
@@ -132,7 +132,7 @@ _NO_PARAMS: Final[dict[str, object]] = {}
 
 
 def _literal_ids(body: bytes, *, batch: bool) -> list[orjson.Fragment | None]:
-    """Return the digits of each fractional id, and of -0, as they were sent; None for every other id.
+    """Return the sent digits of each fractional id, and of -0; None for every other id.
 
     The fast parser returns a double, which cannot echo every number; this second reading is rare.
     """

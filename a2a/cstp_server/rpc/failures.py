@@ -9,7 +9,7 @@ _FULL: Final = "the disk is full, so that nothing can be written; make room on t
 
 
 def query_failed(error: ComponentFailed, request_id: str) -> QueryFailed:
-    """Return the error for a failed part: its name alone, but for a full disk the cause and the remedy, too."""
+    """Return the error for a failed part: only the name, but for a full disk also the cause and the remedy."""
     if isinstance(error, DiskFull):
         return QueryFailed("store", request_id, _FULL)
     return QueryFailed(error.component, request_id)

@@ -1,1 +1,1 @@
-"""`cstp setup`: entries in the configuration files of agents' programs, added and removed as text."""
+"""`cstp setup`: entries in configuration files of agents' programs, added and removed as text."""

@@ -1,4 +1,4 @@
-"""The programs that `cstp setup` knows: their files, and the form of a server in each."""
+"""Programs known to `cstp setup`: files, and the form of a server entry."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ TOKEN: Final = "CSTP_TOKEN"
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The folders that files are in; `project` is the root of the repository."""
+    """Folders with configuration files; `project` is the repository root."""
 
     home: Path
     settings: Path
@@ -28,9 +28,8 @@ class Places:
 class Client:
     """A program with an MCP configuration.
 
-    `servers` is the path to its servers in the file that `files` has for a scope. `hooks` has its settings file if the
-    program runs commands at events. `remote` is the form of a server at an address; without one, `cstp mcp --url`
-    calls the server.
+    `servers` is the path to servers in the scope's file in `files`. `hooks` has the settings file if the program runs
+    commands at events. `remote` is the form of a server at an address; without it, `cstp mcp --url` calls the server.
     """
 
     name: str
@@ -42,13 +41,13 @@ class Client:
     hooks: Mapping[Scope, Callable[[Places], Path]] | None = None
 
     def local(self, command: str, words: Sequence[str]) -> Entry:
-        """Return the form of a server that the program starts."""
+        """Return the form of a server started by the program."""
         kind: Entry = {"type": "stdio"} if self.typed else {}
         return {**kind, "command": command, "args": list(words)}
 
 
 def places_here(folder: Path, environment: Mapping[str, str]) -> Places:
-    """Return the folders of this user, and the root of the repository that `folder` is in, or `folder` itself."""
+    """Return this user's folders, and the repository root of `folder`, or `folder` itself."""
     home = Path(environment.get("HOME") or Path.home())
     if sys.platform == "darwin":
         settings = home / "Library" / "Application Support"
@@ -59,7 +58,7 @@ def places_here(folder: Path, environment: Mapping[str, str]) -> Places:
 
 
 def _claude(places: Places, name: str) -> Path:
-    """Return a file of Claude Code, which keeps one next to its folder unless a variable moves both."""
+    """Return the path of a Claude Code file: settings in ~/.claude, others in ~, all in CLAUDE_CONFIG_DIR if set."""
     moved = places.environment.get("CLAUDE_CONFIG_DIR")
     if moved:
         return Path(moved) / name

@@ -9,13 +9,13 @@ from typing import Final
 
 from cognition_engines.errors import ConfigurationError
 
-LARGEST: Final = 16 * 1024 * 1024  # bytes; the state that Claude Code keeps next to its servers is several MB
+LARGEST: Final = 16 * 1024 * 1024  # bytes; Claude Code keeps several MB of state next to the servers
 _OPEN: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """A file as it was read: its text, None if it did not exist, and its state. `target` is the end of its links."""
+    """A file as read: text, None if missing, and state. `target` is the end of links."""
 
     path: Path
     target: Path
@@ -27,7 +27,7 @@ class ConfigFile:
 def read_config(path: Path, within: Path | None) -> ConfigFile:
     """Read a file of at most 16 MiB. Raise ConfigurationError with the path and the remedy.
 
-    A link is followed; with `within`, its end must be in that folder, since a repository is written by others.
+    A link is followed; with `within`, the end must be in this folder, since a repository is written by others.
     """
     target = path.resolve()
     if within is not None and not target.is_relative_to(within.resolve()):
@@ -59,7 +59,7 @@ def read_config(path: Path, within: Path | None) -> ConfigFile:
 def write_config(file: ConfigFile, text: str | None, *, private: bool) -> None:
     """Replace the file with `text`; None removes it.
 
-    A new file is for its owner alone if `private`. Raise ConfigurationError if the file changed since it was read.
+    A new file is readable by its owner only if `private`. Raise ConfigurationError if the file changed since reading.
     """
     try:
         if text is None:

@@ -1,4 +1,4 @@
-"""The hooks of Claude Code: commands in its settings that run `cstp hook` at events."""
+"""Hooks for Claude Code: commands in its settings for running `cstp hook` at events."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,14 +22,14 @@ _OWN: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class HookEntry:
-    """An item of the array of `event` in the settings."""
+    """An item in the array for `event` in the settings."""
 
     event: str
     item: Mapping[str, Json]
 
 
 def hook_entries(command: str, words: str) -> Sequence[HookEntry]:
-    """Return the items that run `command`, quoted for a shell, with each event and these words."""
+    """Return the items running `command`, quoted for a shell, with each event and these words."""
     return [
         HookEntry(
             name,
@@ -43,7 +43,7 @@ def hook_entries(command: str, words: str) -> Sequence[HookEntry]:
 
 
 def is_own_item(item: Json) -> bool:
-    """Return whether each command of an item is `cstp hook`."""
+    """Return whether each command in an item is `cstp hook`."""
     hooks = item.get("hooks") if isinstance(item, Mapping) else None
     if not isinstance(hooks, list) or not hooks:
         return False

@@ -1,4 +1,4 @@
-"""Changes of a program's files by `cstp setup`: entries added, replaced or taken out, as texts before and after."""
+"""Changes to a program's files by `cstp setup`: entries added, replaced or removed, as texts before and after."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _PROGRAMS: Final = ("cstp", "cstp.exe")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file, and its text afterwards; None if it is removed."""
+    """A file, and the text afterwards; None if removed."""
 
     file: ConfigFile
     after: str | None
@@ -44,19 +44,19 @@ class Change:
 def plan_addition(
     client: Client, scope: Scope, places: Places, entry: Entry, hooks: Sequence[HookEntry]
 ) -> Sequence[Change]:
-    """Return the changes that add or replace the server and the hooks. Raise ConfigurationError; nothing is written."""
+    """Return the changes to add or replace the server and the hooks. Raise ConfigurationError; nothing is written."""
     return _plan(
         client, scope, places, lambda text: _add_server(client, text, entry), lambda text: _add_hooks(text, hooks)
     )
 
 
 def plan_removal(client: Client, scope: Scope, places: Places) -> Sequence[Change]:
-    """Return the changes that take the server and the hooks out. Raise ConfigurationError; nothing is written."""
+    """Return the changes to remove the server and the hooks. Raise ConfigurationError; nothing is written."""
     return _plan(client, scope, places, lambda text: _remove_server(client, text), _remove_hooks)
 
 
 def apply_changes(changes: Sequence[Change], scope: Scope) -> None:
-    """Write the files that change. Raise ConfigurationError for one that was changed since it was read."""
+    """Write the changed files. Raise ConfigurationError for a file changed since reading."""
     different = [change for change in changes if change.differs]
     for change in different:
         if change.file.mode is not None and not change.file.mode & 0o222:
@@ -66,12 +66,12 @@ def apply_changes(changes: Sequence[Change], scope: Scope) -> None:
 
 
 def count_entries(client: Client, scope: Scope, places: Places) -> tuple[int, int]:
-    """Return the number of entries that are installed, and the number of all. Raise ConfigurationError."""
-    file = _read(client, client.files, scope, places)
+    """Return the number of installed entries, and the total number. Raise ConfigurationError."""
+    file = _read_file(client, client.files, scope, places)
     found = int(_explained(file, lambda: _own_server(client, file.text)) is not None)
     if client.hooks is None:
         return found, 1
-    settings = _read(client, client.hooks, scope, places)
+    settings = _read_file(client, client.hooks, scope, places)
     events = {event for event, _ in _explained(settings, lambda: _own_items(settings.text))}
     return found + len(events), 1 + len(EVENTS)
 
@@ -83,15 +83,17 @@ def _plan(
     edit: Callable[[str | None], str | None],
     edit_hooks: Callable[[str | None], str | None],
 ) -> Sequence[Change]:
-    file = _read(client, client.files, scope, places)
+    file = _read_file(client, client.files, scope, places)
     changes = [Change(file, _explained(file, lambda: edit(file.text)))]
     if client.hooks is not None:
-        settings = _read(client, client.hooks, scope, places)
+        settings = _read_file(client, client.hooks, scope, places)
         changes.append(Change(settings, _explained(settings, lambda: edit_hooks(settings.text))))
     return changes
 
 
-def _read(client: Client, files: Mapping[Scope, Callable[[Places], Path]], scope: Scope, places: Places) -> ConfigFile:
+def _read_file(
+    client: Client, files: Mapping[Scope, Callable[[Places], Path]], scope: Scope, places: Places
+) -> ConfigFile:
     if scope not in files:
         raise ConfigurationError(f"{client.title} has no configuration of a {scope}; use --scope user")
     return read_config(files[scope](places), places.project if scope == "project" else None)
@@ -110,7 +112,7 @@ def _is_toml(client: Client) -> bool:
 
 
 def _own_server(client: Client, text: str | None) -> object:
-    """Return the entry of a server; None if there is none. Raise NotOwn if it is another program."""
+    """Return a server's entry; None without an entry. Raise NotOwn for another program."""
     if text is None:
         return None
     if _is_toml(client):
@@ -149,7 +151,7 @@ def _remove_server(client: Client, text: str | None) -> str | None:
 
 
 def _own_items(text: str | None) -> Sequence[tuple[str, int]]:
-    """Return the event and the place of each item of ours, in the order of the text."""
+    """Return the event and the position of each own item, in text order."""
     node = None if text is None else find(parse(text), ("hooks",))
     if node is None:
         return []
@@ -173,7 +175,7 @@ def _add_hooks(text: str | None, hooks: Sequence[HookEntry]) -> str:
         own = [place for event, place in _own_items(text) if event == hook.event]
         for extra in reversed(own[1:]):
             text = remove(text, (*path, extra))
-            assert text is not None  # it still has the first one
+            assert text is not None  # it still has the first item
         if not own:
             text = add_item(text, path, item)
         elif _item_at(text, path, own[0]) != item:
@@ -188,7 +190,7 @@ def _item_at(text: str, path: Sequence[str], place: int) -> Json:
 
 
 def _remove_hooks(text: str | None) -> str | None:
-    """Take our items out, the last one first, as each is found where it was added."""
+    """Remove own items, the last first, as each is found where it was added."""
     while text is not None and (own := _own_items(text)):
         event, place = own[-1]
         text = remove(text, ("hooks", event, place))

@@ -1,7 +1,7 @@
-"""Edits of JSON with comments as text: what is not edited keeps every byte, and a removal undoes its addition.
+"""Edits of JSON with comments as text: unedited text keeps every byte, and a removal undoes the addition.
 
-An object that was empty gets an addition directly before its closing bracket; one that an addition made has a blank or
-a line break there. By that a removal knows which objects to remove as well.
+An empty object gets an addition directly before the closing bracket; an object made by an addition has a blank or a
+line break there. From this a removal knows which objects to remove as well.
 """
 
 import json
@@ -23,27 +23,27 @@ _LINE_START: Final = re.compile(r"\r?\n[ \t]*\Z")
 
 
 class NotJson(ValueError):
-    """A text that is not JSON with comments; the message names the line."""
+    """A text other than JSON with comments; the message names the line."""
 
 
 class NoSuchPlace(ValueError):
-    """A path that leads through a value of another type; the message names its last step."""
+    """A path through a value of another type; the message names the last step."""
 
 
 @dataclass(slots=True)
 class Node:
-    """A value between `start` and `end` of its text; an object's or array's members with their keys and commas."""
+    """A value between `start` and `end` in the text; members of an object or array with keys and commas."""
 
     start: int
     end: int = 0
-    kind: str = ""  # its first character, if a bracket
+    kind: str = ""  # the first character, if a bracket
     value: Json = None
     members: list["Member"] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Member:
-    """A member of an object, or an item of an array, whose key is None. `comma` is the place of the one behind it."""
+    """An object member, or an array item with None as key. `comma` is the position of the following comma."""
 
     start: int
     key: str | None
@@ -52,16 +52,16 @@ class Member:
 
 
 def parse(text: str) -> Node:
-    """Return the value of a text, with its places. Raise NotJson, also for a key that an object has twice."""
+    """Return a text's value, with positions. Raise NotJson, also for a duplicate key in an object."""
     tokens = _tokens(text)
-    root = _value(text, tokens, next(tokens), 0)
+    root = _parse_value(text, tokens, next(tokens), 0)
     if (rest := next(tokens))[0] != "end":
         raise _refused(text, rest[1])
     return root
 
 
 def find(root: Node, path: Sequence[Step]) -> Node | None:
-    """Return the node at a path of keys and places; None if there is none. Raise NoSuchPlace."""
+    """Return the node at a path of keys and indexes; None if missing. Raise NoSuchPlace."""
     for step in path:
         if root.kind != ("{" if isinstance(step, str) else "["):
             raise NoSuchPlace(f"{step!r} is not in an {'object' if isinstance(step, str) else 'array'}")
@@ -76,14 +76,14 @@ def find(root: Node, path: Sequence[Step]) -> Node | None:
 
 
 def new_text(path: Sequence[str], value: Json) -> str:
-    """Return the text of a new file with `value` at a path of keys."""
+    """Return a new file's text with `value` at a path of keys."""
     return json.dumps(_nested(path, value), indent=2, ensure_ascii=False) + "\n"
 
 
 def add_member(text: str, path: Sequence[str], value: Json, *, made: int = 0) -> str:
-    """Add `value` at a path of keys, with the objects on the way to it; replace the value that is there.
+    """Add `value` at a path of keys, with missing parent objects; replace an existing value.
 
-    `made` is the number of its outer brackets that a removal of its inner value removes, too.
+    `made` is the number of outer brackets also removed with the inner value.
     """
     root = parse(text)
     known = 0
@@ -101,7 +101,7 @@ def add_member(text: str, path: Sequence[str], value: Json, *, made: int = 0) ->
 
 
 def add_item(text: str, path: Sequence[str], value: Json) -> str:
-    """Add `value` at the end of the array at a path of keys, which is made if missing."""
+    """Add `value` at the end of the array at a path of keys; make a missing array."""
     root = parse(text)
     place = find(root, path)
     if place is None:
@@ -117,9 +117,9 @@ def replace_value(text: str, path: Sequence[Step], value: Json) -> str:
 
 
 def remove(text: str, path: Sequence[Step]) -> str | None:
-    """Remove the value at a path, which exists, and the objects and arrays that were added with it.
+    """Remove the existing value at a path, and the objects and arrays added with it.
 
-    Return None if nothing else is in the text.
+    Return None if the text has nothing else.
     """
     root = parse(text)
     while path:
@@ -207,7 +207,7 @@ def _newline(text: str) -> str:
 
 
 def _unit(text: str, root: Node) -> str:
-    """Return the indentation of one level: that of the first member of the text."""
+    """Return the indentation per level, from the text's first member."""
     found = _LINE_START.search(text, 0, root.members[0].start) if root.members else None
     return (found[0].lstrip("\r\n") if found else "") or "  "
 
@@ -218,7 +218,7 @@ def _indent_at(text: str, place: int) -> str:
 
 
 def _end_of_comments(text: str, start: int, end: int) -> int:
-    """Return the end of the last comment between two places; `start` if there is none."""
+    """Return the end of the last comment between two positions; `start` without a comment."""
     last = start
     while start < end and (token := _TOKEN.match(text, start, end)):
         start = token.end()
@@ -231,7 +231,7 @@ _Token: TypeAlias = tuple[str, int, int]
 
 
 def _tokens(text: str, *, comments: bool = False) -> Iterator[_Token]:
-    """Yield the kind, start and end of each token; a mark is its own kind. Raise NotJson."""
+    """Yield kind, start and end of each token; a mark is its own kind. Raise NotJson."""
     place = 0
     while place < len(text):
         token = _TOKEN.match(text, place)
@@ -243,7 +243,7 @@ def _tokens(text: str, *, comments: bool = False) -> Iterator[_Token]:
     yield ("end", len(text), len(text))
 
 
-def _value(text: str, tokens: Iterator[_Token], token: _Token, depth: int) -> Node:
+def _parse_value(text: str, tokens: Iterator[_Token], token: _Token, depth: int) -> Node:
     kind, start, end = token
     if kind in ("text", "word"):
         try:
@@ -270,7 +270,7 @@ def _fill(text: str, tokens: Iterator[_Token], node: Node, depth: int) -> Node:
             if (colon := next(tokens))[0] != ":":
                 raise _refused(text, colon[1])
             token = next(tokens)
-        member = Member(start, key, _value(text, tokens, token, depth + 1))
+        member = Member(start, key, _parse_value(text, tokens, token, depth + 1))
         node.members.append(member)
         token = next(tokens)
         if token[0] == closing:

@@ -1,6 +1,6 @@
-"""Edits of one table of a TOML file as text: what is not edited keeps every byte, and a removal undoes its addition.
+"""Edits of a table in a TOML file as text: unedited text keeps every byte, and a removal undoes the addition.
 
-Each edit is proved by reading the text before and after it.
+Each edit is proved by reading the text before and after.
 """
 
 import json
@@ -14,11 +14,11 @@ _HEADER: Final = re.compile(r"^[ \t]*\[\[?([^\]\n]*)\]\]?[ \t]*(?:#[^\n]*)?\r?$"
 
 
 class NotToml(ValueError):
-    """A text that is not TOML; the message gives the place."""
+    """A text other than TOML; the message gives the place."""
 
 
 class NotOwn(ValueError):
-    """A table whose form is another, so that it cannot be edited as text; the message gives the reason."""
+    """A table in another form, impossible to edit as text; the message gives the reason."""
 
 
 def read_table(text: str, path: Sequence[str]) -> Mapping[str, object] | None:
@@ -36,7 +36,7 @@ def read_table(text: str, path: Sequence[str]) -> Mapping[str, object] | None:
 
 
 def add_table(text: str | None, path: Sequence[str], members: Mapping[str, object], note: str) -> str:
-    """Add a table behind a comment at the end of a text; None is a new file. Raise NotToml or NotOwn."""
+    """Add a table with a comment before it at the end of a text; None is a new file. Raise NotToml or NotOwn."""
     lines = [f"# {note}", f"[{'.'.join(path)}]"]
     lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in members.items()]
     newline = "\r\n" if text and "\r\n" in text else "\n"
@@ -52,7 +52,7 @@ def add_table(text: str | None, path: Sequence[str], members: Mapping[str, objec
 
 
 def remove_table(text: str, path: Sequence[str], note: str) -> str | None:
-    """Remove the table at a path, its own tables, and the comment before it. Return None if nothing else is there.
+    """Remove the table at a path, its subtables, and the comment before it. Return None if nothing else is there.
 
     Raise NotToml, and NotOwn if the table is not written under a header.
     """
@@ -95,7 +95,7 @@ def _without(text: str, begin: int, end: int, note: str) -> str:
 
 
 def _own_end(text: str, begin: int, end: int) -> int:
-    """Return the end of a table without the comments and blank lines before the next one."""
+    """Return a table's end without the comments and blank lines before the next table."""
     lines = _LINES.findall(text[begin:end])
     while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
         lines.pop()
@@ -103,7 +103,7 @@ def _own_end(text: str, begin: int, end: int) -> int:
 
 
 def _pruned(document: Mapping[str, object], path: Sequence[str]) -> object:
-    """Return the document without a first table that is empty: one that was made for the removed table ends with it."""
+    """Return the document without an empty first table: a table made for the removed table ends with it."""
     return {key: value for key, value in document.items() if key != path[0] or value}
 
 

@@ -1,4 +1,4 @@
-"""The files of the web page as they are sent: read and compressed once, identified by one digest."""
+"""Web page files as sent: read and compressed once, identified by a common digest."""
 
 import gzip
 import re
@@ -11,7 +11,7 @@ from typing import Final
 
 INDEX: Final = "index.html"
 PLACEHOLDER: Final = b"{{assets}}"  # the placeholder in index.html for the paths of the other files
-ALL_SCRIPTS: Final = "all.js"  # the placeholder for the scripts that index.html names
+ALL_SCRIPTS: Final = "all.js"  # the placeholder for the scripts named in index.html
 _SCRIPT: Final = re.compile(rb'<script defer src="\{\{assets\}\}([^"]+)"></script>\n')
 _DIGEST_CHARACTERS: Final = 16
 TYPES: Final[Mapping[str, str]] = {
@@ -27,7 +27,7 @@ TYPES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """One file; `compressed` is its gzip form, if that is smaller."""
+    """A file; `compressed` is the gzip form, if smaller."""
 
     content_type: str
     content: bytes
@@ -36,7 +36,7 @@ class Asset:
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """The page and its files, by their paths below `assets/DIGEST/`."""
+    """The page and other files, by path below `assets/DIGEST/`."""
 
     digest: str
     index: bytes
@@ -44,21 +44,21 @@ class Assets:
 
 
 def static_folder() -> Path:
-    """Return the folder of the files, in the wheel or in a checkout."""
+    """Return the files' folder, in the wheel or in a checkout."""
     return Path(str(files("cstp_server"))) / "ui" / "static"
 
 
 def load_assets(folder: Path) -> Assets:
-    """Read all files of a type in `TYPES`; others, such as drafts of an editor, are ignored.
+    """Read all files with a type in `TYPES`; others, such as editor drafts, are ignored.
 
-    The scripts that index.html names are sent as one, because a browser takes longer for each request than for its
-    answer. Takes about 50 ms, mostly to compress. Raise OSError for a file that cannot be read.
+    The scripts in index.html are sent as a single file, because a browser takes longer for each request than for the
+    answer. Takes about 50 ms, mostly to compress. Raise OSError for an unreadable file.
     """
     paths = sorted(path for path in folder.rglob("*") if path.suffix in TYPES and path.is_file())
     contents = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
     digest = sha256()
     for name, content in contents.items():
-        digest.update(b"%s\0%d\0%s" % (name.encode(), len(content), content))  # lengths, so that no two lists are equal
+        digest.update(b"%s\0%d\0%s" % (name.encode(), len(content), content))  # lengths, so no two lists are equal
     short = digest.hexdigest()[:_DIGEST_CHARACTERS]
     names = [name.decode() for name in _SCRIPT.findall(contents[INDEX])]
     contents[ALL_SCRIPTS] = b"\n;\n".join(contents[name] for name in names)

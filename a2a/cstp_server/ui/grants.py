@@ -1,6 +1,6 @@
-"""Grants of links to the page: a token, once, for the first request with the link's code before it expires.
+"""Grants for links to the page: a token, once, for the first request with the link's code before the expiry.
 
-A grant is a file of `ui-links` in the data folder (mode 0600), named by the SHA-256 of the code; it holds no secret.
+A grant is a file in `ui-links` in the data folder (mode 0600), named by the code's SHA-256; it holds no secret.
 """
 
 import os
@@ -23,7 +23,7 @@ _LOCK: Final = "links.lock"
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The rights of the token, its lifetime in seconds, and the expiry of the link (ISO 8601 UTC)."""
+    """Token rights, token lifetime in seconds, and link expiry (ISO 8601 UTC)."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -54,7 +54,7 @@ def make_grant(
     lifetime: timedelta,
     link_lifetime: timedelta = LINK_LIFETIME,
 ) -> Grant:
-    """Return a grant from now on. Raise TokenRefused for rights that no token can have."""
+    """Return a grant from now on. Raise TokenRefused for rights no token can have."""
     check_rights(agent, scopes=scopes, lifetime=lifetime, clearance=clearance, projects=projects)
     ends = datetime.now(UTC) + link_lifetime
     seconds = int(lifetime.total_seconds())
@@ -62,40 +62,40 @@ def make_grant(
 
 
 def write_grant(folder: Path, grant: Grant) -> str:
-    """Store a grant and return its code, which is stored nowhere. Removes grants of expired links."""
+    """Store a grant and return the code, stored nowhere. Removes grants for expired links."""
     code = secrets.token_urlsafe(_CODE_BYTES)
     with lock_file(folder / _LOCK):
         _remove_ended(folder)
-        file = os.open(_place(folder, code), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        file = os.open(_locate_grant(folder, code), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with os.fdopen(file, "wb") as opened:
             opened.write(_FILE.dump_json(grant))
     return code
 
 
 def make_link(base: str, folder: Path, grant: Grant) -> str:
-    """Return a link to the page of the server at `base`, with a new code for `grant`.
+    """Return a link to the page at the server `base`, with a new code for `grant`.
 
-    The code is in the fragment, which browsers send to no server, so that no log and no referrer has it.
+    The code is in the fragment: browsers send it to no server, so no log and no referrer has it.
     """
     return f"{base}/ui/#code={write_grant(folder, grant)}"
 
 
 def claim_grant(folder: Path, code: str) -> Grant | None:
-    """Return the grant of a code, to one claim only; None if it is wrong, used or expired.
+    """Return the grant for a code, to a single claim only; None if it is wrong, used or expired.
 
     Raise OSError if it cannot be read or removed.
     """
-    place = _place(folder, code)
+    place = _locate_grant(folder, code)
     try:
         content = place.read_bytes()
-        place.unlink()  # of several that have read it, one alone succeeds
+        place.unlink()  # of several readers, only one succeeds
     except FileNotFoundError:
         return None
     grant = _parse_grant(content)
     return grant if grant is not None and grant.live(datetime.now(UTC)) else None
 
 
-def _place(folder: Path, code: str) -> Path:
+def _locate_grant(folder: Path, code: str) -> Path:
     return folder / sha256(code.encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The search data of a site: a title, tags and the first characters of a text for each record."""
+"""A site's search data: title, tags and a text's first characters for each record."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ LEAST_CHARACTERS: Final = 600  # of a text, however many there are
 
 @dataclass(frozen=True, slots=True)
 class SearchEntry:
-    """A record in the search data of a site; members that its kind lacks are None.
+    """A record in a site's search data; members missing in the kind are None.
 
-    `date` is ISO 8601, `source` its place, `system` the value for filters by source, `text` not cut yet.
+    `date` is ISO 8601, `source` the record's place, `system` the value for filters by source, `text` not cut yet.
     """
 
     type: Literal["decision", "episode", "extraction", "chunk"]
@@ -37,7 +37,7 @@ class SearchEntry:
     system: str | None = None
 
     def cut(self, characters: int) -> "CutEntry":
-        """Return the entry with the first `characters` of its text, without members that are None."""
+        """Return the entry with the text's first `characters`, without None members."""
         members = {to_camel(name): getattr(self, name) for name in self.__slots__ if getattr(self, name) is not None}
         text = to_json({**members, "text": self.text[:characters]}).decode()
         return CutEntry(text, len(self.text) > characters)
@@ -45,19 +45,19 @@ class SearchEntry:
 
 @dataclass(frozen=True, slots=True)
 class CutEntry:
-    """The JSON of an entry, and whether its text was too long."""
+    """An entry's JSON, and whether the text was too long."""
 
     json: str
     was_longer: bool
 
 
 def searched_characters(records: int) -> int:
-    """Return the number of searched characters per text for that many records."""
+    """Return the number of searched characters per text for this number of records."""
     return max(LEAST_CHARACTERS, MOST_CHARACTERS // max(1, records))
 
 
 def decision_entry(decision: WholeDecision) -> SearchEntry:
-    """Return the entry of a decision with its reasons, alternatives and reviews."""
+    """Return a decision's entry with reasons, alternatives and reviews."""
     reviews = decision.reviews or []
     texts = [
         decision.context,
@@ -80,7 +80,7 @@ def decision_entry(decision: WholeDecision) -> SearchEntry:
 
 
 def episode_entry(episode: GetEpisodeResult) -> SearchEntry:
-    """Return the entry of an episode with its task and lessons."""
+    """Return an episode's entry with task and lessons."""
     return SearchEntry(
         "episode",
         episode.id,
@@ -94,7 +94,7 @@ def episode_entry(episode: GetEpisodeResult) -> SearchEntry:
 
 
 def extraction_entry(one: Extracted) -> SearchEntry:
-    """Return the entry of an extraction with its whole text."""
+    """Return an extraction's entry with the whole text."""
     match one:
         case ExtractedDecision():
             title, texts = one.question, [*one.options, *one.considerations, one.recommended_approach]
@@ -109,7 +109,7 @@ def extraction_entry(one: Extracted) -> SearchEntry:
 
 
 def passage_entry(chunk: GetChunkResult, source: SourceReference | None) -> SearchEntry:
-    """Return the entry of a passage with its summary, if it has one."""
+    """Return a passage's entry with the summary, if any."""
     card = chunk.knowledge_card
     texts = [chunk.content, *([] if card is None else [card.summary, *card.takeaways])]
     return SearchEntry(

@@ -1,4 +1,4 @@
-"""The files of a site: its folder, which is replaced whole; its data, which are scripts; and its page."""
+"""Files of a site: the folder, replaced whole; the data, written as scripts; and the page."""
 
 import json
 import shutil
@@ -12,11 +12,11 @@ from typing import Final
 
 from cstp_server.ui.assets import INDEX, PLACEHOLDER, TYPES
 
-MARKER: Final = "cstp-site.json"  # names all files of a site, so that a later one replaces these and no others
+MARKER: Final = "cstp-site.json"  # names all files of a site, so a later site replaces these and no others
 
 
 class FolderRefused(Exception):
-    """The folder contains files of no site, which would be lost; the message gives the remedy."""
+    """A folder with files of no site: they would be lost; the message gives the remedy."""
 
 
 def check_replaceable(folder: Path) -> None:
@@ -37,7 +37,7 @@ def check_replaceable(folder: Path) -> None:
 
 
 def _written_files(folder: Path) -> frozenset[str] | None:
-    """Return the files of the site in a folder by their paths there; None without a site."""
+    """Return the site files in a folder by relative path; None without a site."""
     try:
         document = json.loads((folder / MARKER).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -50,13 +50,13 @@ def _written_files(folder: Path) -> frozenset[str] | None:
 
 @contextmanager
 def replace_folder(folder: Path, *, private: bool) -> Iterator[Path]:
-    """Yield a new folder, which replaces `folder` at the end, or is removed after an exception.
+    """Yield a new folder; it replaces `folder` at the end, or is removed after an exception.
 
-    All of a private one is for its owner alone: files 0600, folders 0700.
+    A private site is readable by its owner only: files 0600, folders 0700.
 
     Raise FolderRefused as `check_replaceable`, and OSError.
     """
-    place = folder.resolve()  # a link stays one
+    place = folder.resolve()  # links stay links
     place.parent.mkdir(parents=True, exist_ok=True)
     new, old = (place.parent / f".{place.name}.{word}-{token_hex(4)}" for word in ("new", "old"))
     new.mkdir(mode=0o700 if private else 0o777)
@@ -86,14 +86,14 @@ def _write_marker(folder: Path) -> None:
     (folder / MARKER).write_text(json.dumps({"about": about, "files": names}, indent=1) + "\n", encoding="utf-8")
 
 
-LIST_BYTES: Final = 1_000_000  # of a file of a list; all its files are loaded together
-BUNDLE_BYTES: Final = 256_000  # of a file that is loaded for one of its records
+LIST_BYTES: Final = 1_000_000  # of a list file; all files of a list are loaded together
+BUNDLE_BYTES: Final = 256_000  # of a file loaded for a single record
 BUNDLES: Final = ("texts", "passageTexts")
 
 
 @dataclass(slots=True)
 class _Open:
-    """The file of a list that is being filled: its number from 0, and the JSON of its records."""
+    """The list file being filled: number from 0, and the records' JSON."""
 
     number: int = 0
     records: list[str] = field(default_factory=list)
@@ -101,36 +101,36 @@ class _Open:
 
 
 class DataFiles:
-    """Writes `NAME-N.js` into a folder, each with an array of records in the order in which they were added."""
+    """Data files `NAME-N.js` in a folder, each with an array of records in added order."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._open: dict[str, _Open] = {}
 
     def add(self, name: str, record: str) -> int:
-        """Add the JSON of a record to the list; return the number of its file. Raise OSError."""
+        """Add a record's JSON to the list; return the file number. Raise OSError."""
         size = len(record.encode()) + 1
         file = self._open.setdefault(name, _Open())
         if file.records and file.size + size > (BUNDLE_BYTES if name in BUNDLES else LIST_BYTES):
-            self._write(name, file)
+            self._write_data_file(name, file)
             file = self._open[name] = _Open(file.number + 1)
         file.records.append(record)
         file.size += size
         return file.number
 
     def close(self) -> Mapping[str, int]:
-        """Write the rest; return the number of files of each list. Raise OSError."""
+        """Write the rest; return the number of files per list. Raise OSError."""
         for name, file in self._open.items():
-            self._write(name, file)
+            self._write_data_file(name, file)
         return {name: file.number + 1 for name, file in self._open.items()}
 
-    def _write(self, name: str, file: _Open) -> None:
+    def _write_data_file(self, name: str, file: _Open) -> None:
         text = script(name, file.number, f"[{','.join(file.records)}]")
         (self._folder / f"{name}-{file.number}.js").write_text(text, encoding="utf-8", newline="\n")
 
 
 def script(name: str, number: int, json: str) -> str:
-    """Return a script that passes JSON text to the page; a literal would interpret `__proto__`."""
+    """Return a script for passing JSON text to the page; a literal would interpret `__proto__`."""
     escaped = json.replace("\\", "\\\\").replace("'", "\\'").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return f"cstp.site.add('{name}', {number}, '{escaped}');\n"
 
@@ -144,12 +144,12 @@ POLICY: Final = (
 _CHARSET: Final = '<meta charset="utf-8">\n'
 _NO_REFERRER: Final = '<meta name="referrer" content="no-referrer">\n'
 _TITLE: Final = "<title>CSTP</title>"
-_LIVE: Final = ("page/sign_in.js", "page/start.js")  # parts that only a page with a server has
+_LIVE: Final = ("page/sign_in.js", "page/start.js")  # parts only for a page with a server
 _LOCAL: Final = ("page/site.js", "page/site_decisions.js", "page/site_search.js", "page/site_start.js")
 
 
 def write_page(static: Path, folder: Path, title: str) -> None:
-    """Write `index.html` and copy its files from the page. Raise OSError."""
+    """Write `index.html` and copy the page's files. Raise OSError."""
     for path in sorted(static.rglob("*")):
         name = path.relative_to(static).as_posix()
         if path.suffix in TYPES and path.is_file() and name not in (INDEX, *_LIVE):
@@ -160,7 +160,7 @@ def write_page(static: Path, folder: Path, title: str) -> None:
 
 
 def site_index(template: str, title: str) -> str:
-    """Return `index.html` of a site, with relative links. Raise ValueError if the template differs."""
+    """Return a site's `index.html`, with relative links. Raise ValueError if the template differs."""
     live = "".join(map(_script, _LIVE))
     local = "".join(map(_script, _LOCAL))
     guards = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n{_NO_REFERRER}'
@@ -177,6 +177,6 @@ def _script(name: str) -> str:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy the contents alone: a file of an installation may be read-only."""
+    """Copy only the contents: installed files may be read-only."""
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)

@@ -1,4 +1,4 @@
-"""Writes a site: the records that a token may see, read by public methods alone, as files that need no server."""
+"""Sites: records visible to a token, read only by public methods, as files for use without a server."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -42,12 +42,12 @@ _EXTRACTED: Final = 100  # of a page: the answer of a server may have 5 MB
 _Name: TypeAlias = tuple[str, str]  # a kind and an id
 _LISTED_TYPES: Final = ("decision", "pattern", "warning")  # of extractions
 _CHANGES: Final = 1000
-_QUERY: Final = 1000  # characters of a passage that find its source
-_FARTHEST: Final = 5  # links that one call follows
+_QUERY: Final = 1000  # characters of a passage for finding its source
+_FARTHEST: Final = 5  # links followed by a single call
 
 
 class Steps(Protocol):
-    """Shows the progress of the reading."""
+    """Progress of reading."""
 
     def start(self, step: str, records: int) -> None: ...
 
@@ -56,7 +56,7 @@ class Steps(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The number of records of each kind; the first `searched` characters of each text are searched."""
+    """Number of records per kind; the first `searched` characters of each text are searched."""
 
     decisions: int
     links: int
@@ -69,7 +69,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """The records to read: all kinds in the order of their lists, decisions as they were recorded."""
+    """Records to read: all kinds in list order, decisions as recorded."""
 
     decisions: Sequence[ListedDecision]
     episodes: Sequence[EpisodeSummary]
@@ -80,12 +80,12 @@ class _Listed:
 def write_records(
     methods: Methods, kinds: frozenset[SiteKind], files: DataFiles, steps: Steps, set_aside: SetAside
 ) -> Counts:
-    """Write all records of these kinds, except those deleted meanwhile, and those that `set_aside` then has.
+    """Write all records of these kinds, except records deleted meanwhile, and records then in `set_aside`.
 
-    Raise CstpError, OSError, and the errors of `methods` if no answer comes.
+    Raise CstpError, OSError, and errors from `methods` if no answer comes.
     """
     before = _changed(methods, kinds)
-    listed = _list(methods, kinds, before)
+    listed = _list_records(methods, kinds, before)
     total = len(listed.decisions) + len(listed.episodes) + len(listed.extracted) + len(listed.passages)
     writer = _SiteWriter(methods, files, steps, set_aside, searched_characters(total))
     writer.note_unlisted(before, listed)
@@ -102,7 +102,7 @@ def write_records(
     )
 
 
-def _list(methods: Methods, kinds: frozenset[SiteKind], before: Sequence[_Name]) -> _Listed:
+def _list_records(methods: Methods, kinds: frozenset[SiteKind], before: Sequence[_Name]) -> _Listed:
     extracted: list[tuple[str, Extracted]] = []
     if "extraction" in kinds:
         extracted += [("extracted", one) for one in methods.iter_decisions(page_size=_EXTRACTED)]
@@ -118,7 +118,7 @@ def _list(methods: Methods, kinds: frozenset[SiteKind], before: Sequence[_Name])
 
 
 def _changed(methods: Methods, kinds: frozenset[SiteKind]) -> list[_Name]:
-    """Return all records by their last changes: no list names chunks, or records that the server cannot show."""
+    """Return all records by last change: no list names chunks, or records the server cannot show."""
     found: dict[_Name, None] = {}
     since, more = 0, True
     while more:
@@ -130,7 +130,7 @@ def _changed(methods: Methods, kinds: frozenset[SiteKind]) -> list[_Name]:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """A record as JSON: its own, its row in a list, which lacks the number of its file, and its search entry."""
+    """A record's JSON texts: the record, the list row without the file number, and the search entry."""
 
     whole: str
     row: str
@@ -138,9 +138,9 @@ class _Texts:
 
 
 class _SiteWriter:
-    """Writes records into the files of a site; `cut` says whether the text of a search entry was too long.
+    """Writer of records into a site's files; `cut` is true if a search entry's text was too long.
 
-    A record that cannot be read or written as JSON is left out, and is in `set_aside`.
+    A record impossible to read or write as JSON is omitted, and is in `set_aside`.
     """
 
     def __init__(self, methods: Methods, files: DataFiles, steps: Steps, set_aside: SetAside, characters: int) -> None:
@@ -153,7 +153,7 @@ class _SiteWriter:
         self.cut = False
 
     def note_unlisted(self, before: Sequence[_Name], listed: _Listed) -> None:
-        """Note the records that exist and that no list has."""
+        """Note existing records missing in all lists."""
         known: set[_Name] = {("decision", one.id) for one in listed.decisions}
         known |= {("episode", str(one.id)) for one in listed.episodes}
         known |= {("extraction", one.id) for _, one in listed.extracted}
@@ -161,16 +161,16 @@ class _SiteWriter:
             if kind == "chunk" or (kind, id) in known:
                 continue
             version = self._version(kind, id)
-            whole = self._read(version, partial(self._methods.fetch, id, kind=kind))
+            whole = self._read_record(version, partial(self._methods.fetch, id, kind=kind))
             if whole is not None and (kind != "extraction" or whole.metadata.get("type") in _LISTED_TYPES):
                 self._set_aside.note(Part.PAGE, version, StatedError("the server cannot list it"))
 
     def write_decisions(self, listed: Sequence[ListedDecision]) -> dict[str, Sequence[DecisionEdge]]:
-        """Write the decisions; return the ids of those that are still there, with the links that agents made."""
+        """Write the decisions; return the ids of existing decisions, with agents' links."""
         found: dict[str, Sequence[DecisionEdge]] = {}
         read = self._methods.get_decision
         for one, version in self._each("decisions", "decision", listed, [one.id for one in listed]):
-            if (answer := self._read(version, partial(read, one.id))) is None:
+            if (answer := self._read_record(version, partial(read, one.id))) is None:
                 continue
             work = partial(_decision_texts, one, answer.decision, self.characters)
             if (texts := self._attempt(version, work)) is not None:
@@ -186,9 +186,9 @@ class _SiteWriter:
         }
         known: set[str] = set()
         for id, version in self._each("links", "links of decision", [*decisions], [*decisions]):
-            around = None if id in known else self._read(version, partial(self._read_graph, id))
+            around = None if id in known else self._read_record(version, partial(self._read_graph, id))
             if around is not None:
-                # of the farthest ones not all links were followed
+                # for the farthest decisions not all links were followed
                 known |= {node.id for node in around.nodes if node.depth < around.depth}
                 edges |= {(edge.source_id, edge.edge_type, edge.target_id): edge for edge in around.edges}
         for name in sorted(edges):
@@ -203,7 +203,7 @@ class _SiteWriter:
         """Write the episodes; return their number."""
         written = 0
         for one, version in self._each("episodes", "episode", listed, [str(one.id) for one in listed]):
-            episode = self._read(version, partial(self._methods.get_episode, one.id))
+            episode = self._read_record(version, partial(self._methods.get_episode, one.id))
             if episode is not None:
                 work = partial(_episode_texts, episode, self.characters)
                 written += self._add_row("episodes", self._attempt(version, work))
@@ -222,7 +222,7 @@ class _SiteWriter:
         titles: dict[str, str] = {}
         written = 0
         for id, version in self._each("passages", "chunk", ids, ids):
-            found = self._read(version, partial(_read_passage, self._methods, id, titles))
+            found = self._read_record(version, partial(_read_passage, self._methods, id, titles))
             if found is None:
                 continue
             texts = self._attempt(version, partial(_passage_texts, found, self.characters))
@@ -232,7 +232,7 @@ class _SiteWriter:
         return written
 
     def _each(self, step: str, kind: str, listed: Sequence[T], ids: Sequence[str]) -> Iterator[tuple[T, RecordVersion]]:
-        """Yield the records with what names them, and show the progress."""
+        """Yield each record with a version, and show the progress."""
         self._steps.start(step, len(listed))
         for one, id in zip(listed, ids, strict=True):
             self._steps.advance(1)
@@ -241,7 +241,7 @@ class _SiteWriter:
     def _version(self, kind: str, id: str) -> RecordVersion:
         return RecordVersion(next(self._numbers), 0, kind, id)  # a caller knows no keys
 
-    def _read(self, version: RecordVersion, read: Callable[[], R]) -> R | None:
+    def _read_record(self, version: RecordVersion, read: Callable[[], R]) -> R | None:
         """Return the answer about a record; None if it was deleted meanwhile, or if the server cannot answer.
 
         Raise QueryFailed if the server cannot answer about other records, either.
@@ -260,7 +260,7 @@ class _SiteWriter:
         return self._set_aside.attempt(Part.PAGE, version, work, None)
 
     def _add(self, bundle: str, name: str, texts: _Texts) -> None:
-        """Write a record into a bundle, and its row with the number of the file of that."""
+        """Write a record into a bundle, and the row with the bundle's file number."""
         file = self._files.add(bundle, texts.whole)
         self._files.add(name, f'{texts.row[:-1]},"file":{file}}}')
         self._add_entry(texts.entry)
@@ -294,7 +294,7 @@ def _extraction_texts(one: Extracted, characters: int) -> _Texts:
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """A passage, what a recall returns of it, and its source if known."""
+    """A passage, its recall result, and its source if known."""
 
     chunk: GetChunkResult
     recalled: RecallItem
@@ -316,7 +316,7 @@ def _read_passage(methods: Methods, id: str, titles: dict[str, str]) -> _Passage
 def _source_of(
     methods: Methods, chunk: GetChunkResult, recalled: RecallItem, titles: dict[str, str]
 ) -> SourceReference | None:
-    """Return the source of a passage, which only a recall names by its id; `titles` are the known ones."""
+    """Return a passage's source: only recall names it by id; `titles` are the known titles."""
     id = recalled.metadata.source_id if isinstance(recalled.metadata, ChunkMetadata) else None
     if id is None:
         return None
@@ -333,7 +333,7 @@ def _json(record: Wire) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WrittenSite:
-    """The content of a site, and its size."""
+    """Content and size of a site."""
 
     counts: Counts
     files: int
@@ -348,9 +348,9 @@ def write_site(
     steps: Steps,
     set_aside: SetAside,
 ) -> WrittenSite:
-    """Write the answers of `methods` into `folder`, all or nothing but the records that `set_aside` then has.
+    """Write the answers of `methods` into `folder`, all or nothing except the records then in `set_aside`.
 
-    The default title is the agent's name. With a clearance above normal, only the owner of the files can read them.
+    The default title is the agent's name. With a clearance above normal, only the files' owner can read them.
 
     Raise FolderRefused, CstpError, OSError, and the errors of `methods` if no answer comes.
     """

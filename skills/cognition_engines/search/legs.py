@@ -23,6 +23,7 @@ FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows 
 LEAST_CANDIDATES: Final = 1000  # of the sketches, for exact ranking: see indexes/columns/sketches.py
 CANDIDATES_EACH: Final = 10
 TIE: Final = 1e-5  # cosines closer than this are compared again in double precision
+FEW_WINDOWS: Final = 64  # up to here, double precision for all is faster than to find the near ones first
 DECIMALS: Final = 6  # of a cosine: as many as single precision can distinguish
 BLOCK: Final = 2048  # vectors gathered at a time
 
@@ -97,12 +98,14 @@ def cosines(snapshot: Snapshot, rows: Ints, vector: Floats, products: Floats | N
         return result
     owned = counts > 0
     first = np.cumsum(counts[owned]) - counts[owned]
-    coarse = gathered_products(vectors, places, vector) if products is None else products[places]
-    # the best window of a row is within TIE of the best in single precision
-    near = np.flatnonzero(coarse >= np.repeat(np.maximum.reduceat(coarse, first) - TIE, counts[owned]))
+    if products is not None or len(places) > FEW_WINDOWS:
+        coarse = gathered_products(vectors, places, vector) if products is None else products[places]
+        # the best window of a row is within TIE of the best in single precision
+        near = np.flatnonzero(coarse >= np.repeat(np.maximum.reduceat(coarse, first) - TIE, counts[owned]))
+        places, first = places[near], np.searchsorted(near, first)
     # a row-wise sum, unlike a matrix product, does not depend on where in the array a row stands
-    similarities = (vectors[places[near]].astype(np.float64) * vector.astype(np.float64)).sum(axis=1)
-    result[owned] = np.round(np.maximum.reduceat(similarities, np.searchsorted(near, first)), DECIMALS)
+    similarities = (vectors[places].astype(np.float64) * vector.astype(np.float64)).sum(axis=1)
+    result[owned] = np.round(np.maximum.reduceat(similarities, first), DECIMALS)
     return result
 
 

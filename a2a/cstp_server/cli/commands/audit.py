@@ -1,4 +1,4 @@
-"""`cstp audit`: who has read or written which records, and whether that account is whole."""
+"""`cstp audit`: who has read or written which records, and whether the audit is complete."""
 
 import json
 import re
@@ -96,7 +96,7 @@ def verify(
 
 
 def _params(given: dict[str, object]) -> AuditParams:
-    """Return the filters, held to the rules of `cstp.audit`."""
+    """Return the filters, validated by the rules of `cstp.audit`."""
     try:
         return parse_params(AuditParams, {name: value for name, value in given.items() if value is not None})
     except InvalidParams as error:

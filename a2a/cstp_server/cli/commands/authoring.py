@@ -53,7 +53,7 @@ SetOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """The client of a write, and the printed members of its answer. `form` is kept until the write succeeded."""
+    """Client and printed answer members of a write. `form` is kept until the write succeeded."""
 
     key: str | None
     dry_run: bool
@@ -233,7 +233,7 @@ def forget_record(params: Mapping[str, object], how: Sending, *, yes: bool) -> i
 
 
 def _params(given: Mapping[str, object], file: str | None, pairs: Sequence[str] | None) -> dict[str, object]:
-    """Return all parameters that were given. Raise BadParameter if one is given twice."""
+    """Return all given parameters. Raise BadParameter for a parameter given twice."""
     found = {name: value for name, value in given.items() if value is not None and value != []}
     for source in ({} if file is None else read_params(file), parse_params(list(pairs or ()))):
         if twice := found.keys() & source.keys():
@@ -252,7 +252,7 @@ def _with_form(method: Method[Any, Any], params: Mapping[str, object], how: Send
 
 
 def _write(method: Method[Any, Any], params: Mapping[str, object], how: Sending) -> int:
-    """Call a method that writes, and print its result."""
+    """Call a write method, and print the result."""
     key = how.key or uuid4().hex
     sent = {**params, "idempotencyKey": key, **({"dryRun": True} if how.dry_run else {})}
     try:
@@ -296,7 +296,7 @@ def _reason(text: str) -> dict[str, str]:
 
 
 def _text(given: str | None) -> str | None:
-    """Return the text that was given, of standard input for `-`. Raise BadParameter if that is not UTF-8."""
+    """Return the given text, from standard input for `-`. Raise BadParameter for a text other than UTF-8."""
     if given != "-":
         return given
     try:
@@ -308,7 +308,7 @@ def _text(given: str | None) -> str | None:
 
 
 def written_line(result: Wire, *, dry_run: bool) -> str | None:
-    """Return the outcome for the record, in one line; None for a result that is shown whole."""
+    """Return the record's outcome in one line; None for a result to show whole."""
     match result:
         case RecordDecisionResult(created=False):
             return f"{result.id} was already recorded with the same key ({result.status})"
@@ -335,7 +335,7 @@ def _secret_line(found: FoundSecret) -> str:
 
 
 def _forget_lines(result: ForgetResult) -> Iterator[str]:
-    """Yield the kind of the record, and the number of each kind deleted with it."""
+    """Yield the record's kind, and the deleted number per kind."""
     yield str(result.kind)
     for name, count in result.cascade.model_dump().items():
         if count:

@@ -58,7 +58,7 @@ def copy_command(
             target.close()
     shown = without_secrets(to)
     if as_json:
-        say(json.dumps({"to": shown, **_members(done)}))
+        say(json.dumps({"to": shown, **_list_counts(done)}))
         return
     say(f"copied {_counts(done)} to {shown}, and read them back: equal")
     say("next: set store.url to that URL (or CSTP_STORE__URL) and start the server again; see cstp config")
@@ -88,7 +88,7 @@ def backup_command(
         notes = write_backup(records.store, file, cstp.__version__, attached, replace=force, watcher=bars)
     if as_json:
         members = {"file": str(file.absolute()), "bytes": file.stat().st_size, "createdAt": notes.created_at}
-        say(json.dumps({**members, **_members(notes.contents), "tokens": len(tokens)}))
+        say(json.dumps({**members, **_list_counts(notes.contents), "tokens": len(tokens)}))
         return
     say(
         f"wrote {_counts(notes.contents)} and {len(tokens)} tokens to {file} "
@@ -131,7 +131,7 @@ def restore_command(
     if as_json:
         counts = {name: getattr(done, name) for name in ("new", "changed", "unchanged", "deleted", "forgotten")}
         members = {"file": str(file.absolute()), "createdAt": backup.notes.created_at, **counts}
-        say(json.dumps({**members, **_members(done.contents), "tokens": restored, **_live(live)}))
+        say(json.dumps({**members, **_list_counts(done.contents), "tokens": restored, **_live(live)}))
         return
     _say_restored(done, backup.notes.created_at, restored, live)
 
@@ -208,7 +208,7 @@ def _restore_advice(settings: Settings) -> str:
 
 
 def _kept_tokens(backup: Backup) -> tuple[Token, ...]:
-    """Return the tokens of a backup. Raise ConfigurationError if they cannot be read."""
+    """Return a backup's tokens. Raise ConfigurationError if they cannot be read."""
     kept = backup.notes.attached.get(_TOKENS)
     return () if kept is None else parse_tokens(kept.encode(), "the backup's tokens")
 
@@ -218,7 +218,7 @@ def _live(tokens: Sequence[Token]) -> dict[str, object]:
     return {"live": [{name: getattr(token, name) for name in shown} for token in tokens]} if tokens else {}
 
 
-def _members(contents: Contents) -> dict[str, object]:
+def _list_counts(contents: Contents) -> dict[str, object]:
     return {
         "records": contents.records,
         "kinds": dict(contents.kinds),

@@ -1,4 +1,4 @@
-"""`cstp call`, which prints results or all pages of a list, and `cstp search`, whose results are a list for people."""
+"""`cstp call` prints results or all pages of a list; `cstp search` prints a list for people."""
 
 import json
 import re
@@ -94,7 +94,7 @@ def call_command(
 
 
 def _items(remote: Remote, method: str, given: Mapping[str, object], listed: str) -> Iterator[object]:
-    """Yield the items of all pages, which are as large as they may be unless `limit` is given."""
+    """Yield the items of all pages, of maximum size unless `limit` is given."""
     schema = _OF_METHOD[method].params.model_json_schema()["properties"]
     asked = {"limit": schema["limit"]["maximum"], "offset": 0, **given}
     if not isinstance(offset := asked["offset"], int) or isinstance(offset, bool):
@@ -109,7 +109,7 @@ def _items(remote: Remote, method: str, given: Mapping[str, object], listed: str
 
 
 def _list_member(method: str) -> str:
-    """Return the member of the result that holds the items. Raise BadParameter for a method without pages."""
+    """Return the result member with the items. Raise BadParameter for a method without pages."""
     paged = {name: one for name, one in _OF_METHOD.items() if "offset" in one.params.model_fields}
     if method not in paged:
         raise typer.BadParameter(f"only these methods have pages: {', '.join(paged)}", param_hint="--all")
@@ -118,7 +118,7 @@ def _list_member(method: str) -> str:
 
 
 def _read_params(file: str | None, pairs: list[str]) -> dict[str, object]:
-    """Return the params of the file and of the words. Raise BadParameter if one is invalid or given twice."""
+    """Return the params from the file and the words. Raise BadParameter for a param invalid or given twice."""
     found = {} if file is None else read_params(file)
     for name, value in parse_params(pairs).items():
         if name in found:
@@ -128,13 +128,13 @@ def _read_params(file: str | None, pairs: list[str]) -> dict[str, object]:
 
 
 def _start_of(path: Path) -> bytes:
-    """Read enough of a file, pipe or device to see whether it is too large."""
+    """Read enough from a file, pipe or device to see whether it is too large."""
     with path.open("rb") as file:
         return file.read(_LARGEST + 1)
 
 
 def read_params(file: str) -> dict[str, object]:
-    """Return a JSON object of a file, or of standard input for `-`. Raise BadParameter for anything else."""
+    """Return a JSON object from a file, or from standard input for `-`. Raise BadParameter for anything else."""
     try:
         text = sys.stdin.buffer.read(_LARGEST + 1) if file == "-" else _start_of(Path(file))
         if len(text) > _LARGEST:
@@ -170,7 +170,7 @@ def parse_params(pairs: list[str]) -> dict[str, object]:
 
 
 def _load(text: str | bytes) -> object:
-    """Return the value of a JSON text. Raise ValueError for anything that no server reads, such as 1e400 or \\ud800."""
+    """Return the value of a JSON text. Raise ValueError for anything servers reject, such as 1e400 or \\ud800."""
     found: object = json.loads(text, parse_constant=_no_json)
     json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
     return found
@@ -243,7 +243,7 @@ def _print(results: list[SearchedRecord]) -> None:
         section = None if found.place is None else found.place.section
         say(title if section in (None, title) else f"{title} › {section}")
         say(f"  {', '.join(_facts(found))}")
-        for line in _lines(found.snippet or ""):
+        for line in _split_snippet(found.snippet or ""):
             say(f"  {line}")
 
 
@@ -258,7 +258,7 @@ def _facts(found: SearchedRecord) -> Iterator[str]:
     yield str(found.id)
 
 
-def _lines(snippet: str) -> list[str]:
-    """Return a snippet, without Markdown marks at the beginnings of its lines, in lines for a terminal."""
+def _split_snippet(snippet: str) -> list[str]:
+    """Return a snippet as terminal lines, without Markdown marks at line starts."""
     text = shorten(one_line(" ".join(_MARKS.sub("", snippet).split())), _SNIPPET, placeholder=" …")
     return wrap(text, min(get_terminal_size().columns, _WIDEST) - 2)

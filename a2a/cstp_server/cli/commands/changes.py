@@ -1,4 +1,4 @@
-"""`cstp changes`: changes of the records that a token sees, line by line."""
+"""`cstp changes`: changes of records visible to a token, line by line."""
 
 import json
 from typing import Annotated
@@ -70,7 +70,7 @@ def _print(found: Changes, *, as_json: bool) -> None:
 
 
 def parse_cursor(text: str) -> Cursor:
-    """Return the cursor of an option. Raise BadParameter for a text that is none."""
+    """Return the cursor of an option. Raise BadParameter for an invalid cursor."""
     if text == NOW:
         return NOW
     if not (text.isascii() and text.isdigit() and len(text) <= 16):

@@ -1,4 +1,4 @@
-"""`cstp check`: the decisions that govern changed files of a git work tree, of a server or of a data folder."""
+"""`cstp check`: decisions governing changed files in a git work tree, from a server or a data folder."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -67,7 +67,7 @@ def check_command(
         raise typer.BadParameter("--stale prints text or json", param_hint="--format")
     asked = _Asked(tuple(paths or ()), staged, base, stale, required, form, project)
     try:
-        return _check(folder.resolve(), place, asked)
+        return _check_place(folder.resolve(), place, asked)
     except (GitFailed, TooMany, EngineError, Unreachable) as error:
         say(f"cstp check: {error}", err=True)
     return MISUSED
@@ -75,7 +75,7 @@ def check_command(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The options that say what is checked, and how it is printed."""
+    """Options for the checked files and the printed format."""
 
     paths: Sequence[str]
     staged: bool
@@ -99,7 +99,7 @@ class _CheckOnServer(Protocol):
     ) -> int: ...
 
 
-def _check(here: Path, place: ReadPlace, asked: _Asked) -> int:
+def _check_place(here: Path, place: ReadPlace, asked: _Asked) -> int:
     """Check as asked; return the exit code."""
     root = find_root(here)
     files = tracked_files(root) if asked.stale else _files(root, here, asked)
@@ -120,7 +120,7 @@ def _files(root: Path, here: Path, asked: _Asked) -> list[str]:
 
 
 def _print_check(source: DecisionSource, root: Path, files: Sequence[str], asked: _Asked) -> int:
-    """Print what governs the files, or stale patterns; return the exit code."""
+    """Print governing decisions, or stale patterns; return the exit code."""
     if asked.stale:
         _print_stale([*stale_patterns(source, files)], asked.form)
         return 0

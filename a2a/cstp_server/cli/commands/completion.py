@@ -1,4 +1,4 @@
-"""`cstp completion`: the script that makes a shell complete commands, options, methods and parameters."""
+"""`cstp completion`: the script for shell completion of commands, options, methods and parameters."""
 
 from enum import StrEnum
 from typing import Annotated, Final

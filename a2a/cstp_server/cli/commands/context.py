@@ -1,4 +1,4 @@
-"""`cstp context`: a briefing for the start of a session, of a server or of a data folder."""
+"""`cstp context`: a briefing for a session start, from a server or a data folder."""
 
 from collections.abc import Mapping
 from typing import Annotated

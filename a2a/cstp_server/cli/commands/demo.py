@@ -1,4 +1,4 @@
-"""`cstp demo`: the server with its own decisions and pages and a sample in it, and lines to paste."""
+"""`cstp demo`: a server with the project's decisions and pages and a sample, and lines to paste."""
 
 import json
 import sys
@@ -35,8 +35,8 @@ from cstp_server.ui.grants import make_grant, make_link
 app = command_family()
 _LIFETIME: Final = timedelta(days=1)  # of the demo's tokens
 _LINK_MINUTES: Final = 10  # for a person to open the page
-_CLOSING_SECONDS: Final = 10.0  # seconds for a demo to close its parts if it is stopped while it starts
-# pages of docs/ that are read as documents; the wheel has them too
+_CLOSING_SECONDS: Final = 10.0  # seconds for a demo to close its parts if stopped during the start
+# pages of docs/ read as documents; the wheel has them too
 PAGES: Final = ("architecture", "decision-files", "getting-started", "operations", "security")
 # on a terminal three calls are enough to begin with
 _FIRST: Final = (
@@ -80,7 +80,7 @@ def demo_command(
 
     Prints three calls, the command for MCP and a link to the page. On a terminal, the log is in that folder.
     """
-    say()  # a demo that cannot print its calls ends here, before it reads anything
+    say()  # a demo unable to print its calls ends here, before reading anything
     with ended_by_signals(_CLOSING_SECONDS) as watchdog, TemporaryDirectory(prefix="cstp-demo-") as folder:
         # a demo writes to its own folder alone, whatever the environment names
         own = {
@@ -121,7 +121,7 @@ def _load(settings: Settings, embedder: Embedder | None) -> None:
 
 @contextmanager
 def _log_to_file(settings: Settings, folder: Path) -> Iterator[None]:
-    """Log to standard error, but to a file in the folder if that is a terminal, whose lines are for the calls."""
+    """Log to standard error, or to a file in the folder if standard error is a terminal, reserved for the calls."""
     if not sys.stderr.isatty():
         configure_logging(settings.log)
         yield
@@ -148,7 +148,7 @@ def _say(say_calls: Callable[[str, str, Settings], None], token: str, url: str, 
 
 
 def _say_first(token: str, url: str, _settings: Settings) -> None:
-    """Print the first calls; all of it fits on a terminal."""
+    """Print the first calls; all calls fit on a terminal."""
     base, program = url.removesuffix("/cstp"), _program()
     say(f"CSTP answers on {url} until Ctrl-C. In another terminal, here:")
     say_lines(f"\nexport CSTP_URL={base} CSTP_TOKEN={token}")
@@ -160,12 +160,12 @@ def _say_first(token: str, url: str, _settings: Settings) -> None:
 
 
 def _say_all(token: str, url: str, settings: Settings) -> None:
-    _write(token, url, settings.server.ssl_certfile)
+    _print_writes(token, url, settings.server.ssl_certfile)
     _print_calls(token, url)
 
 
 def _program() -> str:
-    """Return the path of this installation's `cstp`, from the working folder if it is below that."""
+    """Return the path of this installation's `cstp`, relative if below the working folder."""
     path = Path(sys.executable).with_name("cstp")
     if not path.is_file():
         return "cstp"
@@ -185,8 +185,8 @@ def _link(url: str, settings: Settings) -> str:
     return make_link(url.removesuffix("/cstp"), settings.ui_links_path, grant)
 
 
-def _write(token: str, url: str, certificate: str | None) -> None:
-    """Let an agent write, and print its calls with their results."""
+def _print_writes(token: str, url: str, certificate: str | None) -> None:
+    """Let an agent write, and print calls with results."""
     say("An agent can also write; these calls have just run:")
     try:
         for call, shown in write_through(url, token, certificate):

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.escapes import one_line
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_store, settings_for
 from cstp_server.cli.secret_report import report_stored_secrets
 from cstp_server.doctor import components as parts, environment as places, indexes
 from cstp_server.doctor.components import check_sources
@@ -86,13 +86,13 @@ def doctor_command(
     """
     if secrets:
         loaded = settings_for(ctx, data_dir, config)
-        name_store(loaded)
+        print_store(loaded)
         return report_stored_secrets(loaded, as_json=as_json)
     console = Console()
     found: list[Finding] = []
     try:
         loaded = settings_for(ctx, data_dir, config)
-        name_store(loaded)
+        print_store(loaded)
         findings = diagnose(loaded)
     except ConfigurationError as error:
         remedy = "correct them and run cstp doctor again: nothing else can be checked without settings"

@@ -82,7 +82,7 @@ def export_command(
 
 
 def _check_output(file: str, *, force: bool) -> None:
-    """Raise BadParameter for a folder, and without `force` for a file that exists."""
+    """Raise BadParameter for a folder, and without `force` for an existing file."""
     if file != "-" and Path(file).is_dir():
         raise typer.BadParameter(f"{file} is a folder; give a file in it", param_hint="FILE")
     if file != "-" and Path(file).is_file() and not force:
@@ -90,7 +90,7 @@ def _check_output(file: str, *, force: bool) -> None:
 
 
 def _report_export(count: int, set_aside: SetAside) -> int:
-    """Print the records that were left out and the count of the others; return the exit code."""
+    """Print the omitted records and the count of the others; return the exit code."""
     others = f", {len(set_aside.records)} left out" if set_aside.records else ""
     code = report_left_out(set_aside)
     say(f"{count} {'record' if count == 1 else 'records'} exported{others}", err=True)
@@ -107,9 +107,9 @@ def _write_lines(lines: Iterable[bytes], file: str) -> int:
 
 
 def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None, *, force: bool) -> int:
-    """Write the files that differ, and return the exit code.
+    """Write the differing files, and return the exit code.
 
-    If one exists with other contents, write none, except with `force`.
+    If a file exists with other contents, write none, except with `force`.
     """
     set_aside = SetAside(logged=False)
     with existing_records(loaded, reads_only=True) as records:
@@ -124,7 +124,7 @@ def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None,
     written = [path for path, text in files.items() if before[path] != text]
     for path in written:
         with open(path, "wb", opener=_open_without_links) as file:
-            os.fchmod(file.fileno(), 0o600)  # before it has its text: the file may be an older one
+            os.fchmod(file.fileno(), 0o600)  # before the file has its text: it may be an older file
             file.write(files[path])
     count = f"{len(files)} {'decision' if len(files) == 1 else 'decisions'}"
     say(f"{count} exported, {len(written)} {'file' if len(written) == 1 else 'files'} written to {folder}", err=True)
@@ -132,7 +132,7 @@ def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None,
 
 
 def _read_beginning(path: Path, folder: Path, size: int) -> bytes | None:
-    """Return up to one byte more than `size` of a file; None without a file. Raise BadParameter for a link."""
+    """Return up to `size` + 1 bytes of a file; None without a file. Raise BadParameter for a link."""
     try:
         with open_file(path, folder) as file:
             return file.read(size + 1)
@@ -186,7 +186,7 @@ def _kind(name: str) -> Kind:
 
 @contextmanager
 def _open_output(file: str) -> Iterator[IO[bytes]]:
-    """Open the output as `_write_output` does; an OSError names it, which the error of a full disk does not."""
+    """Open the output as `_write_output` does; an OSError names it, unlike the error for a full disk."""
     try:
         with _write_output(file) as out:
             yield out
@@ -196,9 +196,9 @@ def _open_output(file: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _write_output(file: str) -> Iterator[IO[bytes]]:
-    """Open standard output, or a file that appears when it is complete, readable for its owner only.
+    """Open standard output, or a file appearing only when complete, readable for its owner only.
 
-    An existing path that is not a file, such as a named pipe, is written to in place.
+    An existing path other than a file, such as a named pipe, is written to in place.
     """
     path = Path(file)
     if file == "-":
@@ -210,7 +210,7 @@ def _write_output(file: str) -> Iterator[IO[bytes]]:
             yield pipe
         return
     try:
-        path = path.resolve()  # a link stays one
+        path = path.resolve()  # links stay links
     except (OSError, RuntimeError):
         raise typer.BadParameter("is a broken link", param_hint="FILE") from None
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as out:
@@ -220,14 +220,14 @@ def _write_output(file: str) -> Iterator[IO[bytes]]:
             os.fsync(out.fileno())
             Path(out.name).replace(path)
         finally:
-            Path(out.name).unlink(missing_ok=True)  # of a file that was not renamed
+            Path(out.name).unlink(missing_ok=True)  # of a file not renamed
 
 
 @contextmanager
 def _regular(file: str) -> Iterator[Path]:
-    """Yield a file that can be read twice; copy standard input into one that is deleted at the end.
+    """Yield a file for reading twice; copy standard input into a temporary file.
 
-    Raise BadParameter if it is not a file: on a pipe without a writer the command would hang.
+    Raise BadParameter for anything but a file: on a pipe without a writer the command would hang.
     """
     if file == "-":
         with copy_to_file(sys.stdin.buffer, file, "FILE") as copy:

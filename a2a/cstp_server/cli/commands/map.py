@@ -1,4 +1,4 @@
-"""`cstp map`: proposes a map from objects of another system to records, and shows some records by it."""
+"""`cstp map`: proposes a map from another system's objects to records, and shows some mapped records."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ app = command_family()
 _SHOWN: Final = 10
 _BEGINNING: Final = 100  # characters of a text
 _TEXTS: Final = ("text", "content", "narrative")
-_OF_FILES: Final = ("ordinal", "line", "status_text")  # of a decision: its place in the file
+_OF_FILES: Final = ("ordinal", "line", "status_text")  # of a decision: the position in the file
 _SUGGESTED: Final = "the suggested map"
 
 
@@ -63,7 +63,7 @@ def map_command(
     else:
         if text is not None:
             say_lines(text.rstrip())
-        for line in _lines(items):
+        for line in _format_records(items):
             say(f"# {line}")
     return 1 if any(isinstance(item, RejectedRecord) for item in items) else 0
 
@@ -85,12 +85,12 @@ def _sample(text: str) -> Sample:
 
 
 def _records(items: Iterable[Item]) -> Iterator[dict[str, object]]:
-    """Yield the members of each record, with its kind."""
+    """Yield each record's members, with kind."""
     for item in items:
         if isinstance(item, RecordDraft) and isinstance(item.record, Decision):
             given = {name: value for name, value in asdict(item.record).items() if value not in (None, "", (), {})}
             given = {name: value for name, value in given.items() if name not in _OF_FILES}
-            yield {"kind": "decision", **{name: _plain(value) for name, value in given.items()}}
+            yield {"kind": "decision", **{name: _to_json_value(value) for name, value in given.items()}}
         elif isinstance(item, RecordDraft | DocumentDraft):
             record = item.record if isinstance(item, RecordDraft) else item.head
             kind = kind_of(record)
@@ -100,12 +100,12 @@ def _records(items: Iterable[Item]) -> Iterator[dict[str, object]]:
             yield {"kind": kind.label, **members}
 
 
-def _plain(value: object) -> object:
+def _to_json_value(value: object) -> object:
     return value if isinstance(value, str | int | float | dict) else json.loads(json.dumps(value, default=str))
 
 
-def _lines(items: Iterable[Item]) -> Iterator[str]:
-    """Yield a line for each record: its kind, its fields in short, and the start of its text; then the problems."""
+def _format_records(items: Iterable[Item]) -> Iterator[str]:
+    """Yield a line per record: kind, shortened fields, and the text's start; then the problems."""
     items = list(items)
     for record in _records(items):
         kind = record.pop("kind")

@@ -79,7 +79,7 @@ def mcp_command(
 
 
 def _chosen(settings: Settings, tools: str | None) -> Collection[str]:
-    """Return the names of the chosen tools. Raise ConfigurationError or BadParameter for a wrong choice."""
+    """Return the chosen tool names. Raise ConfigurationError or BadParameter for a wrong choice."""
     try:
         return check_tools(settings) if tools is None else chosen_tools(tools)
     except UnknownTools as error:
@@ -87,7 +87,7 @@ def _chosen(settings: Settings, tools: str | None) -> Collection[str]:
 
 
 def _identify(settings: Settings, agent: str | None, secret: str | None) -> Identify:
-    """Return a function that finds the caller's token. Raise ConfigurationError if there is none."""
+    """Return a function for finding the caller's token. Raise ConfigurationError without a token."""
     if agent is None and not secret:
         raise ConfigurationError("no agent: give --agent NAME, or a token in CSTP_TOKEN")
 

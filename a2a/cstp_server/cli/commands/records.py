@@ -1,4 +1,4 @@
-"""`cstp show`, `cstp delete`, `cstp schema`: single records, and the form that files of them have."""
+"""`cstp show`, `cstp delete`, `cstp schema`: single records, and the form of record files."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def show(
 
     A server shows decisions, passages, episodes and memories; the data folder every kind.
     """
-    kinds = _kinds(kind)
+    kinds = _parse_kind(kind)
     if (server := _server(ctx, url, data_dir, config)) is not None:
         try:
             with connect(server, required_token(token), timeout) as remote:
@@ -73,7 +73,7 @@ def show(
         if found is None:
             say(f"no record has the id {id}", err=True)
             return 1
-        members = _members(found)
+        members = _collect_members(found)
     if as_json:
         say(json.dumps(members))
     else:
@@ -98,14 +98,14 @@ def delete(
     A document is deleted with its chunks; records that refer to it stay. If its file still has the record, the next
     cstp ingest restores it. A server that CSTP_URL or --url names forgets the records, as with cstp forget.
     """
-    kinds, gone = _kinds(kind), 0
+    kinds, gone = _parse_kind(kind), 0
     wanted = list(dict.fromkeys(ids))
     if (server := _server(ctx, url, data_dir, config)) is not None:
         how = Sending(None, False, server, token, timeout, False)
         of_kind = {} if kind is None else {"kind": kind}
         return max(forget_record({"id": id, **of_kind}, how, yes=yes) for id in wanted)
     with existing_records(settings_for(ctx, data_dir, config)) as records:
-        # looked up first, so that an ambiguous id is reported before anything is deleted
+        # looked up first, so an ambiguous id is reported before anything is deleted
         found = {id: _find_record(records, id, kinds) for id in wanted}
         for id, stored in found.items():
             deleted = stored is not None and bool(records.delete(stored.kind, [str(stored.record.id)], with_parts=True))
@@ -140,7 +140,7 @@ def schema(kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join
     say_lines(json.dumps(record_schema(KIND_NAMES[kind]), indent=2))
 
 
-def _kinds(kind: str | None) -> list[Kind]:
+def _parse_kind(kind: str | None) -> list[Kind]:
     if kind is None:
         return list(Kind)
     if kind not in KIND_NAMES:
@@ -149,7 +149,7 @@ def _kinds(kind: str | None) -> list[Kind]:
 
 
 def _find_record(records: Records, id: str, kinds: list[Kind]) -> StoredRecord | None:
-    """Return the record of the id; None without one. Raise ConfigurationError if several have it."""
+    """Return the record with the id; None if missing. Raise ConfigurationError if several have it."""
     found = records.origins.find_meant(kinds, id, None)
     of_kinds = dict.fromkeys(stored.kind.label for _, stored in found)
     if len(of_kinds) > 1:
@@ -169,8 +169,8 @@ def _print(members: dict[str, object]) -> None:
         say_lines(f"\n{text}")
 
 
-def _members(stored: StoredRecord) -> dict[str, object]:
-    """Return the fields of a record, in camelCase, and its origin."""
+def _collect_members(stored: StoredRecord) -> dict[str, object]:
+    """Return a record's fields, in camelCase, and the origin."""
     members = record_members(stored.record)
     origin: dict[str, object] = {
         "repository": stored.origin.repository or None,
@@ -196,9 +196,9 @@ SHOWN: Final = f"by its id a server shows {_LABELS}; --data-dir FOLDER shows any
 
 
 def read_record(remote: Remote, id: str, kinds: list[Kind]) -> dict[str, Any]:
-    """Return the members of the record, from the first method that knows the id.
+    """Return the record's members, from the first method knowing the id.
 
-    Raise CstpError for an error of a call, and ConfigurationError for a kind that no method reads by its id.
+    Raise CstpError for a failed call, and ConfigurationError for a kind no method reads by id.
     """
     if not _READ.intersection(kinds):
         raise ConfigurationError(f"--kind {kinds[0].label}: {SHOWN}")
@@ -212,7 +212,7 @@ def read_record(remote: Remote, id: str, kinds: list[Kind]) -> dict[str, Any]:
 
 
 def _calls(id: str, kinds: list[Kind]) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yield the calls that may know the id, in order."""
+    """Yield the calls possibly knowing the id, in order."""
     if Kind.DECISION in kinds:
         yield GET_DECISION.name, {"id": id}
     if Kind.CHUNK in kinds:
@@ -224,7 +224,7 @@ def _calls(id: str, kinds: list[Kind]) -> Iterator[tuple[str, Mapping[str, objec
 
 
 def _record_of(method: str, result: Any) -> dict[str, Any]:
-    """Return the record alone, of a result that has more."""
+    """Return only the record from a result with more members."""
     if method == GET_DECISION.name:
         result = result["decision"]
     elif method == RECALL.name:

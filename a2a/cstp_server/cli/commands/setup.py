@@ -1,4 +1,4 @@
-"""`cstp setup`: entries in the configuration files of agents' programs."""
+"""`cstp setup`: entries in configuration files of agents' programs."""
 
 import difflib
 import os
@@ -26,7 +26,7 @@ from cstp_server.terminal import say, say_lines
 from cstp_server.tokens import TokenBook, create_token
 
 app = command_family()
-_SCOPES: Final = ("read", "write", "review")  # of a token that is made: the hooks remind to record
+_SCOPES: Final = ("read", "write", "review")  # of a new token: the hooks remind to record
 _LIFETIME: Final = timedelta(days=90)
 
 
@@ -65,7 +65,7 @@ def setup_command(
     if listing:
         if client is not None or removing or dry_run or url is not None:
             raise typer.BadParameter("takes no other argument", param_hint="--list")
-        _list(places)
+        _print_clients(places)
         return
     chosen, where = _chosen(client), _scope(scope)
     if removing:
@@ -78,7 +78,7 @@ def setup_command(
     else:
         named = config or (Path(os.environ["CSTP_CONFIG"]) if os.environ.get("CSTP_CONFIG") else None)
         settings, name = settings_for(ctx, data_dir, config).settings, agent or chosen.name
-        words, hook_words = _words(settings, named, name)
+        words, hook_words = _build_words(settings, named, name)
         _add(chosen, where, places, chosen.local(str(_program()), ["mcp", *words]), hook_words, dry_run=dry_run)
         if not dry_run:
             _ensure_token(settings, name)
@@ -136,14 +136,14 @@ def _scope(where: Where) -> Scope:
 
 
 def _program() -> Path:
-    """Return the full path of `cstp`, as a program that starts it has another folder and another PATH."""
+    """Return the full path of `cstp`: the starting program has another folder and another PATH."""
     for path in (sys.argv[0], Path(sys.executable).with_name("cstp"), shutil.which("cstp")):
         if path is not None and Path(path).name == "cstp" and Path(path).is_file():
             return Path(path).absolute()
     raise ConfigurationError("the program cstp was not found; install it, and start it by its path")
 
 
-def _words(settings: Settings, config: Path | None, agent: str) -> tuple[list[str], list[str]]:
+def _build_words(settings: Settings, config: Path | None, agent: str) -> tuple[list[str], list[str]]:
     """Return the words after `cstp mcp` and after `cstp hook EVENT`, over a data folder."""
     words = ["--data-dir", str(settings.data_dir.absolute()), "--agent", agent]
     tokens = [] if settings.auth.tokens_file is None else ["--tokens", str(settings.tokens_path.absolute())]
@@ -151,7 +151,7 @@ def _words(settings: Settings, config: Path | None, agent: str) -> tuple[list[st
 
 
 def _ensure_token(settings: Settings, agent: str) -> None:
-    """Make a token for the agent if it has no live one. Raise ConfigurationError."""
+    """Make a token for an agent without a live token. Raise ConfigurationError."""
     book = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
     book.refresh(0)
     if book.newest(agent, datetime.now(UTC)) is not None:
@@ -177,7 +177,7 @@ def _show(changes: Sequence[Change], scope: Scope, *, dry_run: bool, done: str) 
             say(f"{done} {change.file.path}")
 
 
-def _list(places: Places) -> None:
+def _print_clients(places: Places) -> None:
     rows = []
     for client in CLIENTS.values():
         for scope, file in client.files.items():

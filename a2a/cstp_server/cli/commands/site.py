@@ -1,4 +1,4 @@
-"""`cstp site`: the records that a token may see, as files that need no server."""
+"""`cstp site`: records visible to a token, as files for use without a server."""
 
 import json
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ def site_command(
 
     Exit code 1 if a record cannot be written; standard error names it, and the site has all others.
     """
-    kinds, set_aside = _kinds(kind), SetAside(logged=False)
+    kinds, set_aside = _parse_kinds(kind), SetAside(logged=False)
     try:
         check_replaceable(folder)
         place.require_folder("--project", project)
@@ -67,7 +67,7 @@ def site_command(
     return report_left_out(set_aside)
 
 
-def _kinds(names: Sequence[str] | None) -> frozenset[SiteKind]:
+def _parse_kinds(names: Sequence[str] | None) -> frozenset[SiteKind]:
     known = {name: name for name in SITE_KINDS}
     if any(name not in known for name in names or ()):
         raise typer.BadParameter(f"must be one of {', '.join(SITE_KINDS)}", param_hint="--kind")

@@ -23,7 +23,7 @@ from cstp_server.cli.options import (
     DataDirOption,
     JsonOption,
     command_family,
-    name_store,
+    print_store,
     print_table,
     settings_for,
     without_secrets,
@@ -62,7 +62,7 @@ def status(
         return print_remote(url, given_token(token), timeout, as_json=as_json)
     loaded = settings_for(ctx, data_dir, config)
     settings = loaded.settings
-    name_store(loaded)
+    print_store(loaded)
     stored = glance(settings.store_url)
     held = holder(settings.indexes_path)
     now = datetime.now(UTC)
@@ -114,14 +114,14 @@ def _failure_text(failure: Mapping[str, object]) -> str:
 
 
 def _state_facts(state: HolderState | None) -> dict[str, object]:
-    """Return the parts of the folder's holder and its failing work; both are unknown if it does not report them."""
+    """Return the parts and failing work of the folder's holder; both are unknown if not reported."""
     if state is None:
         return {"parts": None, "failing": None}
     return {"parts": dict(state.parts), "failing": [describe_failure(one) for one in state.failing]}
 
 
 def _record_facts(found: Glance | None) -> dict[str, object]:
-    """Return the counts of records; for an unknown schema, `records` names it and the rest is unknown."""
+    """Return record counts; for an unknown schema, `records` names it and the rest is unknown."""
     if found is not None and found.schema != HEAD:
         return {"decisions": None, "records": "; ".join(other_schema(found.schema)), "vectors": None}
     kinds, models = ({}, {}) if found is None else (found.kinds, found.models)
@@ -137,7 +137,7 @@ def _holder(name: str) -> str:
 
 
 def _health(url: str) -> str:
-    """Describe the health of the server at the address of the folder's holder."""
+    """Describe the server health at the address of the folder's holder."""
     if not is_address(url):
         return "none uses this folder, or it is still starting"
     answer = probe(url, "/healthz", _HEALTHZ_SECONDS)
@@ -184,9 +184,9 @@ def _format_value(name: str, value: object) -> object:
 
 
 def print_remote(url: str, token: str | None, timeout: float, *, as_json: bool) -> int:
-    """Print version, health and methods and, with a token, its agent and remaining limits.
+    """Print version, health and methods and, with a token, agent and remaining limits.
 
-    Public values are also printed if the call with the token fails; the exit code is then that of its error.
+    Public values are also printed if the call with the token fails; the error then determines the exit code.
     """
     with connect(base_of(url, "URL"), token or "", timeout) as remote:
         found = _public(remote)
@@ -205,7 +205,7 @@ def print_remote(url: str, token: str | None, timeout: float, *, as_json: bool) 
 
 
 def _public(remote: Remote) -> dict[str, object]:
-    """Return the public facts of a server. Raise Unreachable if it is no CSTP server."""
+    """Return a server's public facts. Raise Unreachable if it is no CSTP server."""
     alive = remote.get("/healthz")
     ready = _json(remote.get_as_caller("/readyz"))
     card = _json(remote.get(CARD_PATH))
@@ -238,7 +238,7 @@ def _public_health(status: int) -> str:
     if status == httpx.codes.OK:
         return "alive"
     hidden = status in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN, httpx.codes.NOT_FOUND)
-    # behind a proxy that hands on /cstp alone
+    # behind a proxy forwarding only /cstp
     return f"not shown here (HTTP {status})" if hidden else f"HTTP {status}"
 
 
@@ -255,7 +255,7 @@ def _private(whoami: object) -> dict[str, object]:
 
 
 def _json(reply: HttpAnswer) -> Mapping[str, Any]:
-    """Return the object of an answer; an empty one for anything else."""
+    """Return an answer's object; an empty object for anything else."""
     try:
         found = json.loads(reply.body)
     except (ValueError, RecursionError):

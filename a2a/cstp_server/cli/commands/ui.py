@@ -1,4 +1,4 @@
-"""`cstp ui`: opens the web page in a browser by a link that works once."""
+"""`cstp ui`: opens the web page in a browser by a single-use link."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from cognition_engines.indexes.index_folder import holder, is_address
 from cstp.errors import TransportError
 from cstp_server.cli.commands.token import parse_lifetime
 from cstp_server.cli.conventions import Unreachable
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_store, settings_for
 from cstp_server.cli.remote import base_of, connect
 from cstp_server.process.local_probe import probe
 from cstp_server.settings import Settings
@@ -33,7 +33,7 @@ _BROWSERS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")  # without these, L
 
 @dataclass(frozen=True, slots=True)
 class _Rights:
-    """The rights that the command line asks for; None if an option was not given."""
+    """Rights requested on the command line; None if an option was not given."""
 
     agent: str | None
     scope: Sequence[str] | None
@@ -81,21 +81,21 @@ def ui_command(
     if url is not None and not _same(base_of(url, "--url"), held):
         page, grant = _page_elsewhere(base_of(url, "--url"), rights), None
     else:
-        name_store(loaded)
+        print_store(loaded)
         base, grant = _server_here(held, loaded.settings), _grant(rights)
         page = make_link(base, loaded.settings.ui_links_path, grant)
     if not as_json:
         say(page)
         say(_about(grant))
-    opened = not no_browser and _open(page)
+    opened = not no_browser and _open_browser(page)
     if as_json:
-        say(json.dumps({"url": page, "opened": opened, **_members(grant)}))
+        say(json.dumps({"url": page, "opened": opened, **_describe_grant(grant)}))
     elif not opened and not no_browser:
         say("no browser was found; open the link yourself", err=True)
 
 
 def _grant(rights: _Rights) -> Grant:
-    """Make a grant. Raise TokenRefused, naming the option, for rights that no token can have."""
+    """Make a grant. Raise TokenRefused, naming the option, for rights no token can have."""
     scopes = [part for given in rights.scope or ["read"] for part in given.split(",")]
     return make_grant(
         "ui" if rights.agent is None else rights.agent,
@@ -107,7 +107,7 @@ def _grant(rights: _Rights) -> Grant:
 
 
 def _same(base: str, held: str | None) -> bool:
-    """Return whether an address belongs to the server that has the data folder."""
+    """Return whether an address belongs to the server holding the data folder."""
     if held is None or not is_address(held):
         return False
     one, other = urlsplit(base), urlsplit(held)
@@ -116,9 +116,9 @@ def _same(base: str, held: str | None) -> bool:
 
 
 def _server_here(held: str | None, settings: Settings) -> str:
-    """Return the address of the server that has the data folder, by `held`, the holder of its lock.
+    """Return the address of the server holding the data folder, by `held`, the lock's holder.
 
-    Raise Unreachable if none answers, ConfigurationError if it serves no page.
+    Raise Unreachable without an answer, ConfigurationError if the server has no page.
     """
     folder = settings.data_dir.absolute()
     if held is None:
@@ -134,7 +134,7 @@ def _server_here(held: str | None, settings: Settings) -> str:
 
 
 def _page_elsewhere(base: str, rights: _Rights) -> str:
-    """Return the page of a server. Raise as `_server_here`, and ConfigurationError for rights: its token has them."""
+    """Return a server's page. Raise as `_server_here`, and ConfigurationError for rights: the token has them."""
     if given := [field.name for field in fields(rights) if getattr(rights, field.name) is not None]:
         raise ConfigurationError(
             f"--{given[0]} means nothing for {base}, where the token that you paste has the rights; "
@@ -161,7 +161,7 @@ def _about(grant: Grant | None) -> str:
     return f"The link works once, within {seconds:.0f} s. The page then acts as the agent {grant.agent}: {rights}."
 
 
-def _members(grant: Grant | None) -> dict[str, object]:
+def _describe_grant(grant: Grant | None) -> dict[str, object]:
     if grant is None:
         return {}
     return {
@@ -174,8 +174,8 @@ def _members(grant: Grant | None) -> dict[str, object]:
     }
 
 
-def _open(link: str) -> bool:
-    """Return whether a browser took the link; use none for a terminal, as it would take that and runs no scripts."""
+def _open_browser(link: str) -> bool:
+    """Return whether a browser opened the link; avoid terminal browsers: they take the terminal and run no scripts."""
     if sys.platform == "linux" and not any(os.environ.get(name) for name in _BROWSERS):
         return False
     return webbrowser.open(link)

@@ -18,7 +18,7 @@ from cognition_engines.ingest.options import Options, Progress, Stopped, Summary
 from cstp.errors import CstpError
 from cstp_server.cli import reading
 from cstp_server.cli.conventions import TimeoutOption, TokenOption, Unreachable
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_store, settings_for
 from cstp_server.cli.progress import reading_progress
 from cstp_server.cli.read_report import print_summary
 from cstp_server.cli.remote import base_of, print_error, required_token
@@ -67,7 +67,7 @@ def watch_command(
     files = [path.absolute() for path in reading.existing_files(paths)]
     if url is None:
         loaded = settings_for(ctx, data_dir, config)
-        name_store(loaded)
+        print_store(loaded)
         embedder = open_model(loaded.settings)
 
         def run(options: Options, shown: Progress) -> Summary:
@@ -81,7 +81,7 @@ def watch_command(
 
     try:
         with _stopped_by_signals() as stop:
-            _follow(WatchedPaths(files, options), run, files, stop, as_json=as_json)
+            _follow_changes(WatchedPaths(files, options), run, files, stop, as_json=as_json)
     except CstpError as refused:
         return print_error(refused, METHOD, as_json=as_json)
     return 0
@@ -89,7 +89,7 @@ def watch_command(
 
 @contextmanager
 def _stopped_by_signals() -> Iterator[Event]:
-    """Set by the first SIGINT or SIGTERM; the next one ends the process."""
+    """Yield an event set by the first SIGINT or SIGTERM; the next signal ends the process."""
     stop = Event()
     before = {number: signal.getsignal(number) for number in _STOPS}
 
@@ -106,17 +106,17 @@ def _stopped_by_signals() -> Iterator[Event]:
             signal.signal(number, before[number])
 
 
-def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event, *, as_json: bool) -> None:
+def _follow_changes(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event, *, as_json: bool) -> None:
     """Read the changes. Fail in the first run as `cstp ingest` does; treat later failures as outages."""
-    whole = _read(watched, run, stop, as_json=as_json)
+    whole = _read_changes(watched, run, stop, as_json=as_json)
     if whole is not None:
         print_summary(whole, as_json=as_json)
     events = ChangeEvents(files, stop, _LOOK_SECONDS)
     failure: str | None = None
-    gc.freeze()  # objects that stay, so that a collection takes a millisecond
+    gc.freeze()  # permanent objects, so a collection takes a millisecond
     while not stop.is_set():  # changes during a run have no event
         try:
-            while (summary := _read(watched, run, stop, as_json=as_json)) is not None:
+            while (summary := _read_changes(watched, run, stop, as_json=as_json)) is not None:
                 # skipped and ignored are of all files, and were printed at first
                 print_summary(replace(summary, skipped={}, ignored=0), as_json=as_json)
             failure = None
@@ -128,8 +128,8 @@ def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event
         events.wait()
 
 
-def _read(watched: WatchedPaths, run: _Run, stop: Event, *, as_json: bool) -> Summary | None:
-    """Return the summary of a run over the changes; None without changes, or if stopping."""
+def _read_changes(watched: WatchedPaths, run: _Run, stop: Event, *, as_json: bool) -> Summary | None:
+    """Return the summary of a run over changes; None without changes, or if stopping."""
     with reading_progress(quiet=as_json) as shown:
         until = UntilStopped(stop, shown)
         try:
