@@ -114,10 +114,7 @@ def check_files(folder: Path, known: Files) -> dict[str, Written]:
 def is_touched(folder: Path, files: Files) -> bool:
     """Return whether a file has lost its signature. A file that a merge has removed has not."""
     prefix = os.path.join(folder, "")  # every search asks: to make a Path of each takes longer than the rest
-    for name, file in files.items():
-        if _signature(prefix + name) not in (file.signature, None):
-            return True
-    return False
+    return any(_signature(prefix + name) not in (file.signature, None) for name, file in files.items())
 
 
 def _signature(path: Path | str) -> Signature | None:
