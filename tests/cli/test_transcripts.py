@@ -1,0 +1,148 @@
+"""Commands and all that they print, as `tests/cli/transcripts/*.txt` show them; `transcripts.py` has the notation."""
+
+import io
+import os
+import shlex
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.transcripts import FOLDER, WRITTEN, Item, Session, fill, mask, matches, read, shown, write
+from tests.http_servers import HttpServer, answering
+
+MARKS = {"long", "embedded_only"}
+
+
+FILES = {path.stem: read(path) for path in sorted(FOLDER.glob("*.txt"))}
+WRITTEN_FILES = set(filter(None, os.environ.get(WRITTEN, "").split(os.pathsep)))
+SESSIONS = [
+    pytest.param(
+        one,
+        id=f"{one.file}: {one.title}",
+        marks=[getattr(pytest.mark, name)(words) for name, words in one.setups if name in MARKS],
+    )
+    for sessions in FILES.values()
+    for one in sessions[1:]
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def written() -> Iterator[None]:
+    """Write the files that the run refreshes."""
+    yield
+    for name in WRITTEN_FILES:
+        write(FOLDER / f"{name}.txt", FILES[name])
+
+
+@dataclass
+class Shell:
+    """Runs the items of a session."""
+
+    request: pytest.FixtureRequest
+    patch: pytest.MonkeyPatch
+    run_command: Callable[..., Any]
+    writing: bool
+    values: dict[str, str] = field(default_factory=dict)
+    servers: list[HttpServer] = field(default_factory=list)
+
+    def run(self, item: Item) -> None:
+        """Carry out one item; fail with its line if the answer differs."""
+        match item.kind:
+            case "setup":
+                self._set_up(*item.text.partition(" ")[::2])
+            case "file":
+                path = Path(os.fsdecode(fill(item.text, self.values)))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(fill("".join(f"{line}\n" for line in item.lines), self.values))
+            case "command":
+                self._compare(item, *self._execute(os.fsdecode(fill(item.text, self.values))))
+
+    def _set_up(self, name: str, text: str) -> None:
+        words = os.fsdecode(fill(text, self.values))
+        if name == "server":
+            options = dict(word.split("=", 1) for word in shlex.split(words))
+            scopes = options.pop("scopes", "read,write,review").split(",")
+            started = self.request.getfixturevalue("asked")(options, scopes=scopes)
+            self.values["<url>"] = f"http://127.0.0.1:{started.port}"
+        elif name == "answers":
+            status, _, body = words.partition(" ")
+            self.servers.append(answering(int(status), os.fsencode(body)))
+            url = f"http://127.0.0.1:{self.servers[-1].server_port}"
+            self.values["<url>"] = url
+            self.patch.setenv("CSTP_URL", url)
+            self.patch.setenv("CSTP_TOKEN", "cstp_a_b")
+        elif name == "sql":
+            with closing(sqlite3.connect("data/records.sqlite3", isolation_level=None)) as connection:
+                connection.execute(words)
+        elif name not in MARKS:
+            self.request.getfixturevalue(name)
+
+    def _execute(self, line: str) -> tuple[int, str, str]:
+        words = shlex.split(line)
+        environment = {}
+        while words and "=" in words[0]:
+            name, _, value = words.pop(0).partition("=")
+            environment[name] = value
+        match words:
+            case ["cstp", *rest]:
+                return self._call(rest, environment)
+            case ["cd", folder]:
+                self.patch.chdir(folder)
+            case ["export", pair]:
+                self.patch.setenv(*pair.split("=", 1))
+            case ["unset", name]:
+                self.patch.delenv(name)
+            case _:
+                done = subprocess.run(["sh", "-c", os.fsencode(line)], capture_output=True, check=False)
+                return done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr)
+        return 0, "", ""
+
+    def _call(self, words: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
+        output = None
+        if words[-2:-1] == [">"]:
+            *words, _, output = words
+        with pytest.MonkeyPatch.context() as patch:
+            if words[-2:-1] == ["<"]:
+                *words, _, given = words
+                patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path(given).read_bytes()), encoding="utf-8"))
+            done = self.run_command(*words, **environment)
+        if output is not None:
+            Path(output).write_text(done.out, encoding="utf-8")
+        return done.code, "" if output else done.out, done.err
+
+    def _compare(self, item: Item, code: int, out: str, err: str) -> None:
+        lines, errors = shown(out), shown(err)
+        agrees = [matches(item.lines, lines, self.values), matches(item.errors, errors, self.values)]
+        if self.writing:
+            item.code = code
+            item.lines = item.lines if agrees[0] else mask(lines, self.values)
+            item.errors = item.errors if agrees[1] else mask(errors, self.values)
+            return
+        expected = [f"$ {item.text}", *item.lines, *(f"! {line}" for line in item.errors), f"? {item.code}"]
+        if not (all(agrees) and code == item.code):
+            found = [*mask(lines, self.values), *(f"! {line}" for line in mask(errors, self.values)), f"? {code}"]
+            assert [f"$ {item.text}", *found] == expected, f"line {item.line}"
+
+
+@pytest.fixture
+def shell(
+    request: pytest.FixtureRequest, cstp: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Shell]:
+    monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "none")
+    writing = request.node.callspec.params["session"].file in WRITTEN_FILES
+    made = Shell(request, monkeypatch, cstp, writing, {"<folder>": str(tmp_path)})
+    yield made
+    for one in made.servers:
+        one.close()
+
+
+@pytest.mark.parametrize("session", SESSIONS)
+def test_a_session_prints_what_its_transcript_shows(session: Session, shell: Shell) -> None:
+    for item in (*session.common, *session.items):
+        shell.run(item)
