@@ -107,7 +107,7 @@ def section(running: Demo) -> str:
     lines = []
     for call, (request, reply) in zip(CALLS, replies(running), strict=True):
         lines += [f"{call.about}:", "", "```sh", _command(request), "```", ""]
-        lines += ["```json", lay_out(_shortened(reply["result"])), "```", ""]
+        lines += ["```json", _laid_out(_shortened(reply["result"])), "```", ""]
     return "\n".join(lines).rstrip()
 
 
@@ -177,14 +177,14 @@ def _shortened(value: Any) -> Any:
     return value
 
 
-def lay_out(value: Any, indent: int = 0) -> str:
+def _laid_out(value: Any, indent: int = 0) -> str:
     """JSON in lines of up to WIDTH characters: what fits stands on one line."""
     one = json.dumps(value, ensure_ascii=False)
     if len(one) + indent <= WIDTH or not isinstance(value, dict | list):
         return one
     names = [f"{json.dumps(name)}: " for name in value] if isinstance(value, dict) else [""] * len(value)
     items = list(value.values()) if isinstance(value, dict) else value
-    parts = [name + lay_out(item, indent + 2) for name, item in zip(names, items, strict=True)]
+    parts = [name + _laid_out(item, indent + 2) for name, item in zip(names, items, strict=True)]
     lines: list[str] = []
     for place, part in enumerate(parts):
         text = part + ("," if place < len(parts) - 1 else "")

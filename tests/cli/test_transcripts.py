@@ -48,6 +48,7 @@ class Shell:
     patch: pytest.MonkeyPatch
     run_command: Callable[..., Any]
     writing: bool
+    places: dict[str, str]
     values: dict[str, str] = field(default_factory=dict)
     servers: list[HttpServer] = field(default_factory=list)
 
@@ -57,24 +58,24 @@ class Shell:
             case "setup":
                 self._set_up(*item.text.partition(" ")[::2])
             case "file":
-                path = Path(os.fsdecode(fill(item.text, self.values)))
+                path = Path(os.fsdecode(fill(item.text, self.places | self.values)))
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(fill("".join(f"{line}\n" for line in item.lines), self.values))
+                path.write_bytes(fill("".join(f"{line}\n" for line in item.lines), self.places | self.values))
             case "command":
-                self._compare(item, *self._execute(os.fsdecode(fill(item.text, self.values))))
+                self._compare(item, *self._execute(os.fsdecode(fill(item.text, self.places | self.values))))
 
     def _set_up(self, name: str, text: str) -> None:
-        words = os.fsdecode(fill(text, self.values))
+        words = os.fsdecode(fill(text, self.places | self.values))
         if name == "server":
             options = dict(word.split("=", 1) for word in shlex.split(words))
             scopes = options.pop("scopes", "read,write,review").split(",")
             started = self.request.getfixturevalue("asked")(options, scopes=scopes)
-            self.values["<url>"] = f"http://127.0.0.1:{started.port}"
+            self.places["<url>"] = f"http://127.0.0.1:{started.port}"
         elif name == "answers":
             status, _, body = words.partition(" ")
             self.servers.append(answering(int(status), os.fsencode(body)))
             url = f"http://127.0.0.1:{self.servers[-1].server_port}"
-            self.values["<url>"] = url
+            self.places["<url>"] = url
             self.patch.setenv("CSTP_URL", url)
             self.patch.setenv("CSTP_TOKEN", "cstp_a_b")
         elif name == "sql":
@@ -117,7 +118,7 @@ class Shell:
         return done.code, "" if output else done.out, done.err
 
     def _compare(self, item: Item, code: int, out: str, err: str) -> None:
-        lines, errors = shown(out), shown(err)
+        lines, errors = (shown(text, self.places) for text in (out, err))
         agrees = [matches(item.lines, lines, self.values), matches(item.errors, errors, self.values)]
         if self.writing:
             item.code = code

@@ -9,7 +9,7 @@ An example:
     # a note is ingested             a session: one test, in a folder of its own
     ## why                           a remark
     $ cstp ingest notes --json       a command in this process; `NAME=value` before it, `< FILE` and `> FILE` after it
-    {"read": 1, ...}                 its standard output; one line of JSON that is long is laid out over several
+    {"read": 1, ...}                 its standard output; an object of JSON is laid out, a line for each member
     ...                              any lines
     | # text                         a line that is empty or begins as one of the others
     ! warning: ...                   its standard error
@@ -34,8 +34,8 @@ from typing import Final, Literal
 import pytest
 
 from cstp_server.conformance.wire_files import encode
-from tests.cli.answers import WIDTH, lay_out
 
+FEW: Final = 4  # members of an object that is laid out
 FOLDER: Final = Path(__file__).with_suffix("")
 WRITTEN: Final = "WRITTEN_TRANSCRIPTS"  # variable with the files that a run writes
 VARIABLE: Final = {
@@ -153,13 +153,29 @@ def fill(text: str, values: Mapping[str, str]) -> bytes:
     return encode(_MARK.sub(lambda mark: values.get(mark[0], mark[0]), text), {})
 
 
-def shown(output: str) -> list[str]:
-    """Return an output as the lines of a transcript."""
+def shown(output: str, places: Mapping[str, str]) -> list[str]:
+    """Return an output as the lines of a transcript, with the names of `places` in place of their paths."""
+    for mark, place in places.items():
+        output = output.replace(place, mark)
     lines = output.split("\n")
     lines = lines[:-1] if not lines[-1] else [*lines[:-1], f"{lines[-1]}<no line end>"]
-    if len(lines) == 1 and len(lines[0]) > WIDTH and lines[0][0] in "{[":
-        return lay_out(json.loads(lines[0])).split("\n")
-    return lines
+    return [part for line in lines for part in _laid_out(line)] if len(lines) == 1 else lines
+
+
+def _laid_out(line: str) -> Iterator[str]:
+    """Lay out an object of JSON: a line for each member, and for each item of a list of objects."""
+    if not (line.startswith('{"') and line.endswith("}")) or len(json.loads(line)) < FEW:
+        yield line
+        return
+    yield "{"
+    for name, value in json.loads(line).items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            yield f"  {json.dumps(name)}: ["
+            yield from (f"    {json.dumps(item, ensure_ascii=False)}" for item in value)
+            yield "  ]"
+        else:
+            yield f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+    yield "}"
 
 
 def matches(expected: Sequence[str], lines: Sequence[str], values: dict[str, str]) -> bool:
