@@ -1,4 +1,4 @@
-"""`cstp ingest`, `show`, `delete`, `schema`, `status` and `reindex`."""
+"""Databases, models and schemas of the records' commands; `transcripts/records.txt` has the rest."""
 
 import json
 from collections.abc import Callable

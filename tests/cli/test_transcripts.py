@@ -5,16 +5,22 @@ import os
 import shlex
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
+from cognition_engines.store.records import open_records
 from tests.cli.transcripts import FOLDER, WRITTEN, Item, Session, fill, mask, matches, read, shown, write
 from tests.http_servers import HttpServer, answering
+from tests.masking.fakes import fake
 
 MARKS = {"long", "embedded_only"}
 
@@ -78,6 +84,12 @@ class Shell:
             self.places["<url>"] = url
             self.patch.setenv("CSTP_URL", url)
             self.patch.setenv("CSTP_TOKEN", "cstp_a_b")
+        elif name == "secret":
+            self.places |= {"<secret>": "ghp_" + fake(36), "<secret 2>": "ghp_" + fake(36, seed="other")}
+        elif name == "on_disk":
+            folder = self.request.getfixturevalue("folder_on_disk")
+            self.places["<folder>"] = str(folder)
+            self.patch.chdir(folder)
         elif name == "sql":
             with closing(sqlite3.connect("data/records.sqlite3", isolation_level=None)) as connection:
                 connection.execute(words)
@@ -125,10 +137,30 @@ class Shell:
             item.lines = item.lines if agrees[0] else mask(lines, self.values)
             item.errors = item.errors if agrees[1] else mask(errors, self.values)
             return
-        expected = [f"$ {item.text}", *item.lines, *(f"! {line}" for line in item.errors), f"? {item.code}"]
         if not (all(agrees) and code == item.code):
             found = [*mask(lines, self.values), *(f"! {line}" for line in mask(errors, self.values)), f"? {code}"]
-            assert [f"$ {item.text}", *found] == expected, f"line {item.line}"
+            expected = [*item.lines, *(f"! {line}" for line in item.errors), f"? {item.code}"]
+            differences = "\n".join(unified_diff(expected, found, "transcript", "answer", n=1, lineterm=""))
+            pytest.fail(f"line {item.line}: $ {item.text}\n{differences}", pytrace=False)
+
+
+@pytest.fixture
+def audited_calls() -> None:
+    """Five calls of two agents, an hour apart."""
+    begin = datetime(2026, 3, 1, tzinfo=UTC)
+    with closing(open_records("sqlite:///data/records.sqlite3")) as records:
+        entries = [
+            AuditEntry(
+                begin + timedelta(hours=number),
+                "ann" if number % 2 else "ben",
+                "cstp",
+                "cstp.getDecision",
+                f"r-{number}",
+                records=(AuditedRecord("decision", f"d-{number}", number == 3),),
+            )
+            for number in range(1, 6)
+        ]
+        records.audit.append(entries, [])
 
 
 @pytest.fixture
@@ -137,7 +169,9 @@ def shell(
 ) -> Iterator[Shell]:
     monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "none")
     writing = request.node.callspec.params["session"].file in WRITTEN_FILES
-    made = Shell(request, monkeypatch, cstp, writing, {"<folder>": str(tmp_path)})
+    made = Shell(
+        request, monkeypatch, cstp, writing, {"<folder>": str(tmp_path), "<bin>": str(Path(sys.executable).parent)}
+    )
     yield made
     for one in made.servers:
         one.close()

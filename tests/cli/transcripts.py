@@ -9,16 +9,16 @@ An example:
     # a note is ingested             a session: one test, in a folder of its own
     ## why                           a remark
     $ cstp ingest notes --json       a command in this process; `NAME=value` before it, `< FILE` and `> FILE` after it
-    {"read": 1, ...}                 its standard output; an object of JSON is laid out, a line for each member
-    ...                              any lines
+    {"read": 1, ...}                 its standard output, without blanks at the ends of lines; an object of
+    ...                              JSON has a line for each member; three dots are any lines
     | # text                         a line that is empty or begins as one of the others
     ! warning: ...                   its standard error
     ? 1                              its exit code; default: 0
     $ rm notes/a.md                  a command of the shell; `cd`, `export` and `unset` hold for the rest of the session
 
 `<a x 3>` is `aaa`, `<hex ff00>` are bytes, as in `tests/wire`; `<anything>`, `<number>`, `<date>` and `<time>` match
-variable parts. `<id>`, `<digest>`, `<port>` and `<token>` do, too, and stand for the same value from there on;
-`<id 2>` is another. `<folder>` is the working folder, `<url>` the server.
+variable parts. `<id>`, `<key>`, `<cursor>`, `<digest>`, `<port>` and `<token>` do, too, and stand for the same
+value from there on; `<id 2>` is another. `<folder>` is the working folder, `<url>` the server.
 """
 
 import json
@@ -42,16 +42,18 @@ VARIABLE: Final = {
     "anything": r".*?",
     "number": r"\d+(?:\.\d+)?",
     "date": r"\d{4}-\d\d-\d\d",
-    "time": r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z",
+    "time": r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)",
 }
 KEPT: Final = {
     "token": r"cstp_[A-Za-z0-9-]+_[A-Za-z0-9_-]{20,}",
     "digest": r"\b[0-9a-f]{64}\b",
+    "cursor": r"\b\d{16}\b",
     "id": r"\b(?:[a-z]{3}_)?[0-9a-f]{16}\b",
+    "key": r"(?<![~\w])[0-9a-f]{12}\b",
     "port": r"\d{2,5}",
 }
 _MARK: Final = re.compile(r"<([a-z]+)((?: \d)?)>")
-_RESERVED: Final = re.compile(r"$|[#$!?@|>] |\.\.\.$|<$")
+_RESERVED: Final = re.compile(r"$|##|@|[#$!?|>] |!$|\.\.\.$")
 
 
 @dataclass(slots=True)
@@ -157,7 +159,7 @@ def shown(output: str, places: Mapping[str, str]) -> list[str]:
     """Return an output as the lines of a transcript, with the names of `places` in place of their paths."""
     for mark, place in places.items():
         output = output.replace(place, mark)
-    lines = output.split("\n")
+    lines = [line.rstrip() for line in output.split("\n")]
     lines = lines[:-1] if not lines[-1] else [*lines[:-1], f"{lines[-1]}<no line end>"]
     return [part for line in lines for part in _laid_out(line)] if len(lines) == 1 else lines
 
@@ -213,17 +215,19 @@ def mask(lines: Sequence[str], values: dict[str, str]) -> list[str]:
 
 
 def _mask(line: str, values: dict[str, str]) -> str:
+    for kind in ("token", "digest", "cursor", "id", "key"):
+        for value in re.findall(KEPT[kind], line):
+            if value not in values.values():
+                count = sum(re.fullmatch(rf"<{kind}(?: \d+)?>", mark) is not None for mark in values)
+                values[f"<{kind} {count + 1}>" if count else f"<{kind}>"] = value
     for mark, value in sorted(values.items(), key=lambda pair: -len(pair[1])):
         line = line.replace(value, mark)
-    for kind in ("token", "digest", "id"):
-        for value in dict.fromkeys(re.findall(KEPT[kind], line)):
-            count = sum(mark.startswith(f"<{kind}") for mark in values)
-            mark = f"<{kind} {count + 1}>" if count else f"<{kind}>"
-            values[mark] = value
-            line = line.replace(value, mark)
-    today = f"{datetime.now(UTC):%Y-%m-%d}"
-    line = re.sub(VARIABLE["time"], lambda time: "<time>" if time[0].startswith(today) else time[0], line)
-    return line.replace(today, "<date>")
+    line = re.sub(VARIABLE["time"], lambda time: "<time>" if _is_recent(time[0]) else time[0], line)
+    return re.sub(VARIABLE["date"], lambda date: "<date>" if _is_recent(date[0]) else date[0], line)
+
+
+def _is_recent(time: str) -> bool:
+    return f"{datetime.now(UTC):%Y-%m-%d}" <= time < "2100"
 
 
 def main(words: Sequence[str]) -> int:
