@@ -18,7 +18,7 @@ import pytest
 
 from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
 from cognition_engines.store.records import open_records
-from tests.cli.transcripts import FOLDER, WRITTEN, Item, Session, fill, mask, matches, read, shown, write
+from tests.cli.transcripts import FOLDER, WRITTEN, Item, Session, fill, mask, matches, read, refresh, shown, write
 from tests.http_servers import HttpServer, answering
 from tests.masking.fakes import fake
 
@@ -110,7 +110,7 @@ class Shell:
             case ["export", pair]:
                 self.patch.setenv(*pair.split("=", 1))
             case ["unset", name]:
-                self.patch.delenv(name)
+                self.patch.delenv(name, raising=False)
             case _:
                 done = subprocess.run(["sh", "-c", os.fsencode(line)], capture_output=True, check=False)
                 return done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr)
@@ -134,14 +134,20 @@ class Shell:
         agrees = [matches(item.lines, lines, self.values), matches(item.errors, errors, self.values)]
         if self.writing:
             item.code = code
-            item.lines = item.lines if agrees[0] else mask(lines, self.values)
-            item.errors = item.errors if agrees[1] else mask(errors, self.values)
+            item.lines = item.lines if agrees[0] else refresh(item.lines, lines, self.values)
+            item.errors = item.errors if agrees[1] else refresh(item.errors, errors, self.values)
             return
         if not (all(agrees) and code == item.code):
             found = [*mask(lines, self.values), *(f"! {line}" for line in mask(errors, self.values)), f"? {code}"]
             expected = [*item.lines, *(f"! {line}" for line in item.errors), f"? {item.code}"]
             differences = "\n".join(unified_diff(expected, found, "transcript", "answer", n=1, lineterm=""))
             pytest.fail(f"line {item.line}: $ {item.text}\n{differences}", pytrace=False)
+
+
+@pytest.fixture
+def linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The places of files as on Linux."""
+    monkeypatch.setattr("sys.platform", "linux")
 
 
 @pytest.fixture

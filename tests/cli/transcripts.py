@@ -48,7 +48,7 @@ KEPT: Final = {
     "token": r"cstp_[A-Za-z0-9-]+_[A-Za-z0-9_-]{20,}",
     "digest": r"\b[0-9a-f]{64}\b",
     "cursor": r"\b\d{16}\b",
-    "id": r"\b(?:[a-z]{3}_)?[0-9a-f]{16}\b",
+    "id": r"\b(?:[a-z]{3}_)?[0-9a-f]{16}(?:[0-9a-f]{16})?\b",
     "key": r"(?<![~\w])[0-9a-f]{12}\b",
     "port": r"\d{2,5}",
 }
@@ -207,6 +207,15 @@ def _pattern(line: str, values: Mapping[str, str], names: dict[str, str]) -> str
         else:
             parts.append(re.escape(mark[0]))
     return "".join((*parts, re.escape(line[begin:])))
+
+
+def refresh(expected: Sequence[str], lines: Sequence[str], values: dict[str, str]) -> list[str]:
+    """Return an output as expected lines: those that fit are kept, with their placeholders."""
+    masked = mask(lines, values)
+    return [
+        next((old for old in expected if old != "..." and re.fullmatch(_pattern(old, values, {}), line)), new)
+        for line, new in zip(lines, masked, strict=True)
+    ]
 
 
 def mask(lines: Sequence[str], values: dict[str, str]) -> list[str]:
