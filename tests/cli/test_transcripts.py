@@ -18,9 +18,11 @@ import pytest
 
 from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
 from cognition_engines.store.records import open_records
+from tests.cli.conftest import Done
 from tests.cli.transcripts import FOLDER, WRITTEN, Item, Session, fill, mask, matches, read, refresh, shown, write
 from tests.http_servers import HttpServer, answering
 from tests.masking.fakes import fake
+from tests.programs import run_cstp
 
 MARKS = {"long", "embedded_only"}
 
@@ -124,7 +126,11 @@ class Shell:
             if words[-2:-1] == ["<"]:
                 *words, _, given = words
                 patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path(given).read_bytes()), encoding="utf-8"))
-            done = self.run_command(*words, **environment)
+            if words[0] == "hook":  # which has a start of its own
+                ended = run_cstp(*words, input=sys.stdin.read(), env={**os.environ, **environment})
+                done = Done(ended.returncode, ended.stdout, ended.stderr)
+            else:
+                done = self.run_command(*words, **environment)
         if output is not None:
             Path(output).write_text(done.out, encoding="utf-8")
         return done.code, "" if output else done.out, done.err
