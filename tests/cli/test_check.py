@@ -1,4 +1,4 @@
-"""`cstp check` in real git repositories: what governs changed files, and whether commits acknowledge it."""
+"""`cstp check` over a server, many commits and the action; `transcripts/check.txt` has the rest."""
 
 import json
 import os
@@ -61,103 +61,6 @@ def checked(git: Repository, cstp: Callable[..., Done]) -> Callable[..., Done]:
     """`checked("--staged")`: runs the command over a data folder with the records of the repository."""
     assert cstp("ingest", "docs/adr", CSTP_EMBEDDING__MODEL="none").code == 0
     return lambda *words: cstp("check", *words)
-
-
-def test_changed_files_are_listed_below_the_decisions_that_govern_them(
-    git: Repository, checked: Callable[..., Done], tmp_path: Path
-) -> None:
-    assert checked().out == ""
-    write(tmp_path / "src" / "orders" / "store.py", "two\n")
-    write(tmp_path / "src" / "a" / "new.css", "")
-    assert re.fullmatch(rf"dec_\w+  no date  in force  {ORDERS}\n    src/orders/store.py\n", checked().out)
-    assert checked("--staged").out == ""
-    git("add", "--all")
-    members = json.loads(checked("--staged", "--json").out)
-    assert [one["files"] for one in members["governing"]] == [["src/orders/store.py"]]
-    assert [one["files"] for one in members["proposals"]] == [["src/a/new.css"]]
-    assert checked("src").out == checked("--staged").out  # the files of a folder
-    assert "decisions that govern them: 0" in checked("README.md").err
-
-
-@pytest.mark.parametrize("name", ["ID", "1", "0001", "#1", "ADR-0001", "docs/adr/0001-orders.md"])
-def test_a_commit_acknowledges_a_decision_by_its_id_number_or_path(
-    git: Repository, checked: Callable[..., Done], tmp_path: Path, name: str
-) -> None:
-    git("checkout", "-q", "-b", "change")
-    write(tmp_path / "src" / "orders" / "store.py", "two\n")
-    commit(git, "Change orders")
-    asked = ("--base", "main", "--require-acknowledgement")
-    refused = checked(*asked, "--json")
-    (id,) = json.loads(refused.out)["missing"]
-    assert refused.code == 1
-    assert f"`Decision: {id}`" in checked(*asked).out
-    git("commit", "-q", "--allow-empty", "-m", f"Explain it\n\nDecision: {id if name == 'ID' else name}")
-    assert checked(*asked).code == 0
-    assert checked("--base", "main").code == 0
-
-
-def test_a_number_that_two_decisions_have_acknowledges_neither(
-    git: Repository, cstp: Callable[..., Done], tmp_path: Path
-) -> None:
-    write(tmp_path / "docs" / "adr" / "0001-stores.md", record("Keep stores apart", "src/**"))
-    commit(git, "Add a record")
-    assert cstp("ingest", "docs/adr", CSTP_EMBEDDING__MODEL="none").code == 0
-    git("checkout", "-q", "-b", "change")
-    write(tmp_path / "src" / "orders" / "store.py", "two\n")
-    commit(git, "Change orders\n\nDecision: 0001, docs/adr/0001-stores.md")
-    asked = ("check", "--base", "main", "--require-acknowledgement", "--json")
-    (left,) = json.loads(cstp(*asked).out)["missing"]
-    found = {one["id"]: one["title"] for one in json.loads(cstp(*asked).out)["governing"]}
-    assert found[left] == ORDERS
-
-
-def test_a_change_of_its_own_file_acknowledges_a_decision(
-    git: Repository, checked: Callable[..., Done], tmp_path: Path
-) -> None:
-    write(tmp_path / "src" / "orders" / "store.py", "two\n")
-    git("add", "--all")
-    assert checked("--staged", "--require-acknowledgement").code == 1
-    with (tmp_path / "docs" / "adr" / "0001-orders.md").open("a") as file:
-        file.write("\nA consequence.\n")
-    git("add", "--all")
-    assert checked("--staged", "--require-acknowledgement").code == 0
-
-
-def test_annotations_and_comments_show_titles_as_text(
-    git: Repository, checked: Callable[..., Done], tmp_path: Path
-) -> None:
-    write(tmp_path / "src" / "x,y:z%.css", "")
-    git("add", "--all")
-    (line,) = checked("--staged", "--format", "github").out.splitlines()
-    assert re.fullmatch(r"::notice file=src/x%2Cy%3Az%25.css,title=Proposed decision dec_\w+::Paint \| all ::red", line)
-    *_, row = checked("--staged", "--format", "markdown").out.splitlines()
-    assert r"| Paint \| all ::red (dec\_" in row
-
-
-def test_patterns_without_a_file_are_stale(git: Repository, checked: Callable[..., Done]) -> None:
-    assert "0002" not in checked("--stale").out  # a proposal is in force for no one, but a pattern of it is stale
-    found = json.loads(checked("--stale", "--json").out)["stale"]
-    assert [(one["title"], one["patterns"]) for one in found] == [("Paint | all ::red", ["src/**/*.css"])]
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (("--base", "gone"), "'gone' names no commit here: fetch it first"),
-        (("--base", "--output=x"), "names no commit here"),
-        (("../elsewhere",), "is outside of the repository"),
-        (("-C", "/"), "is in no git work tree"),
-        (("--staged", "src"), "give one of PATH, --staged, --base and --stale"),
-        (("--stale", "--format", "github"), "--stale prints text or json"),
-        (("--url", "http://127.0.0.1:1", "--token", "cstp_a_b", "src"), "http://127.0.0.1:1"),
-    ],
-)
-def test_what_cannot_be_checked_ends_with_2_and_the_remedy(
-    checked: Callable[..., Done], words: tuple[str, ...], reason: str
-) -> None:
-    done = checked(*words)
-    assert done.code == 2
-    assert reason in done.err + done.out
 
 
 @pytest.mark.long("starts a server")

@@ -34,20 +34,3 @@ def test_the_page_shows_the_briefing_of_the_sample(
     assert (found["changes"], found["more"]) == ([], False)
     assert run(["context", "--include", "guardrails", *folder]) == 5
     assert "guardrails has no method" in capfd.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (["--url", "http://127.0.0.1:1", "--data-dir", "there"], "cannot be combined with --data-dir"),
-        (["--url", "http://127.0.0.1:1", "--clearance", "sensitive"], "the token decides"),
-        (["--clearance", "top"], "must be one of"),
-        (["--since", "then"], "must be a number, or now"),
-    ],
-)
-def test_options_that_mean_nothing_are_refused(
-    options: list[str], reason: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("CSTP_URL", raising=False)
-    assert run(["context", *options]) == 2
-    assert reason in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`cstp doctor`: what it says of a healthy installation and of each thing that can be wrong; and it changes nothing."""
+"""`cstp doctor` over servers, indexes and damage; `transcripts/doctor.txt` has the rest."""
 
 import json
 import os
@@ -130,15 +130,6 @@ def tree(folder: Path) -> dict[str, tuple[int, int, int, str]]:
     }
 
 
-@pytest.mark.usefixtures("healthy")
-def test_a_healthy_folder_is_ok_in_every_part(doctor: Doctor) -> None:
-    assert doctor().code == 0
-    doctor.others_are_ok()
-    assert doctor.of("store", "ok")["seen"].endswith(f"schema {HEAD}, 3 decisions")
-    assert doctor.of("tokens", "ok")["seen"] == "1 live of 1"
-    assert doctor.of("keywords", "ok")["seen"].startswith("decisions: 3 texts, up to the last change, of 20")
-
-
 @pytest.mark.long("starts servers and waits for what they report")
 def test_nothing_is_changed_and_nothing_is_made(doctor: Doctor, healthy: Path) -> None:
     before = tree(Path())
@@ -154,75 +145,10 @@ def test_nothing_is_changed_and_nothing_is_made(doctor: Doctor, healthy: Path) -
     records.close()
 
 
-def test_a_folder_that_is_not_there_is_a_warning_and_no_problem(doctor: Doctor) -> None:
-    assert doctor().code == 0
-    assert "does not exist" in doctor.of("folder", "warning")["seen"]
-    assert doctor.of("tokens", "warning")["remedy"] == "create one: cstp token create --agent NAME"
-    assert "no records yet" in doctor.of("store", "ok")["seen"]
-    assert list(Path().iterdir()) == []
-
-
 def test_a_missing_document_limit_is_named(doctor: Doctor, tmp_path: Path) -> None:
     (tmp_path / "platform.py").write_text("machine = lambda: 'a machine of another kind'\n")
     seen = doctor(PYTHONPATH=str(tmp_path)).of("documents", "warning")["seen"]
     assert seen.endswith("cannot limit the process that reads them by seccomp")
-
-
-@pytest.mark.usefixtures("healthy")
-def test_without_json_each_finding_is_a_line_and_its_remedy_another(cstp: Cstp, doctor: Doctor) -> None:
-    DATA.chmod(0o755)
-    done = cstp("doctor")
-    assert (done.code, done.err, done.places.count("\n")) == (0, "", 1)
-    lines = done.out.splitlines()
-    assert "\x1b" not in done.out, "no colours where nobody looks"
-    assert [line.split()[1] for line in lines if not line.startswith(" ")] == PARTS
-    place = next(number for number, line in enumerate(lines) if line.startswith("warning  folder"))
-    assert lines[place].endswith("can be read by other users (mode 755)")
-    assert lines[place + 1].strip() == f"-> chmod 700 {DATA.absolute()}"
-
-
-@pytest.mark.usefixtures("healthy")
-def test_settings_that_cannot_be_read_are_a_problem(doctor: Doctor) -> None:
-    Path("mine.yaml").write_text("server: {prot: 1}\n")
-    assert doctor("--config", "mine.yaml").code == 1
-    assert doctor.of("settings", "problem")["seen"].startswith("server.prot: no such setting")
-    assert "CSTP_SERVR__PORT" in doctor(CSTP_SERVR__PORT="1").of("settings", "problem")["seen"]
-
-
-@pytest.mark.usefixtures("healthy")
-def test_a_variable_that_names_no_setting_is_a_problem(doctor: Doctor) -> None:
-    given = {"CSTP_SERVER__PORT": "8101", "CSTP_TOKEN": "x", "CSTP_URL": "y"}
-    given |= {"CSTP_LIMITS__AGENTS": '{"me": "5/minute"}'}
-    Path("mine.yaml").write_text("{}")
-    assert doctor("--config", "mine.yaml", CSTP_PORT="1", **given).code == 1
-    assert doctor.of("settings", "problem")["seen"].startswith("CSTP_PORT: no such setting")
-    assert doctor("--config", "mine.yaml", **given).code == 0
-    assert len([one for one in doctor.findings if one["part"] == "settings"]) == 1
-    seen = doctor.findings[0]["seen"].split(", ")
-    assert seen[0] == str(Path("mine.yaml").absolute())
-    assert {"CSTP_LIMITS__AGENTS", "CSTP_SERVER__PORT"} < set(seen)
-    doctor.others_are_ok("settings")
-
-
-@pytest.mark.long("starts servers and waits for what they report")
-@pytest.mark.parametrize(
-    ("path", "mode", "level", "seen"),
-    [
-        ("", 0o755, "warning", "can be read"),
-        ("", 0o770, "problem", "can be written"),
-        ("records.sqlite3", 0o640, "warning", "can be read"),
-        ("records.sqlite3", 0o602, "problem", "can be written"),
-        ("indexes", 0o711, "warning", "can be read"),
-    ],
-)
-def test_open_permissions_are_named(doctor: Doctor, healthy: Path, path: str, mode: int, level: str, seen: str) -> None:
-    (healthy / path).chmod(mode)
-    found = doctor().of("folder", level)
-    assert f"{(healthy / path).absolute()} {seen} by other users (mode {mode:o})" in found["seen"]
-    assert found["remedy"].startswith("chmod ")
-    doctor.others_are_ok("folder")
-    os.system(found["remedy"])
-    assert doctor().of("folder", "ok")
 
 
 @pytest.mark.long("starts servers and waits for what they report")
@@ -253,42 +179,6 @@ def test_the_filesystem_is_that_of_the_deepest_and_latest_mount(tmp_path: Path) 
     assert filesystem_of(folder, tmp_path / "none") == ""
 
 
-@pytest.mark.long("starts servers and waits for what they report")
-@pytest.mark.usefixtures("healthy")
-def test_tokens_that_end_soon_are_told_unless_the_agent_has_another(doctor: Doctor, cstp: Cstp) -> None:
-    for agent, lifetime in (("soon", "13d"), ("later", "15d"), ("both", "2d"), ("both", "90d")):
-        cstp("token", "create", "--agent", agent, "--expires", lifetime)
-    found = doctor().of("tokens", "warning")
-    assert found["seen"].startswith("the last token of soon expires on 20")
-    assert found["remedy"].startswith("cstp token rotate ")
-    assert doctor.code == 0
-
-
-@pytest.mark.long("starts servers and waits for what they report")
-@pytest.mark.usefixtures("healthy")
-def test_tokens_that_are_damaged_or_open_to_others_are_told(doctor: Doctor) -> None:
-    tokens = DATA / "tokens.json"
-    tokens.chmod(0o644)
-    assert "can be read by other users" in doctor().of("tokens", "warning")["seen"]
-    tokens.chmod(0o666)
-    assert "can be written by other users" in doctor().of("tokens", "problem")["seen"]
-    tokens.chmod(0o600)
-    tokens.write_text('{"tokens": [')
-    found = doctor().of("tokens", "problem")
-    assert "is not a readable token file" in found["seen"]
-    assert "move it away and create new tokens" in found["remedy"]
-    doctor.others_are_ok("tokens")
-
-
-@pytest.mark.long("starts servers and waits for what they report")
-@pytest.mark.usefixtures("healthy")
-def test_an_open_address_without_a_token_is_a_problem(doctor: Doctor) -> None:
-    (DATA / "tokens.json").unlink()
-    assert "no agent can call" in doctor().of("tokens", "warning")["seen"]
-    found = doctor(CSTP_SERVER__HOST="0.0.0.0").of("tokens", "problem")
-    assert "does not start on 0.0.0.0" in found["seen"]
-
-
 def test_a_damaged_database_is_a_problem_and_the_rest_is_still_checked(doctor: Doctor, healthy: Path) -> None:
     file = healthy / "records.sqlite3"
     damage(file, 4096, os.urandom(4096 * 5))
@@ -307,44 +197,6 @@ def test_of_a_damaged_database_the_damaged_tables_are_named_and_the_whole_ones(d
     seen = doctor().of("store", "problem")["seen"]
     assert "damaged tables: vectors; whole ones: " in seen
     assert "decisions" in seen.partition("whole ones")[2]
-
-
-def test_an_unreadable_record_is_named_by_doctor_backup_and_export(doctor: Doctor, healthy: Path, cstp: Cstp) -> None:
-    (id,) = execute(
-        "UPDATE decisions SET reasons = '{' WHERE key = (SELECT min(key) FROM decisions)",
-        "SELECT id FROM records WHERE kind = 1 ORDER BY key",
-    )
-    said = f"the decision {id} is damaged in the database (reasons)"
-    assert said in doctor().of("store", "problem")["seen"]
-    for command in (["backup", "kept.cstp"], ["export", "all.jsonl"]):
-        done = cstp(*command)
-        assert done.code == 1
-        assert said in done.err
-        assert "Traceback" not in done.err
-    assert not Path("kept.cstp").exists()
-
-
-def test_tables_that_are_missing_are_named(doctor: Doctor, healthy: Path) -> None:
-    execute("DROP TABLE links")
-    assert doctor().of("store", "problem")["seen"] == "the database is damaged: tables are missing: links"
-
-
-@pytest.mark.parametrize(
-    ("revision", "level", "said"), [("9999", "problem", "upgrade the program"), (None, "warning", "no CSTP tables")]
-)
-def test_another_schema_is_reported(doctor: Doctor, healthy: Path, revision: str | None, level: str, said: str) -> None:
-    execute("DELETE FROM alembic_version", *([f"INSERT INTO alembic_version VALUES ({revision})"] if revision else []))
-    found = doctor().of("store", level)
-    assert said in found["seen"] + found["remedy"]
-    assert execute("SELECT version_num FROM alembic_version") == ((revision,) if revision else None)
-
-
-@pytest.mark.long("starts servers and waits for what they report")
-def test_a_database_elsewhere_is_private_too(doctor: Doctor, healthy: Path) -> None:
-    (healthy / "records.sqlite3").rename("moved.sqlite3")
-    Path("moved.sqlite3").chmod(0o644)
-    found = doctor(CSTP_STORE__URL="sqlite:///moved.sqlite3").of("store", "warning")
-    assert "moved.sqlite3 can be read by other users" in found["seen"]
 
 
 def test_a_postgresql_store_is_looked_at(doctor: Doctor, healthy: Path, postgresql_url: str, cstp: Cstp) -> None:
@@ -401,15 +253,6 @@ def test_a_model_of_another_dimension_is_a_problem(doctor: Doctor, healthy: Path
     records.put_vectors([(key, np.ones((1, 3), np.float32)) for key in (1, 2, 3)], identity)
     records.close()
     assert "have 3 dimensions, the model 384" in doctor().of("records", "problem")["seen"]
-
-
-@pytest.mark.long("starts servers and waits for what they report")
-@pytest.mark.usefixtures("healthy")
-def test_a_model_that_does_not_load_is_a_problem(doctor: Doctor) -> None:
-    Path("model").mkdir()
-    for path, said in (({}, "embedding.path: "), ({"CSTP_EMBEDDING__PATH": "model"}, "model.onnx cannot be read")):
-        assert said in doctor(CSTP_EMBEDDING__MODEL="onnx", **path).of("model", "problem")["seen"]
-        assert doctor.of("store", "ok")
 
 
 def put_more(healthy: Path, count: int) -> None:
@@ -555,14 +398,6 @@ def test_a_real_server_is_found(doctor: Doctor, healthy: Path, serving: Callable
     assert doctor.of("server", "ok")["seen"].startswith(f"ready on {url}: {{")
 
 
-@pytest.mark.long("starts servers and waits for what they report")
-def test_a_file_that_is_a_folder_holds_nothing_up(doctor: Doctor, healthy: Path) -> None:
-    (healthy / "tokens.json").unlink()
-    (healthy / "tokens.json").mkdir()
-    assert "Is a directory" in doctor().of("tokens", "problem")["seen"]
-    doctor.others_are_ok("tokens", "folder")
-
-
 def test_the_address_that_is_asked_is_one_that_can_be_reached() -> None:
     def url(host: str) -> str:
         return Settings.model_validate({"server": {"host": host}}).base_url
@@ -577,13 +412,6 @@ def test_the_address_that_is_asked_is_one_that_can_be_reached() -> None:
 
 
 @pytest.mark.long("starts servers and waits for what they report")
-@pytest.mark.parametrize(("index", "words"), [("memory", "ranked in memory"), ("auto", "while the vectors fit")])
-def test_vectors_in_memory_need_no_index(doctor: Doctor, healthy: Path, index: str, words: str) -> None:
-    found = doctor(CSTP_VECTORS__INDEX=index, CSTP_EMBEDDING__MODEL="minilm").of("vectors", "ok")
-    assert words in found["seen"]
-
-
-@pytest.mark.long("starts servers and waits for what they report")
 def test_followed_collections(doctor: Doctor, healthy: Path, tmp_path: Path) -> None:
     place = Place(str(tmp_path / "chroma"), SeededEmbedder())
     address = place.fill({"a": "One.", "b": "Two."})
@@ -593,15 +421,3 @@ def test_followed_collections(doctor: Doctor, healthy: Path, tmp_path: Path) -> 
     assert doctor.among("sources", "ok", f"{address}: 2 items")["remedy"] == ""
     assert "records stay" in doctor.among("sources", "problem", "no collection of this name; there are notes")["remedy"]
     assert "its address" in doctor.among("sources", "problem", f"{away} cannot be read")["remedy"]
-
-
-@pytest.mark.long("starts servers and waits for what they report")
-def test_followed_folders(doctor: Doctor, healthy: Path, tmp_path: Path) -> None:
-    docs, away = tmp_path / "handbook", tmp_path / "away"
-    docs.mkdir()
-    for name in ("a.md", "draft.md"):
-        (docs / name).write_text("# Tides\n")
-    sources = [{"path": str(docs), "exclude": ["draft*"]}, {"path": str(away)}]
-    assert doctor(CSTP_SOURCES=json.dumps(sources)).code == 1
-    assert doctor.among("sources", "ok", f"{docs}: 1 files")["remedy"] == ""
-    assert "records stay" in doctor.among("sources", "problem", f"{away} not found")["remedy"]

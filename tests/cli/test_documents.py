@@ -15,7 +15,6 @@ from tests.stores import Stores, free_port
 
 Cstp = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("wordless")
-TALK = "Ana: Shall we?\nBen: We shall.\nAna: Then let us.\nBen: Yes.\n"
 
 
 @pytest.fixture
@@ -28,32 +27,6 @@ def _kept(cstp: Cstp, *words: str) -> dict[str, Any]:
     assert done.code == 0, done.err
     found: dict[str, Any] = json.loads(done.out)
     return found
-
-
-def test_a_folder_of_all_kinds_of_texts_is_read(cstp: Cstp, adr: Callable[..., Path]) -> None:
-    adr("docs/0001-use-udp.md", "Use UDP")
-    Path("docs/guide.md").write_text(f"# Guide\n\n{'Some words. ' * 600}\n")
-    Path("docs/talk.txt").write_text(TALK)
-    Path("docs/notes.txt").write_text("Remember the queues.\n")
-    assert _kept(cstp, "docs")["kinds"] == {"decision": 1, "source": 2, "chunk": 4, "turn": 4}
-    again = _kept(cstp, "docs")
-    assert (again["new"], again["changed"], again["unchanged"]) == (0, 0, 11)
-
-
-def test_the_kind_of_texts_may_be_stated(cstp: Cstp) -> None:
-    Path("notes.md").write_text("# Sync\n\nStatus: done\n\nDecision: we go on.\n")
-    assert _kept(cstp, "notes.md", "--dry-run")["kinds"] == {"source": 1, "chunk": 1}
-    assert _kept(cstp, "notes.md", "--kind", "decision")["kinds"] == {"decision": 1}
-    Path("talk.txt").write_text(TALK)
-    assert _kept(cstp, "talk.txt", "--kind", "document", "--dry-run")["kinds"] == {"source": 1, "chunk": 1}
-    assert _kept(cstp, "talk.txt", "--kind", "transcript")["kinds"] == {"turn": 4}
-
-
-def test_folders_of_decisions_may_be_named(cstp: Cstp) -> None:
-    Path("Team_rulings").mkdir()
-    Path("Team_rulings/0001-x.md").write_text("# X\n\nWords.\n")
-    assert _kept(cstp, ".", "--dry-run")["kinds"] == {"source": 1, "chunk": 1}
-    assert _kept(cstp, ".", "--decision-folder", "team-rulings")["kinds"] == {"decision": 1}
 
 
 def test_a_deleted_document_takes_along_what_it_was_cut_into(cstp: Cstp, opened: Callable[[], Records]) -> None:
@@ -76,16 +49,6 @@ def test_a_deleted_document_takes_along_what_it_was_cut_into(cstp: Cstp, opened:
         (Kind.CHUNK, 2),
     }
     records.close()
-
-
-def test_prune_follows_documents_that_are_gone(cstp: Cstp) -> None:
-    Path("docs").mkdir()
-    Path("docs/a.md").write_text("# A\n\nText\n")
-    Path("docs/talk.txt").write_text(TALK)
-    _kept(cstp, "docs")
-    Path("docs/a.md").unlink()
-    Path("docs/talk.txt").unlink()
-    assert _kept(cstp, "docs", "--prune", "--yes")["deleted"] == 6
 
 
 def test_a_collection_is_read(cstp: Cstp, opened: Callable[[], Records]) -> None:

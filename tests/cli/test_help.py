@@ -1,6 +1,5 @@
 """Help, misuse, settings, and the program without the server's packages."""
 
-import json
 import os
 import re
 import shlex
@@ -158,39 +157,6 @@ main()
 
 def test_the_version_is_that_of_the_package(cstp: Cstp) -> None:
     assert cstp("--version").out == f"{client.__version__}\n"
-
-
-def settings(done: Any) -> dict[str, dict[str, Any]]:
-    return {one["name"]: one for one in json.loads(done.out)}
-
-
-def test_config_tells_every_setting_its_value_and_its_origin(cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("mine.yaml").write_text("agent: {id: from-file}\nserver: {port: 1234, max_batch: 7}\n")
-    monkeypatch.setenv("CSTP_SERVER__PORT", "2345")
-    found = settings(cstp("config", "--json", "--config", "mine.yaml", "--data-dir", "d"))
-    assert found["data_dir"] == {"name": "data_dir", "value": "d", "from": "flag"}
-    assert found["server.port"] == {"name": "server.port", "value": 2345, "from": "CSTP_SERVER__PORT"}
-    mine = str(Path("mine.yaml").absolute())
-    assert found["server.max_batch"] == {"name": "server.max_batch", "value": 7, "from": mine}
-    assert found["agent.id"]["from"] == mine
-    assert found["server.host"]["from"] == "default"
-    shipped = settings(cstp("config", "--json"))
-    assert {one["from"] for one in shipped.values()} <= {"default", *os.environ}, "the shipped file states the defaults"
-    text = cstp("config", "--config", "mine.yaml").out
-    assert all(name in text for name in found)
-    assert "CSTP_SERVER__PORT" in text
-
-
-def test_config_shows_no_secret(cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CSTP_STORE__URL", "postgresql://me:hunter2@db/x?sslpassword=hunter3")
-    monkeypatch.setenv("CSTP_LIMITS__REDIS_URL", "redis://:hunter4@redis:6379/0")
-    monkeypatch.setenv("CSTP_EMBEDDING__SETTINGS", '{"api_key": "hunter5"}')
-    monkeypatch.setenv("CSTP_SOURCES", '[{"url": "mongodb://me:hunter6@mongo/harbour.notes?password=hunter7"}]')
-    for done in (cstp("config"), cstp("config", "--json")):
-        assert done.code == 0
-        assert "hunter" not in done.out
-        assert "@db/x" in done.out
-        assert "redis:6379" in done.out
 
 
 def test_the_client_install_says_how_to_get_the_rest(tmp_path: Path) -> None:

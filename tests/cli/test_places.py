@@ -1,14 +1,11 @@
 """Which store and which settings a command uses: it says so, and takes nothing that merely lies in the folder."""
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests.programs import run_cstp
 
 Cstp = Callable[..., Any]
 COMMANDS = [
@@ -86,27 +83,6 @@ def test_a_dry_run_says_where_it_would_write_though_nothing_is_there(cstp: Cstp)
     assert not Path("data").exists()
 
 
-@pytest.mark.long("starts a server or a process of its own")
-@pytest.mark.usefixtures("stored")
-def test_a_settings_file_that_lies_in_the_working_folder_redirects_nothing(cstp: Cstp) -> None:
-    Path("config").mkdir()
-    Path("config/server.yaml").write_text("data_dir: elsewhere\nstore:\n  url: postgresql://them@127.0.0.1:1/x\n")
-    done = cstp("status", "--json")
-    assert json.loads(done.out)["records"] == {"episode": 1}
-    assert done.places.endswith("settings: CSTP_EMBEDDING__MODEL\n")
-
-
-@pytest.mark.long("starts a server or a process of its own")
-@pytest.mark.usefixtures("stored")
-def test_the_settings_file_may_be_named_by_the_environment(cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("mine.yaml").write_text("data_dir: elsewhere\n")
-    monkeypatch.setenv("CSTP_CONFIG", "mine.yaml")
-    assert json.loads(cstp("status", "--json").out)["dataDir"] == str(Path("elsewhere").absolute())
-    Path("other.yaml").write_text("data_dir: data\n")
-    done = cstp("status", "--json", "--config", "other.yaml")
-    assert json.loads(done.out)["dataDir"] == str(Path("data").absolute())
-
-
 def test_a_password_of_a_store_is_not_named(cstp: Cstp) -> None:
     done = cstp("doctor", "--json", CSTP_STORE__URL="postgresql://me:hunter2@127.0.0.1:1/x")
     assert "records: postgresql://***@127.0.0.1:1/x; settings:" in done.places
@@ -134,15 +110,3 @@ def test_a_pretty_log_begins_with_sentences(program: Callable[..., Any]) -> None
     assert server.line("(.*)")[1].startswith("cstp: records: ")
     assert server.line("(.*)")[1].startswith("there is no live token yet; create a token")
     assert server.end().code == 0
-
-
-def test_an_unknown_variable_is_refused_by_every_command(cstp: Cstp) -> None:
-    for words in (["serve"], ["status"], ["ingest", "."], ["token", "list"], ["config"]):
-        done = cstp(*words, CSTP_SERVER_PORT="1")
-        assert done.code == 2
-        assert done.err == "cstp: CSTP_SERVER_PORT: no such setting; did you mean CSTP_SERVER__PORT?\n"
-
-
-def test_the_help_works_whatever_the_environment_says(tmp_path: Path) -> None:
-    around = {**os.environ, "CSTP_SERVER_PORT": "1", "CSTP_CONFIG": "nowhere"}
-    assert run_cstp("--help", env=around, cwd=tmp_path).returncode == 0

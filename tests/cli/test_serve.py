@@ -16,7 +16,6 @@ import pytest
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.index_folder import FolderLock
-from tests.stores import free_port
 
 Cstp = Callable[..., Any]
 Serving = Callable[..., tuple[Any, str]]
@@ -155,15 +154,6 @@ def test_records_that_the_data_folder_cannot_hold_are_told_by_the_name_of_that_f
     assert done.code == 2
     file = Path("data/records.sqlite3").absolute()
     assert done.err.splitlines()[-1].startswith(f"cstp: data_dir: cannot use {file}: Is a directory; let this user")
-
-
-def test_a_call_without_a_token_or_a_server_says_so(cstp: Cstp) -> None:
-    done = cstp("call", "cstp.whoami")
-    assert done.code == 2
-    assert "CSTP_TOKEN" in done.err
-    done = cstp("call", "cstp.whoami", "--token", "cstp_a_b", "--url", f"http://127.0.0.1:{free_port()}")
-    assert (done.code, done.out) == (3, "")
-    assert "does not answer" in done.err
 
 
 @pytest.mark.long("starts processes")

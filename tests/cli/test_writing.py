@@ -1,6 +1,5 @@
 """`cstp record` and `cstp review`: what is typed or filled in reaches a server, once, and is never lost."""
 
-import io
 import json
 import os
 import signal
@@ -16,7 +15,6 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import at_terminal
-from tests.masking.fakes import fake
 from tests.quick_starts import ENTRY
 
 Cstp = Callable[..., Any]
@@ -53,65 +51,6 @@ def written(cstp: Cstp) -> list[dict[str, Any]]:
 
 
 @pytest.mark.long("starts a server and editors")
-def test_a_decision_given_in_words_is_recorded_with_all_that_was_given(server: Any, cstp: Cstp) -> None:
-    words = ["--confidence", "0.8", "--tag", "a", "--tag", "b", "--reason", "analysis: it lasts", "--review-in", "2w"]
-    words += ["--context", "Orders were lost", "--stakes", "high", "--category", "storage", "--alternative", "Files"]
-    done = cstp(
-        "record", "Keep orders in PostgreSQL", *words, "--set", 'sources:=[{"uri": "https://x.example"}]', "--json"
-    )
-    assert done.code == 0
-    id = json.loads(done.out)["id"]
-    found = json.loads(cstp("call", "cstp.getDecision", f"id={id}", "--json").out)["decision"]
-    assert found["title"] == "Keep orders in PostgreSQL"
-    assert (found["confidence"], found["stakes"], found["category"]) == (0.8, "high", "storage")
-    assert (found["tags"], found["context"]) == (["a", "b"], "Orders were lost")
-    assert found["reasons"] == [{"type": "analysis", "text": "it lasts", "strength": None}]
-    assert found["alternatives"] == [{"option": "Files", "why": None}]
-    assert found["sources"] == [{"uri": "https://x.example", "quote": None, "hash": None}]
-    assert found["reviewBy"] is not None
-
-
-def test_a_dry_run_writes_nothing(server: Any, cstp: Cstp) -> None:
-    assert cstp("record", "Bake rye", "--confidence", "0.5", "--dry-run").code == 0
-    assert written(cstp) == []
-
-
-@pytest.mark.long("starts a server and editors")
-def test_a_review_is_recorded_with_its_evidence(server: Any, cstp: Cstp) -> None:
-    id = json.loads(cstp("record", "Bake rye", "--confidence", "0.5", "--json").out)["id"]
-    done = cstp("review", id, "partial", "--lessons", "Rye takes longer", "--evidence", "https://x.example/1")
-    assert done.code == 0
-    (review,) = json.loads(cstp("call", "cstp.getDecision", f"id={id}", "--json").out)["decision"]["reviews"]
-    assert (review["outcome"], review["lessons"]) == ("partial", "Rye takes longer")
-    assert [one["uri"] for one in review["evidence"]] == ["https://x.example/1"]
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["--confidence", "2"], "confidence: must be at most 1.0"),
-        ([], "confidence: is required"),
-        (["--confidence", "1", "--set", "nonsense=1"], "nonsense: is not a parameter of this method"),
-    ],
-)
-def test_what_the_server_refuses_is_reported_by_its_name(server: Any, cstp: Cstp, words: list[str], named: str) -> None:
-    done = cstp("record", "Bake rye", *words)
-    assert done.code == 5
-    assert named in done.err
-    assert written(cstp) == []
-
-
-@pytest.mark.long("starts a server and editors")
-def test_a_memory_is_read_from_words_or_stdin(server: Any, cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = cstp("remember", "The oven is hot.", "--title", "Oven", "--expires-at", "2999-01-01", "--json")
-    assert (done.code, json.loads(done.out)["status"]) == (0, "created")
-    monkeypatch.setattr("sys.stdin", io.StringIO("Read from a pipe."))
-    assert cstp("remember", "-").code == 0
-    found = json.loads(cstp("call", "cstp.recall", f"id={json.loads(done.out)['id']}", "--json").out)
-    assert [one["content"] for one in found["results"]] == ["The oven is hot."]
-
-
-@pytest.mark.long("starts a server and editors")
 def test_what_is_forgotten_is_shown_first_and_goes_when_the_caller_agrees(server: Any, cstp: Cstp) -> None:
     id = json.loads(cstp("record", "Bake rye", "--confidence", "0.5", "--json").out)["id"]
     assert cstp("forget", id).code == 2
@@ -125,26 +64,6 @@ def test_what_is_forgotten_is_shown_first_and_goes_when_the_caller_agrees(server
     assert written(cstp) == []
     done = cstp("forget", id, "--yes")
     assert done.code == 6
-
-
-@pytest.mark.long("starts a server and editors")
-def test_changes_are_printed_in_order_with_the_cursor_for_the_next_time(server: Any, cstp: Cstp) -> None:
-    first, second = (
-        json.loads(cstp("record", f"Bake {one}", "--confidence", "0.5", "--json").out)["id"] for one in ("rye", "wheat")
-    )
-    done = cstp("changes")
-    assert [line.split()[:3] for line in done.out.splitlines()] == [
-        ["put", "decision", first],
-        ["put", "decision", second],
-    ]
-    cursor = done.err.split()[-1]
-    assert done.err == f"next: --since {cursor}\n"
-    assert cstp("forget", first, "--yes").code == 0
-    (line,) = cstp("changes", "--since", cursor, "--json").out.splitlines()
-    assert (json.loads(line)["op"], json.loads(line)["id"]) == ("delete", first)
-    assert cstp("changes", "--since", cursor, "--kind", "episode").out == ""
-    assert cstp("changes", "--kind", "none").code == 5
-    assert cstp("changes", "--url", "http://127.0.0.1:1").code == 3
 
 
 def test_a_follower_prints_a_change_when_it_comes(server: Any, cstp: Cstp) -> None:
@@ -270,12 +189,3 @@ def test_a_record_that_may_contradict_another_names_it_and_why(asked: Callable[.
     done = cstp("record", f"{words} 5 times", "--confidence", "0.8")
     assert done.code == 0
     assert f"may contradict (number): {first['id']} {words} 3 times" in done.err
-
-
-@pytest.mark.parametrize("command", [("record", "--confidence", "0.5"), ("remember",)])
-def test_what_was_masked_is_printed_by_field_and_kind(server: Any, cstp: Cstp, command: tuple[str, ...]) -> None:
-    secret = "ghp_" + fake(36)
-    done = cstp(command[0], f"the key is {secret}", *command[1:])
-    field = "decision" if command[0] == "record" else "content"
-    assert f"{field} has a secret (github-pat), which was masked" in done.err
-    assert secret not in done.out + done.err
