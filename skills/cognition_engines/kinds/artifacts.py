@@ -1,4 +1,4 @@
-"""Spoken and written texts: artifacts, their chunks, and the turns of conversations."""
+"""Spoken and written texts: artifacts, their chunks, and turns in conversations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ DocumentStatus: TypeAlias = Literal["draft", "final", "approved", "superseded", 
 DistributionScope: TypeAlias = Literal["private", "team", "department", "company", "public"]
 Role: TypeAlias = Literal["user", "assistant", "system"]
 CONTEXTS: Final[tuple[str, ...]] = get_args(Context)
-LONGEST: Final = 4_000_000  # of an artifact: an answer has at most 5 MiB, with its other members
+LONGEST: Final = 4_000_000  # per artifact: an answer has at most 5 MiB, with its other members
 CONVERSATION: Final = "conversation"  # the context of every turn
 
 ARTIFACT: Final = "art_"  # before the ids of artifacts and turns
@@ -95,7 +95,7 @@ class Artifact(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactChunk(Base):
-    """A passage of an artifact, from which it inherits project, clearance and facets."""
+    """An artifact's passage; it inherits project, clearance and facets from the artifact."""
 
     artifact_id: Ref
     content: Annotated[str, Text(1_000_000)]
@@ -113,7 +113,7 @@ class ArtifactChunk(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn(Base):
-    """One utterance of a conversation. `turn_index` is None if its source gives none."""
+    """An utterance in a conversation. `turn_index` is None if the source gives none."""
 
     id: ArtifactId | None = None
     conversation_id: Annotated[str, Line(200)]
@@ -130,7 +130,7 @@ class Turn(Base):
 
 
 def conversation_name(turn: Turn) -> str:
-    """Return the name of a conversation in the source of a turn: a title, a subject or a channel, else the id."""
+    """Return a conversation's name from a turn's source: a title, a subject or a channel, else the id."""
     names = (turn.metadata.get(member) for member in ("title", "subject", "channel"))
     return next((name for name in names if isinstance(name, str) and name), turn.conversation_id)
 

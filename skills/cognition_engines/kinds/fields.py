@@ -1,7 +1,7 @@
-"""The types of record fields. Invalid values are rejected with a reason, never repaired or cut.
+"""Record field types. Invalid values are rejected with a reason, never repaired or cut.
 
-A record is validated from JSON (`TypeAdapter.validate_json`); the reasons that start here are pydantic errors of the
-types `line`, `text`, `id`, `instant`, `sensitivity` and `metadata`, and name no value.
+A record is validated from JSON (`TypeAdapter.validate_json`); the reasons made here are pydantic errors with the types
+`line`, `text`, `id`, `instant`, `sensitivity` and `metadata`, and name no value.
 """
 
 import re
@@ -82,7 +82,7 @@ def _id(value: str) -> str:
 
 
 def is_line(text: str, longest: int) -> bool:
-    """Return whether a text is one line, not blank, of at most `longest` characters."""
+    """Return whether a text is a single line, not blank, up to `longest` characters."""
     return 0 < len(text) <= longest and not (_HAS_CONTROL.search(text) or text.isspace()) and sound(text)
 
 
@@ -98,7 +98,7 @@ def _line_schema(longest: int) -> CoreSchema:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Of a `str`: one line, not blank, 1 to `longest` characters."""
+    """For `str`: a single line, not blank, 1 to `longest` characters."""
 
     longest: int
 
@@ -111,7 +111,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Of a `str`: `shortest` to `longest` characters, no NUL, no lone surrogate; as JSON at most `most_bytes`."""
+    """For `str`: `shortest` to `longest` characters, no NUL, no lone surrogate; as JSON at most `most_bytes`."""
 
     longest: int
     shortest: int = 1
@@ -134,7 +134,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Of a `tuple[str, ...]`: `least` to `most` items, each a `Line(longest)`; one text is a list of one."""
+    """For `tuple[str, ...]`: `least` to `most` items, each a `Line(longest)`; a text is a list with a single item."""
 
     longest: int
     most: int
@@ -158,13 +158,13 @@ def _as_list(value: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class OrText:
-    """Of a model: a text of up to `longest` characters on one line is replaced by the result of `make`."""
+    """For a model: a text on a single line, up to `longest` characters, is replaced by the result of `make`."""
 
     make: Callable[[str], object]
     longest: int = MAX_REF
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        # distinguished by its type: a union would report the mistakes of both
+        # distinguished by type: a union would report the mistakes in both
         both = core_schema.tagged_union_schema(
             {"text": _line_schema(self.longest), "object": handler(source)},
             lambda value: "text" if isinstance(value, str) else "object",
@@ -175,7 +175,7 @@ class OrText:
 
 
 def _instant(value: object) -> object:
-    """Return an aware UTC time of an ISO 8601 text: a bare date is its first moment, a naive time is in UTC."""
+    """Return an ISO 8601 text as an aware UTC time: a bare date is its first moment, a naive time is in UTC."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -211,7 +211,7 @@ def _metadata(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _texts(value: JsonValue) -> list[str]:
-    """Return all texts in a JSON value, names of members included."""
+    """Return all texts in a JSON value, including member names."""
     found: list[str] = []
     open_: list[Any] = [value]
     while open_:
@@ -240,7 +240,7 @@ Id: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Prefixed:
-    """Of an `Id` that is stored with `prefix` in front: that has at most `MAX_REF` characters, as a reference has."""
+    """For an `Id` stored with `prefix` in front: at most `MAX_REF` characters together, as in a reference."""
 
     prefix: str
 
@@ -278,14 +278,14 @@ Metadata: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """The base of records and their parts; members are read in camelCase and snake_case, others are rejected."""
+    """Base class for records and their parts; members are read in camelCase and snake_case, others are rejected."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CONFIG
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base(Model):
-    """Fields of every record. `id`, `project` and `sensitivity` are None if the source gives none."""
+    """Fields in every record. `id`, `project` and `sensitivity` are None if the source gives none."""
 
     id: Id | None = None
     project: Annotated[str, Line(200)] | None = None
@@ -300,7 +300,7 @@ def in_order(start: int | None, end: int | None) -> None:
 
 
 def check_part(index: int, total: int) -> None:
-    """Raise if the index of a part is not below the number of parts."""
+    """Raise if a part's index is not below the number of parts."""
     if index >= total:
         raise PydanticCustomError("position", "chunkIndex must be less than totalChunks")
 

@@ -39,7 +39,7 @@ _GAPS: Final = re.compile(r"[\s_-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor(Model):
-    """A participant of an event, by name or id."""
+    """An event's participant, by name or id."""
 
     ref: Ref
     role: ActorRole = "other"
@@ -47,7 +47,7 @@ class Actor(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject(Model):
-    """A subject of an event, by name or id."""
+    """An event's subject, by name or id."""
 
     ref: Ref
     type: SubjectType = "other"
@@ -55,7 +55,7 @@ class Subject(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence(Model):
-    """The words that an event was read from, and their position in the artifact."""
+    """The words behind an event, and their position in the artifact."""
 
     quote: Annotated[str, Text(2000)]
     start_char: Count | None = None
@@ -87,7 +87,7 @@ def _entity_type(value: object) -> object:
 
 
 def _in_any_case(words: Iterable[str]) -> str:
-    """Return a pattern of these words in any case, which JSON Schema does not know."""
+    """Return a pattern for these words in any case: JSON Schema lacks an option for that."""
     return "^({})$".format("|".join("".join(f"[{one}{one.upper()}]" for one in word) for word in words))
 
 
@@ -96,7 +96,7 @@ _ENTITY_TYPE: Final = {"type": "string", "pattern": _in_any_case([*get_args(Enti
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity(Base):
-    """A person, organisation, project, object or place; found by its id, its name and its aliases."""
+    """A person, organisation, project, object or place; found by id, name and aliases."""
 
     name: Annotated[str, Line(200)]
     type: Annotated[EntityType, BeforeValidator(_entity_type), WithJsonSchema(_ENTITY_TYPE)] = "other"
@@ -112,7 +112,7 @@ def _edge_type(value: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge(Base):
-    """A relation from one entity to another. The type is in upper case with `_` between words."""
+    """A relation from an entity to another. The type is in upper case with `_` between words."""
 
     source_id: Ref
     target_id: Ref

@@ -57,7 +57,7 @@ class Place(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeCard(Model):
-    """A summary of a chunk."""
+    """A chunk summary."""
 
     summary: Annotated[str, Text(400)]
     takeaways: Annotated[tuple[str, ...], Lines(1000, 5, least=3)]
@@ -67,7 +67,7 @@ class KnowledgeCard(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk(Base):
-    """A passage of a source. `source` is the kind of its source (kindle, reader), not its id."""
+    """A source passage. `source` is the source's kind (kindle, reader), not its id."""
 
     content: Annotated[str, Text(1_000_000)]
     source_id: Ref | None = None
@@ -177,7 +177,7 @@ KNOWLEDGE_KINDS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode(Model):
-    """One experience. Its id is a number, 1 to 2^63-1; a missing time stays missing."""
+    """An experience. Its id is a number, 1 to 2^63-1; a missing time stays missing."""
 
     id: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
     project: Annotated[str, Line(200)] | None = None
@@ -196,7 +196,7 @@ class Episode(Model):
 
 
 def lesson(episode: Episode) -> str:
-    """Return the searchable text of an episode: the query and, if known, the reflection."""
+    """Return an episode's searchable text: the query and, if known, the reflection."""
     return episode.query if episode.reflection is None else f"{episode.query}\n\n{episode.reflection}"
 
 
