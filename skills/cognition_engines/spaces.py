@@ -1,6 +1,6 @@
-"""The kinds of records that are searched or listed together, and their columns.
+"""Spaces: kinds of records searched or listed together, and their columns.
 
-Kinds of one space share columns, a keyword index and a collection of vectors; a listing has columns alone.
+Kinds in a space share columns, a keyword index and a vector collection; a listing has columns alone.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ OPEN: Final = 2**62  # in the column `until`, if no end is known
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A column of texts; `read` gives the form in which they are compared, with or without their case."""
+    """A text column; `read` gives the compared form, with or without case."""
 
     name: str
     read: Callable[[str], str] = fold_text
@@ -28,7 +28,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A column of numbers: int64 with NO_NUMBER for none if `whole`, else float64 with NaN for none."""
+    """A number column: int64 with NO_NUMBER for none if `whole`, else float64 with NaN for none."""
 
     name: str
     whole: bool = False
@@ -36,10 +36,10 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Kinds that are searched or listed together.
+    """Kinds searched or listed together.
 
-    `labels`, `numbers` and `sets` are the columns of its pages: first the common columns. A set holds any number of
-    texts for each record. With `texts`, words and vectors are searched; without it there are only lists.
+    `labels`, `numbers` and `sets` are the columns of its pages, the common columns first. A set holds any number of
+    texts per record. With `texts`, words and vectors are searched; without it there are only lists.
     """
 
     name: str
@@ -65,7 +65,7 @@ _NUMBERS: Final = (
 )
 
 # `has_outcome` is "yes" or "no"; `since` is when a decision came into force, `review_by` when to review it, `governs`
-# the parts that it affects, `mentions` the paths in its text: see kinds.affects
+# the affected parts, `mentions` the paths in its text: see kinds.affects
 DECISIONS: Final = Space(
     "decisions",
     _kinds("decisions"),
