@@ -46,7 +46,7 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """Identity stored with every vector, 3 to 60 of [a-zA-Z0-9._-]: vectors with equal identities are comparable."""
+        """Identity stored with every vector, 3 to 60 of [a-zA-Z0-9._-]: equal identities make them comparable."""
 
     @property
     def dim(self) -> int:

@@ -22,8 +22,7 @@ _PROBE: Final = "dimension"
 
 
 class RegistryEmbedder:
-    """An Embedder over a registry function: each text is a single call and window; only the function limits its length.
-    """
+    """An Embedder over a registry function: each text is a single call and window; only the function limits length."""
 
     def __init__(self, function: EmbeddingFunction[Any], model: str) -> None:
         """Take `model` as the identity; raise ConfigurationError if `checked_identity` refuses it."""

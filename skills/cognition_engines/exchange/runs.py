@@ -211,8 +211,7 @@ class _Line:
 def _check_file(
     path: Path, records: Records, policy: SecretPolicy, secrets: list[Problem]
 ) -> tuple[dict[str, int], list[Problem], int, list[LineRefs]]:
-    """Return the record count per kind, the problems, the number of lines with text, and the references of all lines.
-    """
+    """Return the record count per kind, the problems, the number of lines with text, and all references."""
     kinds: Counter[Kind] = Counter()
     problems: list[Problem] = []
     first: dict[tuple[Kind, str], _Line] = {}
@@ -241,8 +240,7 @@ def _check_file(
 
 
 def _taken_ids(path: Path, records: Records, lines: Mapping[tuple[Kind, str], _Line]) -> Iterator[Problem]:
-    """Yield a problem for each id taken by a record with another origin or kind, and for each record stored otherwise.
-    """
+    """Yield a problem for each id of a record with another origin or kind, and for each record stored otherwise."""
     for page in _pages(lines.items(), 1000):
         of_page = dict(page)
         by_identity = {(line.origin.identity, line.project): name for name, line in page if line.origin.identity}

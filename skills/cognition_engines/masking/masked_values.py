@@ -1,5 +1,4 @@
-"""Secrets in structured values: models, dataclasses, lists and JSON are read as a single text, and rebuilt with masks.
-"""
+"""Secrets in structured values: models, dataclasses, lists and JSON are read as one text, and rebuilt with masks."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
