@@ -1,4 +1,4 @@
-"""Conditions on the facets of every record as SQL over `records`, in addition to columns and single records."""
+"""Conditions on facets common to all records as SQL over `records`, in addition to columns and single records."""
 
 from collections.abc import Mapping
 from typing import Any, Final, assert_never
@@ -21,7 +21,7 @@ _NUMBERS: Final = ("at", "importance", "parent", "sensitivity", "until")
 
 
 def where(conditions: Conditions) -> list[sa.ColumnElement[bool]]:
-    """Return conditions on a row of `records`. Raise ValueError for a column that not every record has."""
+    """Return conditions on a row of `records`. Raise ValueError for a column that some records lack."""
     return [_read(condition) for condition in conditions]
 
 
