@@ -68,7 +68,7 @@ class Background:
 
 @dataclass(slots=True)
 class Outage:
-    """An outage and its log lines: at its begin, at its end, and at a change of reason, not too often."""
+    """An outage and its log lines: at the begin, at the end, and at a change of reason, not too often."""
 
     what: str
     again: str = ""  # the line when it is over, if not the same words

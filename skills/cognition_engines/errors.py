@@ -37,7 +37,7 @@ class ComponentFailed(EngineError):
 
 
 class DiskFull(ComponentFailed):
-    """The store cannot write: its disk is full. Reads continue."""
+    """The store cannot write: the disk is full. Reads continue."""
 
 
 class ComponentBusy(ComponentFailed):

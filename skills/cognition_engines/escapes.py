@@ -23,7 +23,7 @@ def one_line(text: str) -> str:
 
 
 def several_lines(text: str) -> str:
-    """Return the text with its newlines and tabs; other active characters are written out."""
+    """Return the text with newlines and tabs; other active characters are written out."""
     return _IN_LINES.sub(_written_out, text)
 
 

@@ -60,7 +60,7 @@ class Mode(StrEnum):
 class DecisionDetails:
     """An agent's statements about a decision in addition to the decision's fields, as sent.
 
-    `statement` is the decision in the agent's words; its first line is the title. The last six are the agent's own
+    `statement` is the decision in the agent's words; the first line is the title. The last six are the agent's own
     account of how it decided, and are not searched.
     """
 
@@ -240,7 +240,7 @@ def collapse_blanks(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem in an input file: its file and line, and the reason, with the remedy."""
+    """A problem in an input file: file, line, and the reason, with the remedy."""
 
     file: str
     line: int | None

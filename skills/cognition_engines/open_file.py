@@ -16,7 +16,7 @@ _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class NotAFile(Exception):
-    """A path leads to something other than a regular file, which is not read; the message names its kind."""
+    """A path leads to something other than a regular file, which is not read; the message names the kind."""
 
 
 def open_file(path: Path, below: Path | None = None) -> BinaryIO:

@@ -22,7 +22,7 @@ _ALTERNATIVES: Final = re.compile(r"\{[^{}]*,[^{}]*\}")
 
 
 class BadPattern(ValueError):
-    """A pattern without a meaning or above the limits; the message gives its 1-based line number."""
+    """A pattern without a meaning or above the limits; the message gives the 1-based line number."""
 
 
 class Step(Enum):
@@ -96,7 +96,7 @@ def parse_patterns(lines: Sequence[str]) -> tuple[Pattern, ...]:
 
 
 def _trim_line(line: str) -> str:
-    """Return the line without the spaces at its end, except an escaped space."""
+    """Return the line without the trailing spaces, except an escaped space."""
     text = line.rstrip(" ")
     escaped = (len(text) - len(text.rstrip("\\"))) % 2 and len(text) < len(line)
     return f"{text} " if escaped else text
@@ -149,7 +149,7 @@ def _is_deep(text: str, begin: int, end: int) -> bool:
 
 
 def _characters(text: str, at: int) -> tuple[CharacterSet | None, int]:
-    """Return the set after a `[`, and the position after its `]`; None without a `]`."""
+    """Return the set after a `[`, and the position after the `]`; None without a `]`."""
     negated = text[at : at + 1] in {"!", "^"}
     at += negated
     ranges: list[tuple[int, int]] = []
@@ -232,5 +232,5 @@ def compile_list(lines: str) -> tuple[Pattern, ...]:
 
 
 def count_names(pattern: str) -> int:
-    """Return a pattern's specificity: the number of its names without a wildcard."""
+    """Return a pattern's specificity: the number of names without a wildcard."""
     return sum(bool(name) and not _WILD.search(name) for name in pattern.split("/"))

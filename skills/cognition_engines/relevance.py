@@ -25,8 +25,8 @@ class Relevance:
 
     A turn is also found by the words of adjacent turns: `adjacent` has their weights for the distances 1, 2 and so on,
     at most MOST_ADJACENT. Words of a neighbour with more than `long_turn` characters count less in proportion; in a
-    turn with more, which carries its context itself, they count less by the square. With `dates_in_words` a turn is
-    also found by its day, its month's name, and its year.
+    turn with more, which carries context itself, they count less by the square. With `dates_in_words` a turn is also
+    found by day, month name, and year.
 
     Among the best results of a hybrid search, records with adjacent query words get up to `phrase_weight` on their
     scores of 0 to 1. Likewise records from the time named in a query, such as `in May 2023`, get `date_weight`, and

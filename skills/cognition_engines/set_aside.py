@@ -59,7 +59,7 @@ class Raised:
 
 
 class RecordVersion(NamedTuple):
-    """A version of a record: its key, the `seq` of its last change, its kind's label, and its id."""
+    """A version of a record: key, `seq` of the last change, kind label, and id."""
 
     key: int
     seq: int
@@ -248,7 +248,7 @@ def read_set_aside(folder: Path) -> list[SetAsideRecord]:
 
 
 def try_call(work: Callable[[], T]) -> T | Raised:
-    """Return the result of `work`, or its unexpected exception."""
+    """Return the result of `work`, or the unexpected exception."""
     try:
         return work()
     except BaseException as error:
@@ -260,7 +260,7 @@ def try_call(work: Callable[[], T]) -> T | Raised:
 def is_unexpected(error: BaseException) -> bool:
     """Return whether an exception may be due to the processed record, not to a part that is down or a full disk.
 
-    A Rust extension's panic is no Exception, and its class cannot be imported.
+    A Rust extension's panic is no Exception, and the class cannot be imported.
     """
     if isinstance(error, EngineError | OSError | MemoryError):
         return isinstance(error, PartRaised)

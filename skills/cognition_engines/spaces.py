@@ -38,8 +38,8 @@ class Number:
 class Space:
     """Kinds searched or listed together.
 
-    `labels`, `numbers` and `sets` are the columns of its pages, the common columns first. A set holds any number of
-    texts per record. With `texts`, words and vectors are searched; without it there are only lists.
+    `labels`, `numbers` and `sets` are the page columns, the common columns first. A set holds any number of texts per
+    record. With `texts`, words and vectors are searched; without it there are only lists.
     """
 
     name: str

@@ -26,7 +26,7 @@ T = TypeVar("T")
 class SyncEngine:
     """An engine with synchronous methods. A text is accepted in place of a query.
 
-    Its event loop runs in a thread, so it also works inside a running loop. The context manager closes it at the end.
+    The event loop runs in a thread, so it also works inside a running loop. The context manager closes it at the end.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -97,7 +97,7 @@ class SyncEngine:
         return self._run(self.engine.ingest(paths, options, progress))
 
     def close(self) -> None:
-        """Close the engine and end its thread."""
+        """Close the engine and end the thread."""
         self.engine.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

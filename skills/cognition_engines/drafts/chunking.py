@@ -47,7 +47,7 @@ class Piece:
 
     @property
     def place(self) -> Place | None:
-        """The place where its chunk begins; None if unknown."""
+        """The place where the chunk begins; None if unknown."""
         place = Place(section=self.section, page=self.page, slide=self.slide, cell=self.cell, headings=self.headings)
         return None if place == Place() else place
 
@@ -107,7 +107,7 @@ def split(text: str, size: int = SIZE, overlap: int = OVERLAP, *, indented_code:
 
 
 def in_whole(piece: Piece, shortened: Shortened) -> Piece:
-    """Return a piece of a text without blobs, moved to its position in the whole text."""
+    """Return a piece of a text without blobs, moved to the position in the whole text."""
     return replace(piece, start=shortened.in_whole(piece.start), end=shortened.in_whole(piece.end))
 
 
@@ -135,7 +135,7 @@ def cut(text: str, found: Sequence[Block], size: int = SIZE, overlap: int = OVER
 
 
 def too_long(text: str, pieces: Sequence[Piece]) -> str | None:
-    """Return the reason if no chunk can hold some piece, with its line in the text; None if all fit."""
+    """Return the reason if no chunk can hold some piece, with the line in the text; None if all fit."""
     long = next((piece for piece in pieces if len(piece.text) > LONGEST), None)
     if long is None:
         return None
@@ -172,7 +172,7 @@ def _units(text: str, found: Sequence[Block], size: int) -> Iterator[_Unit]:
 
 
 def _spans(text: str, block: Block, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the block, or, if it exceeds `size` tokens, its sentences, lines, words or word parts."""
+    """Yield the block, or, if it exceeds `size` tokens, the sentences, lines, words or word parts."""
     waiting = [(block.start, block.end, 0)]
     while waiting:
         start, end, depth = waiting.pop()
@@ -191,7 +191,7 @@ def _spans(text: str, block: Block, size: int) -> Iterator[tuple[int, int]]:
 def _find_overlap(text: str, chunk: _Chunk, room: int) -> tuple[int, int] | None:
     """Find a chunk's last whole sentences within `room` tokens; return their start and number of tokens.
 
-    Use its last words if the sentences have less than half of `room`; return None if there is no room.
+    Use the last words if the sentences have less than half of `room`; return None if there is no room.
     """
     starts = [token.start() for token in _TOKEN.finditer(text, chunk.open_from, chunk.end)][-room:] if room > 0 else []
     if not starts:

@@ -24,12 +24,12 @@ _EPISODE_BITS: Final = 52  # integers accepted by every JSON reader
 
 
 def given_identity(kind: Kind, repository: str, id: str) -> str:
-    """Return the identity of a record with an id in its file; kinds that share ids also share identities."""
+    """Return the identity of a record with an id in the file; kinds that share ids also share identities."""
     return _identity("given", namesakes(kind)[0].label, repository, id)
 
 
 def path_identity(kind: Kind, repository: str, path: str, ordinal: int) -> str:
-    """Return a record's identity by its position in its file."""
+    """Return a record's identity by position in the file."""
     return _identity("path", kind.label, repository, path, ordinal)
 
 
@@ -57,7 +57,7 @@ def episode_text(episode: Episode) -> str:
 
 
 def content_identity(record: OtherRecord, repository: str) -> str:
-    """Return a record's identity by its content. Raise ValueError for episodes, turns and artifact chunks."""
+    """Return a record's identity by content. Raise ValueError for episodes, turns and artifact chunks."""
     made = spec_of(record).identity
     if made is None:
         raise ValueError("id: that of this kind depends on the others of its file, or on its artifact")
@@ -66,14 +66,14 @@ def content_identity(record: OtherRecord, repository: str) -> str:
 
 
 def episode_identity(repository: str, text: str, equal: int) -> str:
-    """Return an episode's identity by its text; `equal` counts the equal episodes before it."""
+    """Return an episode's identity by text; `equal` counts the equal episodes before it."""
     return _identity("content", Kind.EPISODE.label, repository, text, equal)
 
 
 def turn_identity(turn: Turn, repository: str, place: int | None, distinguished: bool = False) -> str:
-    """Return the identity of a turn without an id; `place` is its index, or its counted position without an index.
+    """Return the identity of a turn without an id; `place` is the index, or the counted position without an index.
 
-    With `distinguished`, keep two equal turns apart if one counts its place and the other states it.
+    With `distinguished`, keep two equal turns apart if one counts the place and the other states it.
     """
     text = _text_of(replace(turn, turn_index=place), *_TOLD_APART)
     return _identity(
@@ -120,7 +120,7 @@ def sha256_hex(text: str) -> str:
 def digest(record: Record, ordinal: int = 0) -> str:
     """Hash all content but the id, so that any edit is a change: 32 hexadecimal digits.
 
-    A turn without an index is ordered by its place in its file, the `ordinal`, so another place is also a change.
+    A turn without an index is ordered by the place in the file, the `ordinal`, so another place is also a change.
     """
     if isinstance(record, Decision):
         return decision_digest(record)

@@ -34,7 +34,7 @@ Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | 
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """A document: its value, its 1-based line, and the lines of its possible records.
+    """A document: the value, the 1-based line, and the lines of possible records.
 
     `items` are the lines of a root list's items, `listed` the lines of the lists under the root members `LISTS`, by
     name.
@@ -80,7 +80,7 @@ def whole(value: Value) -> Value:
 
 
 def labels(value: Value) -> Value:
-    """Return tags as a list of texts: a number or boolean as its text, a single text cut at its commas.
+    """Return tags as a list of texts: a number or boolean as text, a single text cut at commas.
 
     Any other value is returned unchanged, for the field's rule to refuse.
     """
@@ -112,7 +112,7 @@ def list_names(names: Iterable[str]) -> str:
 
 
 class Unacceptable(Exception):
-    """A record breaks rules; the message names each field and its allowed values."""
+    """A record breaks rules; the message names each field and the allowed values."""
 
 
 def unsound(given: Mapping[str, Value]) -> dict[str, str]:

@@ -53,7 +53,7 @@ def reasons(
 
 
 def faults_of(error: ValidationError, kind: Kind, members: Mapping[str, Value]) -> list[tuple[str, str]]:
-    """Return a record's faults, each with its member's path, which is empty for the whole record.
+    """Return a record's faults, each with the member's path, which is empty for the whole record.
 
     Of more than a hundred faults, return the first, and a fault for the whole record with the number of further faults.
     """
@@ -96,7 +96,7 @@ def _describe_violation(details: ErrorDetails, kind: Kind, members: Mapping[str,
 
 
 def a(kind: Kind) -> str:
-    """Return a kind with its article, for a sentence: `an artifact chunk`."""
+    """Return a kind with an article, for a sentence: `an artifact chunk`."""
     words = kind.label.replace("_", " ")
     return f"an {words}" if words[0] in "aeiou" else f"a {words}"
 

@@ -1,4 +1,4 @@
-"""The embedding model protocol, checks of its answers, and windows of long texts."""
+"""The embedding model protocol, checks of answers, and windows of long texts."""
 
 import re
 from collections.abc import Sequence
@@ -25,8 +25,8 @@ def windows(tokens: Sequence[T], size: int = WINDOW, step: int = STEP, most: int
     `tokens` may also be stand-ins for the ids, such as their positions.
 
     A text that fits is a single window, as is an empty text. All windows of a longer text are full; they start `step`
-    apart, the last nearer. A text too long for `most` windows has `most`, spread evenly from its start to its end;
-    beyond `most * size` tokens, gaps lie between them.
+    apart, the last nearer. A text too long for `most` windows has `most`, spread evenly from start to end; beyond `most
+    * size` tokens, gaps lie between them.
 
     Raise ValueError unless 1 <= step <= size and most >= 2.
     """

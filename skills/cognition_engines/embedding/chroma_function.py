@@ -77,7 +77,7 @@ class RegistryEmbedder:
 
 
 def open_registry(name: str, settings: Mapping[str, object]) -> RegistryEmbedder:
-    """Build the registry's function `name` with `settings` as its constructor's keyword arguments.
+    """Build the registry's function `name` with `settings` as the constructor's keyword arguments.
 
     Keys come from the environment only, under the names documented by the function (`api_key_env_var` names another).
     On failure raise ConfigurationError, which names the setting.

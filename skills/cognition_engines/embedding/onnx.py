@@ -1,7 +1,7 @@
 """A transformer run with onnxruntime: the packaged MiniLM, or a folder with `model.onnx` and `tokenizer.json`.
 
 Nothing is downloaded. Each window is a call with batch size 1: dynamically quantised models scale activations over the
-whole batch, so a text's vector would otherwise depend on its neighbours.
+whole batch, so a text's vector would otherwise depend on neighbours.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ _PACKAGED: Final = Path(__file__).parent / "minilm"
 
 @dataclass(frozen=True, slots=True)
 class PackagedFile:
-    """A file in the packaged model, and its required hash."""
+    """A file in the packaged model, and the required hash."""
 
     name: str
     sha256: str
@@ -100,7 +100,7 @@ def model_folder(folder: Path) -> ModelFiles:
 class OnnxEmbedder:
     """An Embedder over an onnxruntime session. Thread-safe; onnxruntime runs without the GIL.
 
-    A text is cut into windows of 254 tokens, its prefix included. A longer query is the mean over its windows: all, or
+    A text is cut into windows of 254 tokens, prefix included. A longer query is the mean over the windows: all, or
     four, namely the first, the last and two evenly between them.
     """
 

@@ -2,8 +2,8 @@
 
     {"kind": "cluster", "record": {...}, "origin": {"source": ..., "ordinal": 0, "ingestedAs": null}, "updatedAt": ...}
 
-A line has the whole record except its vectors, which are computed again: its id, project and sensitivity, its origin
-and its last change time. Two stores with equal records give equal lines in the same order.
+A line has the whole record except its vectors, which are computed again: id, project and sensitivity, origin and last
+change time. Two stores with equal records give equal lines in the same order.
 """
 
 import re
@@ -113,13 +113,13 @@ _DECISION: Final = TypeAdapter[Any](_Decision)
 
 
 def line_of(stored: StoredRecord) -> bytes:
-    """Return a record as a line, with its end."""
+    """Return a record as a line, with the line end."""
     text = to_json(_dump_record(stored.record, stored.origin, stored.updated_at, stored.expires_at)).decode()
     return f"{one_line(text)}\n".encode()  # still JSON, with nothing a terminal obeys
 
 
 def object_of(entry: Entry, at: datetime) -> dict[str, Any]:
-    """Return an entry as a line's object, with its digest; `at` is the time when its content changed.
+    """Return an entry as a line's object, with the digest; `at` is the time when its content changed.
 
     `over` is the repository and path of the stored record it may replace, if that has another place.
     """
@@ -128,7 +128,7 @@ def object_of(entry: Entry, at: datetime) -> dict[str, Any]:
 
 
 def origin_object(origin: Origin) -> dict[str, Any]:
-    """Return an origin as in lines, with its digest."""
+    """Return an origin as in lines, with the digest."""
     dumped: dict[str, Any] = _ORIGIN.dump_python(_origin_line(origin), mode="json", by_alias=True)
     return {**dumped, "digest": origin.digest}
 
@@ -245,7 +245,7 @@ def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
 
 
 def _reason(error: ValidationError, before: str) -> str:
-    """Join all faults, each with its place; names other than plain words are not repeated."""
+    """Join all faults, each with the place; names other than plain words are not repeated."""
     return join_reasons(_describe_error(one, before) for one in error.errors(include_url=False, include_input=False))
 
 

@@ -80,8 +80,8 @@ def refs_of(entry: Entry) -> LineRefs:
 def forgotten_names(lines: Sequence[LineRefs], records: Records) -> set[Name]:
     """Return the names of the lines to leave out.
 
-    A line is left out if its record was forgotten since, if its owning record was forgotten and is neither in the store
-    nor on another line, or if all its source passages are left out or forgotten.
+    A line is left out if the record was forgotten since, if the owning record was forgotten and is neither in the store
+    nor on another line, or if all source passages are left out or forgotten.
     """
     found: dict[Name, Erasure] = {}
     for page in _pages(sorted({name for one in lines for name in (one.name, *one.parents, *one.passages)}), _PAGE):
@@ -140,7 +140,7 @@ class ImportSummary:
 def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher, set_aside: SetAside) -> Iterator[bytes]:
     """Yield lines for all records of these kinds, by kind and id; note records no import would accept.
 
-    Each line is as of its reading: a server may write meanwhile. Records that cannot be written as a line are left out
+    Each line is as of the reading: a server may write meanwhile. Records that cannot be written as a line are left out
     and noted in `set_aside`.
     """
     counts, rows = records.counts(), RowReader(set_aside, Part.EXPORT)
@@ -342,7 +342,7 @@ def _name(entry: Entry) -> Name:
 
 
 def _same(entry: Entry, stored: StoredRecord | None) -> bool:
-    """Return whether a record is stored as exported; its digest may come from another place."""
+    """Return whether a record is stored as exported; the digest may come from another place."""
     if stored is None or stored.record != entry.record or stored.expires_at != entry.expires_at:
         return False
     return replace(entry.origin, digest="") == replace(stored.origin, digest="")

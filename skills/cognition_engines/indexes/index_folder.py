@@ -1,4 +1,4 @@
-"""The index folder: its lock, its copies for other processes on the machine, and its notes.
+"""The index folder: lock, copies for other processes on the machine, and notes.
 
 A folder has a single writer; any number of processes may write records. Among several workers the first has the folder;
 each other worker has a copy, which follows the records by itself from then on, like any other server's index.
@@ -112,7 +112,7 @@ def _name_in(file: int) -> str:
 
 
 def _write_name(file: int, name: str) -> None:
-    """Replace the name in place: on a full disk a shortened file could not grow again, and its holder had no name."""
+    """Replace the name in place: on a full disk a shortened file could not grow againand would lose the name."""
     with suppress(OSError):  # the first holder of a folder on a full disk has none
         os.pwrite(file, name.encode().ljust(_LONGEST_NAME, b"\0"), 0)
 

@@ -50,7 +50,7 @@ class HeldKeys:
 class LiveKeywords:
     """The owner of a store's keyword index. One thread applies, checks and closes; any may read.
 
-    A damaged folder is set aside, and its index is rebuilt while queries are answered.
+    A damaged folder is set aside, and the index is rebuilt while queries are answered.
     """
 
     index: KeywordIndex
@@ -96,7 +96,7 @@ class LiveKeywords:
 class SpaceIndex:
     """Columns, keywords and neighbours over a space's records, following them until closed.
 
-    Every change is in the keyword index before it is in a snapshot, so every record in a snapshot can be found by its
+    Every change is in the keyword index before it is in a snapshot, so every record in a snapshot can be found by
     words. A rebuilt keyword index catches up in the background, and cannot be searched until then.
     """
 
@@ -367,7 +367,7 @@ def open_space(
     set_aside: SetAside,
     background: Background,
 ) -> SpaceIndex:
-    """Open the index of `space` in `folder`, whose lock is held, not yet started; `saved_in` has its saved columns.
+    """Open the index of `space` in `folder`, whose lock is held, not yet started; `saved_in` has the saved columns.
 
     Raise FolderInUse, ConfigurationError or ComponentFailed.
     """

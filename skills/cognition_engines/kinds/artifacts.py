@@ -67,7 +67,7 @@ Replaced: TypeAlias = Annotated[tuple[str, ...], Lines(MAX_REF, 100)]  # ids of 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact(Base):
-    """A mail, a note, minutes, a document. When `chunked`, its chunks are searched in its place."""
+    """A mail, a note, minutes, a document. When `chunked`, the chunks are searched in its place."""
 
     id: ArtifactId | None = None
     content: Annotated[str, Text(LONGEST, most_bytes=LONGEST)]

@@ -1,7 +1,7 @@
 """Decisions, their reviews and links: their names, and how references resolve.
 
 The names are texts in the table `links`: an id; an id in a file, within the file's repository, and everywhere if it is
-unique; a file's name, its stem and its number within their folder.
+unique; a file's name, stem and number within their folder.
 """
 
 import posixpath
@@ -143,7 +143,7 @@ def named_by(reference: str, origin: Origin) -> list[str]:
 
 
 def _references(decision: Decision, origin: Origin) -> Iterator[Reference]:
-    """Yield a decision's names, and all possible names for its references."""
+    """Yield a decision's names, and all possible names for the references."""
     for name in names_of(str(decision.id), origin):
         yield Reference(Role.CALLED, Kind.DECISION, name)
     for role, references in ((Role.SUPERSEDES, decision.supersedes), (Role.SUPERSEDED_BY, decision.superseded_by)):
@@ -167,7 +167,7 @@ def _path_within(folder: str, name: str) -> str:
 
 
 def _place(origin: Origin) -> tuple[str, str, str]:
-    """Return a file's folder in its repository, and in lower case its name without ending, and its ending."""
+    """Return a file's folder in its repository, and in lower case the name without ending, and the ending."""
     repository, path = origin.place
     folder, file = posixpath.split(path)
     stem, ending = posixpath.splitext(fold_text(file))

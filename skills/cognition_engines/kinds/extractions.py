@@ -46,7 +46,7 @@ class PatternContent(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarningContent(Model):
-    """A failure, and its signs."""
+    """A failure, and the signs."""
 
     title: Name
     description: Long
@@ -169,7 +169,7 @@ HEADINGS: Final = ("question", "name", "title", "role")  # every extraction's co
 
 
 def heading(extraction: Extraction) -> str:
-    """Return an extraction's name: its question, name, title or role."""
+    """Return an extraction's name: the question, name, title or role."""
     found: str = next(getattr(extraction.content, name) for name in HEADINGS if hasattr(extraction.content, name))
     return found
 

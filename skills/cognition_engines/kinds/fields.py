@@ -175,7 +175,7 @@ class OrText:
 
 
 def _instant(value: object) -> object:
-    """Return an ISO 8601 text as an aware UTC time: a bare date is its first moment, a naive time is in UTC."""
+    """Return an ISO 8601 text as an aware UTC time: a bare date is the day's start, a naive time is in UTC."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -294,7 +294,7 @@ class Base(Model):
 
 
 def in_order(start: int | None, end: int | None) -> None:
-    """Raise PydanticCustomError if a passage ends at its start or before."""
+    """Raise PydanticCustomError if a passage ends at the start or before."""
     if start is not None and end is not None and end <= start:
         raise PydanticCustomError("positions", "endChar must be greater than startChar")
 

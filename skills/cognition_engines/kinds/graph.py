@@ -68,7 +68,7 @@ class Evidence(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event(Base):
-    """Something that happened. `category` keeps its spelling."""
+    """Something that happened. `category` keeps the source's spelling."""
 
     id: Annotated[Id, Prefixed(EVENT)] | None = None
     category: Annotated[str, Line(100)]

@@ -42,7 +42,7 @@ class Source(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place(Model):
-    """The place in its source where a chunk begins.
+    """The place in the source where a chunk begins.
 
     Pages, slides and cells count from 1; `headings` are the headings above it and its own, the outermost first.
     """
@@ -67,7 +67,7 @@ class KnowledgeCard(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk(Base):
-    """A source passage. `source` is the source's kind (kindle, reader), not its id."""
+    """A source passage. `source` is the source's kind (kindle, reader), not the source's id."""
 
     content: Annotated[str, Text(1_000_000)]
     source_id: Ref | None = None
@@ -177,7 +177,7 @@ KNOWLEDGE_KINDS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode(Model):
-    """An experience. Its id is a number, 1 to 2^63-1; a missing time stays missing."""
+    """An experience. The id is a number, 1 to 2^63-1; a missing time stays missing."""
 
     id: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
     project: Annotated[str, Line(200)] | None = None

@@ -85,12 +85,12 @@ def _references(record: Record, origin: Origin) -> Iterator[Reference]:
 
 
 def names_in(record: Record) -> Iterator[tuple[Role, str]]:
-    """Yield the people and things named in a record, each with its role, in the record's spelling."""
+    """Yield the people and things named in a record, each with a role, in the record's spelling."""
     return spec_of(record).names(record)
 
 
 def ids_in(record: Record) -> Iterator[tuple[str, Role, str]]:
-    """Yield the ids of other records in a record, as stored: the member, its role, and the id."""
+    """Yield the ids of other records in a record, as stored: the member, the role, and the id."""
     for member, role in spec_of(record).ids.items():
         value = getattr(record, member)
         for id in value if isinstance(value, tuple) else (value,):
@@ -131,7 +131,7 @@ def validate_record(kind: Kind, members: Mapping[str, JsonValue]) -> Record:
 
 
 def _present(value: JsonValue) -> JsonValue:
-    """Return the value without its null members."""
+    """Return the value without null members."""
     if isinstance(value, dict):
         return {name: _present(member) for name, member in value.items() if member is not None}
     return [_present(item) for item in value] if isinstance(value, list) else value

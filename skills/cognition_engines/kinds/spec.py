@@ -22,7 +22,7 @@ OTHER_IDS: Final = ("_id", "doc_id")  # names of an id in other systems, for any
 
 
 class Kind(IntEnum):
-    """A kind of records. Its number is stored with every record, and never reused for another kind."""
+    """A kind of records. The number is stored with every record, and never reused for another kind."""
 
     DECISION = 1
     SOURCE = 2
@@ -140,7 +140,7 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """Filter values for records of all kinds. A child has its artifact's values; `parent` is the artifact's key.
+    """Filter values for records of all kinds. A child has the artifact's values; `parent` is the artifact's key.
 
     `project` and `sensitivity` decide who may see the record, `at` is in UTC, `importance` 0.0 to 1.0; `context` and
     `system` are folded by `fold_text`. `author` wrote or said it, `people` took part, including the author, each in the
@@ -165,13 +165,13 @@ class Facets:
 class KindSpec:
     """A kind's definition.
 
-    `table` and `indexed` are its table and the columns of an index on it. `spaces` names the search spaces and lists
+    `table` and `indexed` are the table and the columns of an index on it. `spaces` names the search spaces and lists
     that contain it. `prefix` begins every id, `made_prefix` the computed ids, which come from `identity`: member names
     or a function of the record; None if they are computed elsewhere. `embedding_text` and `keyword_text` are the texts
     for vectors and for words, None if there is none; `title` is their title part, `day` the date at their begin;
     `shown_text` is the text in recall answers. `facets` returns the facets stated by a record itself, `ids` are the
     members with ids of other records, and `names` returns the people and things named in a record, in its spelling;
-    `references` are others, which depend on its file. `aliases` are member names in other systems' files, in order of
+    `references` are others, which depend on the file. `aliases` are member names in other systems' files, in order of
     precedence, `storage` those systems' members about storage. `has_members` returns whether an object with these names
     (in snake_case, without null members) is of the kind; called in the order of `registry.DETECTED`.
     """

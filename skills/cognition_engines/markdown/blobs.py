@@ -46,7 +46,7 @@ class Shortened:
 
 
 def without_blobs(text: str) -> Shortened:
-    """Replace each blob by its alternative text, or by nothing. The number of lines does not change.
+    """Replace each blob by the alternative text, or by nothing. The number of lines does not change.
 
     Blobs are `data:` addresses, long curves in drawings, and 200 characters or more without blanks or words, such as
     Base64; a shorter run, such as a hash, is kept.

@@ -1,4 +1,4 @@
-"""A Markdown text by its lines, as parsed by markdown-it-py: headings, running text, tables, and blocks to cut at."""
+"""A Markdown text by lines, as parsed by markdown-it-py: headings, running text, tables, and blocks to cut at."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ _GRID: Final = re.compile(r"\+[-=+]{3,}")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading: its level 1 to 6, its text as written, and its lines (0-based, end exclusive)."""
+    """A heading: level 1 to 6, text as written, and lines (0-based, end exclusive)."""
 
     level: int
     text: str
@@ -72,7 +72,7 @@ class Block:
 class Document:
     """A text split up. Lines end with LF; body lines, below front matter and comments, begin at `body`.
 
-    The text has no blobs; `shortened` maps its positions to the original positions. `entries` is all body text except
+    The text has no blobs; `shortened` maps positions to the original positions. `entries` is all body text except
     headings, fenced code and comments, in order; `blocks` covers everything but blank lines.
     """
 
@@ -88,7 +88,7 @@ class Document:
 
 
 def read_markdown(text: str, *, indented_code: bool = True, front_matter: bool = True) -> Document:
-    """Split a text, in time linear in its size. Lines end with LF, CRLF or CR.
+    """Split a text, in time linear in the size. Lines end with LF, CRLF or CR.
 
     In plain text an indented paragraph is no code: `indented_code` False. Without `front_matter` none is parsed.
     """
@@ -111,7 +111,7 @@ def blocks(text: str, *, indented_code: bool = True) -> tuple[Block, ...]:
 
 @dataclass(slots=True)
 class _Span:
-    """A block by its lines (0-based, end exclusive)."""
+    """A block by lines (0-based, end exclusive)."""
 
     start: int
     end: int
@@ -121,7 +121,7 @@ class _Span:
 
 @dataclass(slots=True)
 class _LineFacts:
-    """Facts about a text's lines, from its tokens."""
+    """Facts about a text's lines, from the tokens."""
 
     lines: Sequence[str]
     last_closed: Mapping[str, int]  # the last line that closes an element named in _RAW_NAMES
@@ -351,7 +351,7 @@ _TAG: Final = re.compile(r"<[^<>]{0,1000}>")
 
 
 def html_rows(content: str, at: int) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    """Return the rows with cells in an HTML table that begins in line `at`, each with its line; links are Markdown."""
+    """Return the rows with cells in an HTML table that begins in line `at`, with line numbers; links are Markdown."""
     if len(content) > _LONGEST:
         return ()
     found: list[tuple[int, tuple[str, ...]]] = []

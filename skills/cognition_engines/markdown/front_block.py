@@ -1,4 +1,4 @@
-"""The front matter at the top of a text, by its lines: the members of its blocks, and why it cannot be read."""
+"""The front matter at the top of a text, by lines: the members of its blocks, and why it cannot be read."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _GOES_ON: Final = ("- ", "]", "}")  # a list under its name, and the end of a li
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A front matter member: its name, its source text (which may run over lines) and its 1-based line."""
+    """A front matter member: name, source text (which may run over lines) and 1-based line."""
 
     name: str
     source: str
@@ -35,7 +35,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block's members, the line after it (0-based), and its fault, if any.
+    """A block's members, the line after it (0-based), and the fault, if any.
 
     `rights`: a line seems to give a sensitivity or a project. `tags`: likewise.
     """

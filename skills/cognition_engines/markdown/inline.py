@@ -51,7 +51,7 @@ def plain_text(text: str) -> str:
 
 
 def without_marks(line: str) -> str:
-    """Return a line without its quote and bullet marks."""
+    """Return a line without quote and bullet marks."""
     line = line.strip()
     while line[:1] == ">":
         line = line[1:].lstrip()

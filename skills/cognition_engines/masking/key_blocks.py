@@ -25,7 +25,7 @@ _RUN: Final = re.compile(rb"[A-Za-z0-9+/=]{40,}+")
 
 
 def without_prose(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield a block's position; for a block with prose, only its long runs, so no prose is masked.
+    """Yield a block's position; for a block with prose, only the long runs, so no prose is masked.
 
     Texts that mention a key's first or last line are no key, and a key may have a comment.
     """

@@ -26,7 +26,7 @@ class _Finder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """A value with masks in place of its secrets, and the secrets by field, each kind once per field.
+    """A value with masks in place of secrets, and the secrets by field, each kind once per field.
 
     `texts` are the secrets themselves, to find their lines in a file; never shown or stored.
     """
@@ -43,7 +43,7 @@ class Masked:
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A text within a value: its path, whether it is an identifier, and its kind if the key marks it as a secret."""
+    """A text within a value: path, whether it is an identifier, and the kind if the key marks it as a secret."""
 
     path: str
     text: str
@@ -57,12 +57,12 @@ def load_rules() -> None:
 
 
 def mask_text(text: str) -> str:
-    """Return a text with masks in place of its secrets."""
+    """Return a text with masks in place of secrets."""
     return with_masks(text, _finder()(text))
 
 
 def mask_values(value: T, names: Mapping[tuple[type[Any], str], str] = {}) -> Masked:
-    """Return a value with masks in place of its secrets; the value itself if it has none.
+    """Return a value with masks in place of secrets; the value itself if it has none.
 
     `names` are the paths of fields under another name, by class and field; "" is the path of the surrounding value.
     """
@@ -176,7 +176,7 @@ def _changed_members(value: Any, texts: Iterator[str]) -> dict[str, Any]:
 
 
 def _kind_of_member(key: str, member: object) -> str | None:
-    """Return the kind of a JSON member whose key makes its text or number a secret."""
+    """Return the kind of a JSON member whose key makes the text or number a secret."""
     if type(member) is not str and type(member) is not int:
         return None
     name = name_of(key)

@@ -75,7 +75,7 @@ _SECRET: Final = "secret"
 
 
 class _Reader:
-    """A text with its small letters, and its last run of characters, shared by nested names."""
+    """A text with small letters, and the last run of characters, shared by nested names."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -156,7 +156,7 @@ def _is_in_mark(low: str, start: int) -> bool:
 
 
 def _secrets_of(reader: _Reader, begin: int, name: Name, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the secrets after a name: its value, and further values after it."""
+    """Yield the secrets after a name: the value, and further values after it."""
     link = _LINK.match(reader.low, end)
     if link is None:
         return

@@ -26,7 +26,7 @@ POLICIES: Final = SecretPolicies()
 
 @dataclass(frozen=True, slots=True)
 class TextSecret:
-    """A secret in a text: its position in characters, and its kind, such as aws-access-key."""
+    """A secret in a text: position in characters, and kind, such as aws-access-key."""
 
     start: int
     end: int
@@ -35,7 +35,7 @@ class TextSecret:
 
 @dataclass(frozen=True, slots=True)
 class FieldSecret:
-    """A secret in a record: its field's path, its kind, and whether it was masked.
+    """A secret in a record: field path, kind, and whether it was masked.
 
     `is_name` marks a field that identifies a record or a group: a mask would name a different record.
     """

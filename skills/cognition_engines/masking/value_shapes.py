@@ -23,7 +23,7 @@ class Name(Enum):
 
 
 class Form(Enum):
-    """Ways to write a name with its value: `name="value"`, `NAME=value`, `name: value` and so on."""
+    """Ways to write a name with a value: `name="value"`, `NAME=value`, `name: value` and so on."""
 
     QUOTED = 1
     TIGHT = 2
@@ -115,7 +115,7 @@ def can_be_secret(value: str) -> bool:
 
 
 def is_secret(value: str, name: Name, form: Form) -> bool:
-    """Return whether a named value is a secret, by its first characters."""
+    """Return whether a named value is a secret, by the first characters."""
     value = value[:LONGEST]
     while (mark := _BRACKETS.match(value)) is not None:  # the text after a mask can be a secret
         if MARK.match(value) is None and is_secret(mark[1].strip(), name, form):
@@ -133,7 +133,7 @@ def is_secret(value: str, name: Name, form: Form) -> bool:
 
 
 def is_number_secret(value: int, name: Name) -> bool:
-    """Return whether a JSON number is a secret by its name: a numeric password or PIN."""
+    """Return whether a JSON number is a secret by name: a numeric password or PIN."""
     least = _DIGITS.get(name)
     return least is not None and least <= len(str(abs(value))) <= 40
 

@@ -1,7 +1,7 @@
 """Abstention: whether a question is near enough to any record, or to turns about the speaker it names.
 
 "What did Ana paint?" is also near to Ben's paintings, so a cosine does not notice a changed name. A sentence counts as
-about its speaker; a question, or a sentence with `you`, as about the others (decision 0074).
+about the speaker; a question, or a sentence with `you`, as about the others (decision 0074).
 """
 
 import re

@@ -33,7 +33,7 @@ class KeywordSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RankedRows:
-    """Rows best first, each with its score: a cosine, a BM25 score or a fused score.
+    """Rows best first, each with a score: a cosine, a BM25 score or a fused score.
 
     `every` has all rows with a score, unordered, if a leg knows them. `products` are the query's products with all
     windows in the snapshot, in single precision, if a leg has computed them.
@@ -52,8 +52,8 @@ EMPTY: Final = RankedRows(np.empty(0, np.int64), np.empty(0, np.float64))
 class RowBoost:
     """A signal's weight, added to the score, 0 to 1, of the rows accepted by `marks`.
 
-    With `always` all scores are divided by 1 + the weight, and each hit has its share, 0 or 1, even if no row is
-    marked. `question` is the text to embed in place of the query's, None for the query's own.
+    With `always` all scores are divided by 1 + the weight, and each hit has a share, 0 or 1, even if no row is marked.
+    `question` is the text to embed in place of the query's, None for the query's own.
     """
 
     name: str
@@ -89,7 +89,7 @@ class SpaceCandidates:
 class Hit:
     """A row in a space. `distance` is its best window's cosine distance, 0 to 2; None if it has no window.
 
-    `gains` are the signals checked in the row, with its gains.
+    `gains` are the signals checked in the row, with the gains.
     """
 
     space: int

@@ -15,7 +15,7 @@ SHOWN_DECIMALS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A hit's scores, and its ranks in each leg, from 1.
+    """A hit's scores, and ranks in each leg, from 1.
 
     `score` is the measure used by the mode. `gains` has each signal's share by name, None if it was not checked. `bm25`
     is 0 if the record has none of the query's words, and None if words were not searched; `cosine` is None without a

@@ -96,7 +96,7 @@ def score_by_both(spaces: Sequence[SpaceCandidates], joined: JoinedRows) -> Doub
 
 
 def score_each(score: RecordScoring) -> Scoring:
-    """Return a scoring for each row by its own cosine, share of BM25 and time alone.
+    """Return a scoring for each row by the row's own cosine, share of BM25 and time alone.
 
     The candidates must have been through `with_highest`.
     """
@@ -114,7 +114,7 @@ def _score_each(score: RecordScoring, spaces: Sequence[SpaceCandidates], joined:
 class TextGain:
     """The first hits' gain by a signal: each hit's share, and the function of a score, the weight and a share.
 
-    With `always` each has its share, even if 0.
+    With `always` each has a share, even if 0.
     """
 
     name: str

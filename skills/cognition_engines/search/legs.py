@@ -55,7 +55,7 @@ class Neighbours(Protocol):
 
 
 def _coarse_cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> tuple[Floats, Floats | None]:
-    """Return each row's best cosine to `vector` over its windows, in single precision; every row must have a window.
+    """Return each row's best cosine to `vector` over windows, in single precision; every row must have a window.
 
     The products with all windows come second, None if they were not computed.
     """
@@ -87,7 +87,7 @@ def gathered_products(vectors: Floats, places: Ints, vector: Floats) -> Floats:
 
 
 def cosines(snapshot: Snapshot, rows: Ints, vector: Floats, products: Floats | None = None) -> Doubles:
-    """Return each row's best cosine to `vector` over its windows, in double precision; NaN for a row without a window.
+    """Return each row's best cosine to `vector` over windows, in double precision; NaN for a row without a window.
 
     Equal vectors get equal cosines. `products` are as in `RankedRows`.
     """
@@ -149,7 +149,7 @@ def semantic_leg(
     """Return the `limit` rows under the mask with the nearest best windows, with their cosines.
 
     Use the cheapest way by the constants above: exact ranking if few rows match; the neighbour index if most do (a
-    filter may be opposed to the query, and its neighbours then all fall away); sketches in between. Rows unseen by the
+    filter may be opposed to the query, and the neighbours then all fall away); sketches in between. Rows unseen by the
     neighbour index are always ranked exactly.
 
     Rows hidden from `viewer` change nothing: they have no part in the costs, and as the neighbour index is approximate

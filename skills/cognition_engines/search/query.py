@@ -1,4 +1,4 @@
-"""Query text: its words, phrases, known items, possible names and intent, each read once."""
+"""Query text: words, phrases, known items, possible names and intent, each read once."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ _PAST: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PossibleName:
-    """A possible name in a question, in the form for name comparison, and its characters, with an `'s`."""
+    """A possible name in a question, in the form for name comparison, and the characters, with an `'s`."""
 
     text: str
     start: int

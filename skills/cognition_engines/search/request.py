@@ -47,7 +47,7 @@ RECALLED: Final = Ranking(groups=True, rewrites=True, for_choice=True)
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A search: its text, viewer, mode, spaces and number of hits.
+    """A search: text, viewer, mode, spaces and number of hits.
 
     With `abstain` a search by meaning fails with NoGoodMatch if nothing is near enough, or if near turns answer for
     others instead of the speaker in question. A time in the text is relative to `as_of`, by default now. The last
@@ -106,7 +106,7 @@ class SearchHits:
 
 @dataclass(frozen=True, slots=True)
 class CurrentHit:
-    """A found record in its current state. `window` is None if its text no longer matches its vectors.
+    """A found record in its current state. `window` is None if the text no longer matches its vectors.
 
     `window` and `explanation` are also None if not requested.
     """

@@ -24,7 +24,7 @@ _LAST_HEADING: Final = re.compile(r"\n#{1,6} [^\n]*\Z")  # over a text for which
 
 
 class Window(NamedTuple):
-    """A window of a record's text: its place, from 0, among `total` windows."""
+    """A window of a record's text: the place, from 0, among `total` windows."""
 
     place: int
     total: int
@@ -53,7 +53,7 @@ class _Sentence:
 def passage(text: str, window: Span | None, words: frozenset[str], analyze: Analyze, room: Room) -> str:
     """Return the contiguous sentences of `window` (of the whole text if it is None) with most of `words`.
 
-    The result is a slice of the text without blanks at its ends; the whole text if that fits. Without any of the words
+    The result is a slice of the text without blanks at the ends; the whole text if that fits. Without any of the words
     it begins where the window begins.
     """
     if room.measure(text) <= room.most:
@@ -103,7 +103,7 @@ def _whole(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _pieces(text: str, start: int, end: int, room: Room) -> Iterator[Span]:
-    """Yield the sentence or, if there is no room for it, its pieces, cut between words if there are any."""
+    """Yield the sentence or, if there is no room for it, the pieces, cut between words if there are any."""
     while start < end:
         stop = min(end, start + room.most)
         while (size := room.measure(text[start:stop])) > room.most and stop > start + 1:

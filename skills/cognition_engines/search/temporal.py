@@ -142,7 +142,7 @@ class _Reader:
         return self.read_distance(count, unit, end)
 
     def read_count(self, place: int) -> tuple[int, str, int] | None:
-        """Read a count, its unit and the place after them."""
+        """Read a count, the unit and the place after them."""
         text, unit = self.text(place), UNITS.get(self.text(place + 1))
         count = int(text) if text.isascii() and text.isdigit() and len(text) < 5 else COUNTS.get(text)
         return None if count is None or unit is None else (count, unit, place + 2)
@@ -218,11 +218,11 @@ class _Reader:
         return _Read(Days(None, last), named.end, opens=True)
 
     def read_relative(self, place: int) -> _Read | None:
-        """Read a time named by its distance from today."""
+        """Read a time named by distance from today."""
         return (self.relative(place) if self.language == "en" else None) or self.deictic(place)
 
     def part(self, place: int) -> _Read | None:
-        """Read `end of 2023` as its last day; likewise the start and the middle."""
+        """Read `end of 2023` as the last day; likewise the start and the middle."""
         side, of = self.text(place), place + 1
         if self.language != "en" or side not in PARTS or self.text(of) != "of":
             return None
@@ -327,7 +327,7 @@ class _Reader:
         return None, place
 
     def month(self, place: int) -> tuple[int, str] | None:
-        """Return the number of the month named at a place, and its name."""
+        """Return the number of the month named at a place, and the name."""
         name = self.text(place).removeprefix("mid-")
         number = self.words.months.get(name)
         return None if number is None else (number, name)

@@ -46,7 +46,7 @@ class NamedTime:
         return (1, 12) if self.third is None else (4 * self.third - 3, 4 * self.third)
 
     def until(self, latest: date) -> Days | None:
-        """Return the time's days in its year; without a year, the last days already begun on the day `latest`.
+        """Return the time's days in the named year; without a year, the last days already begun on the day `latest`.
 
         Nine years are tried, as not every year has a 29 February.
         """

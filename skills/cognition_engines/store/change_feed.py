@@ -80,7 +80,7 @@ class ChangeFeed:
         )
 
     def next_version(self, space: Space, after: int) -> RecordVersion | None:
-        """Return a space's next new or changed record, without reading its content; None if there is none."""
+        """Return a space's next new or changed record, without reading the content; None if there is none."""
         seq = records.c.seq
         statement = sa.select(records.c.key, seq, records.c.kind, records.c.id).where(
             records.c.kind.in_(space.kinds), seq > after
@@ -213,7 +213,7 @@ def _column(name: str, kind: Kind) -> sa.ColumnElement[Any]:
 def _sets(
     connection: sa.Connection, space: Space, columns: Sequence[Sequence[Any]], after: int, last: int
 ) -> dict[str, Sequence[Sequence[str]]]:
-    """Return a space's sets, by name: for each row the texts in a JSON column, or its link targets."""
+    """Return a space's sets, by name: for each row the texts in a JSON column, or the link targets."""
     seqs, first = columns[0], len(_FIXED) + len(space.labels) + len(space.numbers)
     linked = _targets(connection, space, after, last) if seqs else {}
     found: dict[str, Sequence[Sequence[str]]] = {}
@@ -227,7 +227,7 @@ def _sets(
 
 
 def _targets(connection: sa.Connection, space: Space, after: int, last: int) -> Mapping[tuple[int, int], Sequence[str]]:
-    """Return the targets of a space's records, by `seq` and role, in the roles used by its sets."""
+    """Return the targets of a space's records, by `seq` and role, in the roles used by the sets."""
     roles = [int(_LINKED[label.name]) for label in space.sets if label.name in _LINKED]
     found: dict[tuple[int, int], list[str]] = defaultdict(list)
     if roles:

@@ -80,7 +80,7 @@ def title_key(title: str) -> str:
 
 
 def columns_of(record: Record) -> dict[str, Cell]:
-    """Return the cells of a record's row in its kind's table, by column, without `key`."""
+    """Return the cells of a record's row in the kind's table, by column, without `key`."""
     kind = kind_of(record)
     cells = {column.name: _cell(column, getattr(record, column.name)) for column in COLUMNS[kind]}
     derived = {column.name: _cell(column, _DERIVE[column.name](record)) for column in DERIVED.get(kind, ())}
@@ -92,7 +92,7 @@ def _cell(column: Column, value: Any) -> Cell:
 
 
 def place_cells(record: Record, ordinal: int) -> dict[str, Cell]:
-    """Return the cells that order a turn in its conversation; none for other kinds.
+    """Return the cells that order a turn in a conversation; none for other kinds.
 
     Turns with an index come first, by index, ties by time. The others follow by time, those without a time first, ties
     by their place in their file.
@@ -108,7 +108,7 @@ def place_cells(record: Record, ordinal: int) -> dict[str, Cell]:
 
 
 def record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None, cells: Sequence[Any]) -> Record:
-    """Build a record from its id, project, sensitivity and the cells of `COLUMNS[kind]`, in that order.
+    """Build a record from id, project, sensitivity and the cells of `COLUMNS[kind]`, in that order.
 
     Raise PartRaised, naming the record and the column, for cells never written by this program.
     """

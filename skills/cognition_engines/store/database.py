@@ -1,4 +1,4 @@
-"""An open database: its transactions, their assigned numbers, and the errors of failed transactions.
+"""An open database: transactions, the numbers they assign, and the errors of failed transactions.
 
 `seq` is a time, in microseconds since 1970 in UTC, so that a gap shows elapsed time and not the number of changes, some
 of which may be hidden. A transaction has a block of such times from now on, and no block begins before the previous is
@@ -143,7 +143,7 @@ def without_deadline(connection: sa.Connection) -> None:
 
 
 def begin(connection: sa.Connection) -> None:
-    """Begin a transaction by its engine's options."""
+    """Begin a transaction by the engine's options."""
     connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
 
 
@@ -178,7 +178,7 @@ def _reason(error: sa.exc.SQLAlchemyError) -> str:
 
 @contextmanager
 def begin_read(store: Store) -> Iterator[sa.Connection]:
-    """Begin a transaction that sees a single state of the database from its first read to its last.
+    """Begin a transaction that sees a single state of the database from the first read to the last.
 
     Raise ComponentFailed, from then on, for a database found replaced by an older one.
     """
@@ -284,7 +284,7 @@ def allocate_keys(connection: sa.Connection, count: int) -> range:
 
 
 def numbered_up_to(connection: sa.Connection) -> int:
-    """Return the last time of the transaction's own block, above all its changes and below all later changes.
+    """Return the last time of the transaction's own block, above all own changes and below all later changes.
 
     0 if it has assigned no number: other transactions' numbers would show when they wrote.
     """
@@ -305,7 +305,7 @@ def _draw_numbers(start: int) -> Iterator[int]:
 
 
 def _reserve_block(connection: sa.Connection) -> int:
-    """Reserve a block of times for this transaction; return its start."""
+    """Reserve a block of times for this transaction; return the start."""
     last: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
     while 0 <= last - (now := _database_time(connection)) < _PATIENCE:
         sleep((last - now + 1) / 1_000_000)

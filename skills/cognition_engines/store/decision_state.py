@@ -1,4 +1,4 @@
-"""A decision's visible state: from its own statements, its reviews and its successors, in this order.
+"""A decision's visible state: from own statements, reviews and successors, in this order.
 
 A successor is linked by an agent, or stated by a file: see reads/supersession.py.
 
@@ -48,7 +48,7 @@ def settle_decisions(connection: sa.Connection, keys: Iterable[int], others: Ite
     """Compute the visible state of these decisions, which have a new `seq`, and of the decisions they supersede.
 
     `others` are decisions that depended on their names before. Nothing is read for a decision without reviews and links
-    that no file supersedes: its state is its own.
+    that no file supersedes: the state is its own.
     """
     known = set(keys)
     concerned = [key for page in pages(sorted(known)) for key in _with_reviews_or_links(connection, page)]
@@ -135,7 +135,7 @@ def _show_one(connection: sa.Connection, key: int, ends: Sequence[StatedEnd], *,
 
 
 def _state_columns(row: Any, review: str | None, ends: Sequence[StatedEnd]) -> Mapping[str, Cell]:
-    """Return a decision's columns; if its file calls it superseded, its successor need not be stored."""
+    """Return a decision's columns; if the file calls it superseded, the successor need not be stored."""
     status, until = row.own_status, OPEN if row.valid_to is None else row.valid_to
     if review is not None and status not in _SETTLED:
         status = REVIEWED

@@ -1,6 +1,6 @@
-"""Inheritance between records: a child from its artifact, a turn from its neighbours in the conversation.
+"""Inheritance between records: a child from the artifact, a turn from neighbours in the conversation.
 
-A change to either touches the other in the same transaction: a new `seq`, so that followers see it, and a note of its
+A change to either touches the other in the same transaction: a new `seq`, so that followers see it, and a note of the
 former rights, for viewers that no longer see it.
 """
 
@@ -108,9 +108,9 @@ def _owners(connection: sa.Connection, ids: Iterable[str]) -> Mapping[str, sa.Ro
 
 
 def _effective(child: sa.Row[Any], owner: sa.Row[Any] | None) -> Facets:
-    """Return a child's own project, else its artifact's; the greater clearance of both; an event's own time.
+    """Return a child's own project, else the artifact's; the greater clearance of both; an event's own time.
 
-    A child that states another project than its artifact's inherits only the clearance: a viewer of one project may not
+    A child that states another project than the artifact's inherits only the clearance: a viewer of one project may not
     see the other, and must not learn of it.
     """
     own = Facets(child.own_project, Sensitivity(child.own_sensitivity or 0), _moment(child.event_time))
@@ -213,7 +213,7 @@ _LENT_TO: Final = _select_turns(
 
 
 class Rights(NamedTuple):
-    """The rights needed for a record: its effective project and sensitivity."""
+    """The rights needed for a record: the effective project and sensitivity."""
 
     project: str | None
     sensitivity: int

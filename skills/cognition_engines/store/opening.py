@@ -60,7 +60,7 @@ def open_store(url: str, deadline_seconds: float | None = None, named: str = SET
 
 
 def parse_url(url: str, named: str = SETTING) -> sa.URL:
-    """Return the URL with its driver and, for SQLite, an absolute path.
+    """Return the URL with the driver and, for SQLite, an absolute path.
 
     Raise ConfigurationError for any other form, with the setting or option that `named` the URL.
     """
@@ -148,7 +148,7 @@ def _open_postgresql(target: sa.URL, deadline_seconds: float | None, named: str,
 
 
 def _ready(store: Store, named: str) -> Store:
-    """Return the store with its tables made and its id filled in; closed again on failure."""
+    """Return the store with tables made and id filled in; closed again on failure."""
     with ExitStack() as stack:
         stack.callback(store.reader.dispose)
         with store.reader.begin() as connection:
@@ -220,9 +220,9 @@ def unknown_schema(subject: str, schema: str | None) -> ConfigurationError:
 
 
 class SharedLock:
-    """An advisory PostgreSQL lock on its own connection; losing the connection loses the lock. For one thread.
+    """An advisory PostgreSQL lock on an own connection; losing the connection loses the lock. For one thread.
 
-    The connection carries the process and host as its `application_name`, so that the database shows who has the lock.
+    The connection carries the process and host as `application_name`, so that the database shows who has the lock.
     """
 
     def __init__(self, engine: sa.Engine, name: str, lease_seconds: float = LEASE_SECONDS) -> None:
@@ -249,7 +249,7 @@ class SharedLock:
         return self._held
 
     def close(self) -> None:
-        """Release the lock with its connection; `held` can acquire it again."""
+        """Release the lock with the connection; `held` can acquire it again."""
         self._held = False
         connection, self._connection = self._connection, None
         if connection is not None:

@@ -155,7 +155,7 @@ class Origins:
             return exposed_links(connection, places)
 
     def find_meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]:
-        """Return the records that `id` may mean, each with its unambiguous full id.
+        """Return the records that `id` may mean, each with an unambiguous full id.
 
         `id` is an id in answers, an id in files, or a full id, with or without the kind's prefix.
         """
@@ -188,6 +188,6 @@ def _select_known(store: Store, *conditions: sa.ColumnElement[bool]) -> list[Kno
 
 
 def full_name(record: KnownRecord) -> str:
-    """Return the id that means only this record, even if files use its short id for others."""
+    """Return the id that means only this record, even if files use the short id for others."""
     given = record.origin.given
     return record.id if given is None else full_id(given, record.origin.repository, record.project)

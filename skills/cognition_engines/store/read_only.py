@@ -30,7 +30,7 @@ def schema_at(url: str) -> str | None:
 
 
 def may_be_written(url: str, named: str = SETTING) -> bool:
-    """Return whether this user may write the database at `url`, as far as its file and folder permit."""
+    """Return whether this user may write the database at `url`, as far as the file and folder permit."""
     file = sqlite_file(url, named)
     return file is None or not file.exists() or (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
 
@@ -79,7 +79,7 @@ def look_at(url: str, look: Callable[[Path | None], T]) -> T | None:
 
 @contextmanager
 def open_read_only(url: str, file: Path | None) -> Iterator[Store]:
-    """Open the database at `url`, for SQLite its `file`, without its store id; any schema is accepted."""
+    """Open the database at `url`, for SQLite the `file`, without the store id; any schema is accepted."""
     if file is None:
         engine = sa.create_engine(
             parse_url(url),
@@ -99,7 +99,7 @@ def open_read_only(url: str, file: Path | None) -> Iterator[Store]:
 
 
 def connect_read_only(file: Path) -> sqlite3.Connection:
-    """Connect to an SQLite file without changing anything in its folder."""
+    """Connect to an SQLite file without changing anything in the folder."""
     # without a log no process has it open, and only `immutable` keeps SQLite from making a log
     options = "mode=ro" if log_of(file).exists() else "mode=ro&immutable=1"
     return sqlite3.connect(f"{file.as_uri()}?{options}", uri=True, isolation_level=None)

@@ -1,7 +1,7 @@
 """References between records by the ids in files, and their resolution.
 
 Several repositories may give the same id. A reference means the record in the same repository, if possible in the same
-project; else the record with that id in answers; else the only record with that id in its file. It is stored as that
+project; else the record with that id in answers; else the only record with that id in the file. It is stored as that
 record's id.
 """
 

@@ -1,6 +1,6 @@
 """The tables of a new database. A change after the first release also needs a migration.
 
-Every record has a row in `records` and a row with the same key in its kind's table, whose columns are the kind's
+Every record has a row in `records` and a row with the same key in the kind's table, whose columns are the kind's
 fields.
 """
 

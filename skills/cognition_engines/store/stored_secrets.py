@@ -20,7 +20,7 @@ _TABLES: Final = tuple(table for table in metadata.sorted_tables if table not in
 
 @dataclass(frozen=True, slots=True)
 class StoredSecret:
-    """A secret in the store: its record's kind and id, or its row's table and id; its field and its kind."""
+    """A secret in the store: the record's kind and id, or the row's table and id; the field and the secret's kind."""
 
     of: str
     id: str

@@ -24,11 +24,11 @@ PART: Final = -1  # the ordinal of a document part
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record to be stored; its id is final. `vectors` has the shape (windows, dimensions), at least one window.
+    """A record to be stored; the id is final. `vectors` has the shape (windows, dimensions), at least one window.
 
-    `updated_at` is the time of its last change; None is now. `over` is the place of a stored record that it may
-    replace, in addition to its own place. From `expires_at` on, an aware time, it is hidden, and servers forget it.
-    With `handover` it may replace an agent's decision whose content has that hash. `refused`: the model refuses its
+    `updated_at` is the time of the last change; None is now. `over` is the place of a stored record that it may
+    replace, in addition to the own place. From `expires_at` on, an aware time, it is hidden, and servers forget it.
+    With `handover` it may replace an agent's decision whose content has that hash. `refused`: the model refuses the
     text, so it has no vectors.
     """
 
@@ -44,7 +44,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Replaces:
-    """A document read again: its former parts absent from `kept` are deleted.
+    """A document read again: former parts absent from `kept` are deleted.
 
     `kind` and `id` are the source's or the artifact's.
     """
@@ -75,11 +75,11 @@ class StoredRecord:
 
 
 class Text(NamedTuple):
-    """A record's text for keyword search, under its key, with its rights and filter values.
+    """A record's text for keyword search, under the record's key, with rights and filter values.
 
     `title` is the title part of `body`, `day` when it was spoken. `adjacent` are the bodies of the turns around a turn:
-    first of the turns next to it, then of the next ones, and so on. `marks` come from keywords/text_documents.py. A search
-    for `id` returns it before records that mention the id.
+    first of the turns next to it, then of the next ones, and so on. `marks` come from keywords/text_documents.py. A
+    search for `id` returns it before records that mention the id.
     """
 
     key: int
@@ -103,11 +103,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A space's changes with a `seq` above `after` and up to `seq`, as columns; its length is their number.
+    """A space's changes with a `seq` above `after` and up to `seq`, as columns; the length is their number.
 
     `removed` holds the keys of deleted records. The other members have an item for each new or changed record, in the
     order of `seqs`; no key is in both. `first_seqs` are the records' first `seq`. `labels`, `numbers` and `sets` have
-    the space's columns, in its order: texts or None, float64 with NaN or int64 with NO_NUMBER (times in microseconds
+    the space's columns, in that order: texts or None, float64 with NaN or int64 with NO_NUMBER (times in microseconds
     since 1970, `parent` a key), and any number of texts per record. `counts` are the numbers of rows in `vectors`
     (windows, dimensions) for each record, in order.
     """
@@ -143,7 +143,7 @@ class Page:
         return first, self._cut(slice(middle, None), last, self.seq, self.removed[:0])
 
     def as_removed(self) -> "Page":
-        """Return the page with all its records deleted."""
+        """Return the page with all records deleted."""
         return self._cut(slice(0, 0), self.after, self.seq, np.concatenate((self.removed, self.keys)))
 
     def _cut(self, part: slice, after: int, seq: int, removed: IntArray) -> "Page":
@@ -188,7 +188,7 @@ def removed_page(space: Space, after: int, seq: int, keys: Sequence[int]) -> Pag
 
 @dataclass(frozen=True, slots=True)
 class KnownRecord:
-    """A stored record without its content. `project` is its own, not its artifact's."""
+    """A stored record without content. `project` is the record's own, not the artifact's."""
 
     key: int
     kind: Kind
@@ -199,7 +199,7 @@ class KnownRecord:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A source file of records: its absolute path, and its place; see `Origin`."""
+    """A source file of records: the absolute path, and the place; see `Origin`."""
 
     source: str
     repository: str
@@ -208,7 +208,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Relocation:
-    """Another origin for the record with a key, if its source is still `before`."""
+    """Another origin for the record with a key, if the source is still `before`."""
 
     key: int
     before: str

@@ -81,7 +81,7 @@ class Outdated(Exception):
 def record(
     transaction: WriteTransaction, writer: WriteCaller, params: RecordDecisionParams, made: Prepared
 ) -> Stored[RecordDecisionResult]:
-    """Store a new decision, with its links."""
+    """Store a new decision, with links."""
     level, stated = SENSITIVITIES[params.sensitivity], decision_from(params)
     project = project_for(writer, params.project, level)
     check_affects(stated)
@@ -377,7 +377,7 @@ UNLINK: Final = WriteHandler("UnlinkDecisions", LinkDecisionsResult, unlink, dig
 
 
 def _awaits(transaction: WriteTransaction, stored: StoredRecord) -> bool:
-    """Return whether a decision is still to be ratified, and with it its supersessions."""
+    """Return whether a decision is still to be ratified, and the supersessions with it."""
     return stored.origin.is_written and own_content(transaction, stored).status in UNDECIDED
 
 

@@ -190,9 +190,9 @@ def entry_of(
     identity: str | None = None,
     given: str | None = None,
 ) -> Entry:
-    """Return a writer's record with its vectors; a new version of a known record keeps its origin and expiry.
+    """Return a writer's record with vectors; a new version of a known record keeps origin and expiry.
 
-    `given` is the writer's id for a new record, `identity` its identifying values, if not the id alone.
+    `given` is the writer's id for a new record, `identity` the identifying values, if not the id alone.
     """
     vectors = made.vectors_of(record)
     if known is not None:

@@ -233,7 +233,7 @@ def _store_chunks(call: _Call, source: OtherRecord, pieces: Sequence[Piece], kno
 
 
 def _find_known(call: _Call, kind: Kind, named: str | None, project: str | None, identity: str) -> StoredRecord | None:
-    """Return the meant record among those visible to the writer in the project; its own before others.
+    """Return the meant record among those visible to the writer in the project; own records before others.
 
     It has the given id, or, without an id, it is an equal record by the writer.
     """
@@ -246,7 +246,7 @@ def _find_known(call: _Call, kind: Kind, named: str | None, project: str | None,
 
 
 def _resolve_references(call: _Call, record: OtherRecord) -> OtherRecord:
-    """Return the record with its references' stored ids. Raise NotFound if one is not visible."""
+    """Return the record with the references' stored ids. Raise NotFound if one is not visible."""
     changed: dict[str, str | tuple[str, ...]] = {}
     for member, role in SPECS[kind_of(record)].ids.items():
         value = getattr(record, member)
@@ -316,7 +316,7 @@ def put_records(
 
 
 def _entry(entry: Entry, writer: WriteCaller, made: Prepared) -> Entry:
-    """Return an entry with its vectors and its sender."""
+    """Return an entry with vectors and sender."""
     origin = replace(entry.origin, recorded_by=writer.agent, via=INGESTED)
     return replace(entry, origin=origin, vectors=made.vectors_of(entry.record), updated_at=None)
 

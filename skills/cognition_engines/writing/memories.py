@@ -1,4 +1,4 @@
-"""Memory writes, each inside a transaction: a turn, or an artifact with its chunks; events; and episodes."""
+"""Memory writes, each inside a transaction: a turn, or an artifact with chunks; events; and episodes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -69,9 +69,9 @@ def remember(
 def _find_known(
     transaction: WriteTransaction, writer: WriteCaller, params: RememberParams, project: str | None
 ) -> StoredRecord | None:
-    """Return the memory named in a request, among those visible to the writer in the project; its own before others.
+    """Return the memory named in a request, among those visible in the project; the writer's own before others.
 
-    A turn is identified by its place in its conversation, an artifact by its name in its source.
+    A turn is identified by the place in the conversation, an artifact by the name in the source.
     """
     kind, names = Kind.ARTIFACT, dict[str, str | int]()
     if params.conversation_id is not None and params.turn_index is not None:
@@ -95,8 +95,8 @@ def _find_replaced(
 ) -> tuple[str, ...]:
     """Return the ids of superseded memories, those of the known memory if the request names none.
 
-    Raise NotFound for a memory not visible to the writer, InvalidParams if one of its viewers would not see the new
-    memory, Conflict for a circle.
+    Raise NotFound for a memory not visible to the writer, InvalidParams if a viewer of it would not see the new memory,
+    Conflict for a circle.
     """
     if params.supersedes is None:
         return () if known is None else _replaced_by(known)
@@ -224,7 +224,7 @@ def _events_of(transaction: WriteTransaction, id: str, owner: str | None) -> lis
 
 
 def _children(transaction: WriteTransaction, kind: Kind, id: str, owner: str | None) -> list[StoredRecord]:
-    """Return the passages cut from a memory, or its owner's events; other agents may have attached theirs."""
+    """Return the passages cut from a memory, or the owner's events; other agents may have attached theirs."""
     found = transaction.children(kind, id)
     return [one for one in found if one.origin.ordinal == PART or one.origin.recorded_by == owner]
 

@@ -9,7 +9,7 @@ from cognition_engines.store.values import Entry, Replaces
 
 @dataclass(frozen=True, slots=True)
 class WriteCaller:
-    """The caller of a write: its name, its view, its scopes, and its transport (cstp, mcp or a2a).
+    """The caller of a write: name, view, scopes, and transport (cstp, mcp or a2a).
 
     `method` and `request_id` identify the call, for the audit.
     """
@@ -24,7 +24,7 @@ class WriteCaller:
 
 @dataclass(frozen=True, slots=True)
 class GivenRecord:
-    """A knowledge record as sent: a source with the text of its chunks, a chunk, or an extraction."""
+    """A knowledge record as sent: a source with the text of the chunks, a chunk, or an extraction."""
 
     record: OtherRecord
     text: str | None = None

@@ -118,7 +118,7 @@ def _reasons(reasons: Sequence[Reason]) -> Iterator[str]:
 
 
 def completeness(decision: Decision, details: DecisionDetails) -> Quality:
-    """Return a decision's completeness, 0 to 1: the sum of its parts' weights, by RULE."""
+    """Return a decision's completeness, 0 to 1: the sum of the parts' weights, by RULE."""
     types = {reason.type for reason in decision.reasons}
     places = (decision.project, decision.feature, decision.pr, details.file)
     parts = (

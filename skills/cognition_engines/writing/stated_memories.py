@@ -1,4 +1,4 @@
-"""A memory or an episode as stated by an agent: its records, with a long text's passages, and its events."""
+"""A memory or an episode as stated by an agent: the records, with a long text's passages, and the events."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,7 +22,7 @@ _NO_ID: Final = "art_0"  # for a memory that is only compared, or whose texts ar
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A turn or an artifact with its parts, and its events; None keeps the stored events."""
+    """A turn or an artifact with parts, and events; None keeps the stored events."""
 
     head: Turn | Artifact
     chunks: tuple[Chunk | ArtifactChunk, ...]
@@ -62,7 +62,7 @@ def source_of(params: RememberParams) -> str:
 
 
 def event_from(given: GivenEvent) -> Event:
-    """Return an event stated in parameters, without its memory's members."""
+    """Return an event stated in parameters, without the memory's members."""
     return Event(
         category=given.category,
         narrative=given.narrative,

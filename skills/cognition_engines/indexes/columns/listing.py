@@ -94,7 +94,7 @@ class ListPage:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A snapshot and its row order; the order may include dead rows."""
+    """A snapshot and the row order; the order may include dead rows."""
 
     snapshot: Snapshot
     order: Ints

@@ -35,7 +35,7 @@ _READERS: Final[Mapping[tuple[Kind, str], Callable[[str], str]]] = {
 
 
 def accepts(conditions: Conditions, stored: StoredRecord) -> bool:
-    """Return whether a record meets the conditions. They name columns of a space with its kind, else KeyError."""
+    """Return whether a record meets the conditions. They name columns of the kind's space, else KeyError."""
     return all(_meets(condition, stored) for condition in conditions)
 
 

@@ -46,7 +46,7 @@ NUMBERS: Final = 1024
 
 @dataclass(slots=True)
 class _Pending(Generic[T]):
-    """A value, or its running computation: callers that come meanwhile wait."""
+    """A value, or the running computation: callers that come meanwhile wait."""
 
     lock: Lock = field(default_factory=Lock)
     value: T | None = None
@@ -137,10 +137,10 @@ class Snapshot:
     `starts` and `counts` give each row's windows in `vectors` (W, dim), `owners` each window's row, `single` whether
     every row has exactly one window, `sketches` the windows' signs, word by word (empty if vectors are short); in a
     listing all of them are empty. With `fetch`, `vectors` is empty and `fetch` reads them from the store. `row_of` maps
-    a record's key to its row, or -1. `codes` maps a label's text to its code in the label's column, `postings` a set's
-    text (or, for `parent`, a key) to its ascending rows; `read` is a column's form of a text, folded or unchanged.
-    `paths` finds decisions' patterns. `ids` holds each row's id, `masks` the cache of recent masks. Dictionaries, `ids`
-    and postings may have grown since: rows beyond `keys` do not count.
+    a record's key to a row, or -1. `codes` maps a label's text to a code in the label's column, `postings` a set's text
+    (or, for `parent`, a key) to ascending rows; `read` is a column's form of a text, folded or unchanged. `paths` finds
+    decisions' patterns. `ids` holds each row's id, `masks` the cache of recent masks. Dictionaries, `ids` and postings
+    may have grown since: rows beyond `keys` do not count.
     """
 
     seq: int

@@ -1,7 +1,7 @@
 """Keyword index files: whether they are as written, and setting a damaged folder aside.
 
 tantivy writes a segment file once and reads past a changed byte without an error, and it reads a memory-mapped file in
-its current state. So the folder has a list of these files with their sizes and SHA-256 digests.
+the current state. So the folder has a list of these files with their sizes and SHA-256 digests.
 """
 
 import fcntl
@@ -39,7 +39,7 @@ _WRITER_BYTES: Final = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """An unusable folder: its new place, and the reason."""
+    """An unusable folder: the new place, and the reason."""
 
     folder: Path
     reason: str
@@ -47,7 +47,7 @@ class SetAside:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A file as written. `signature` is None until the file has been compared with its digest once."""
+    """A file as written. `signature` is None until the file has been compared with the digest once."""
 
     size: int
     digest: str

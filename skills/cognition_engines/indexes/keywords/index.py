@@ -4,7 +4,7 @@ The folder is derived from the records and can be thrown away. It stores only a 
 and a score. The last applied change (`seq`) is a document in the same commit as the changes, so the two cannot
 disagree, however the process ends.
 
-A score is computed from the text and from the texts visible to its reader, with whole numbers that tantivy only adds
+A score is computed from the text and from the texts visible to the reader, with whole numbers that tantivy only adds
 up: nothing else in the index can change a digit of it (decision 0033).
 
 Everything here raises `ComponentFailed("keywords", ...)` when tantivy fails or panics.
@@ -88,7 +88,7 @@ class _Commit:
 
 @dataclass(frozen=True, slots=True)
 class _Identity:
-    """The store and the columns of an index, which its checkpoint must name."""
+    """The store and the columns of an index, which the checkpoint must name."""
 
     store_id: str
     columns: str
@@ -132,7 +132,7 @@ class KeywordIndex:
 
         `columns` identifies the texts' marks (see `columns_of`). A folder that is damaged, or from another store,
         columns, relevance or format, is renamed to `<folder>.damaged-<n>` (the newest three stay) and replaced by an
-        empty folder; `set_aside` then has its new name and the reason. Raise FolderInUse if another writer holds the
+        empty folder; `set_aside` then has the new name and the reason. Raise FolderInUse if another writer holds the
         folder, ConfigurationError if it cannot be written.
         """
         identity = _Identity(store_id, written_by(columns, relevance))

@@ -174,12 +174,12 @@ class QueryAnalyzer:
             self._stop = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(stop).build()
 
     def analyze(self, query: str) -> list[str]:
-        """Return the query's words, each once, and its names."""
+        """Return the query's words, each once, and the names."""
         plain, others = self.weigh(query)
         return [*plain, *others]
 
     def weigh(self, query: str) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        """Return the weight of each plain word in the query, and the weights of its names, parts and ids."""
+        """Return the weight of each plain word in the query, and the weights of names, parts and ids."""
         split = [(token, split_token(token)) for token in find_tokens(compose_words(query))]
         # parts of a long symbol do not outweigh it
         plain = [word for _, words in split for word in [*words.plain] * (1 + max(0, len(words.parts) - 1) // 2)]
@@ -197,7 +197,7 @@ class QueryAnalyzer:
         return counted, {word: weight for word, weight in others.items() if word not in counted}
 
     def terms_of(self, item: str) -> list[str]:
-        """Return the terms of any text that contains `item`: all its words, including stop words, and names."""
+        """Return the terms of any text that contains `item`: all words, including stop words, and names."""
         split = [split_token(token) for token in find_tokens(compose_words(item))]
         plain = [word for words in split for word in words.plain]
         names = [name for words in split for name in self._all.names_of(words)]

@@ -1,7 +1,7 @@
 """Word rarity, counted over the texts visible to a reader.
 
-BM25 weighs a word by its rarity (Robertson and Walker 1994): idf = ln(1 + (N - n + 0.5) / (n + 0.5)) for n of N texts.
-A count is made at first use. From then on each commit adds its new texts and subtracts the removed texts, so the count
+BM25 weighs a word by rarity (Robertson and Walker 1994): idf = ln(1 + (N - n + 0.5) / (n + 0.5)) for n of N texts. A
+count is made at first use. From then on each commit adds the new texts and subtracts the removed texts, so the count
 stays exact and is not made again.
 """
 
@@ -133,7 +133,7 @@ def _term(schema: tantivy.Schema, field: str, value: int | str) -> tantivy.Query
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A term for each word and level, with its whole number. A score is the sum over `unit`.
+    """A term for each word and level, with a whole number. A score is the sum over `unit`.
 
     `highest` is the score of a text with every word in the query as often as counts at all; a word in no text is the
     rarest.
@@ -146,7 +146,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A query word, the number of texts with it, and its weights there."""
+    """A query word, the number of texts with it, and the weights there."""
 
     text: str
     containing: int

@@ -1,7 +1,7 @@
-"""Keyword index documents: a text's fields, its record's marks, and the checkpoint.
+"""Keyword index documents: a text's fields, record marks, and the checkpoint.
 
 BM25 is computed when a text is written, except for word rarity, and with a constant in place of the average length: a
-score must not depend on texts hidden from its reader. Each word in a text is a term that begins with its level's
+score must not depend on texts hidden from the reader. Each word in a text is a term that begins with the level's
 letter; the level is how much the word counts in this text.
 """
 
@@ -180,7 +180,7 @@ def marks_for(condition: Condition, readers: Readers) -> Marks:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A text's counted parts: its words, each once, and the project and sensitivity that decide who may see it."""
+    """A text's counted parts: words, each once, and the project and sensitivity that decide who may see it."""
 
     words: Sequence[str]
     project: str | None
@@ -198,7 +198,7 @@ class DocumentMaker:
         self._analyzer = make_analyzer(relevance.language)
 
     def make(self, text: Text) -> tuple[tantivy.Document, Counted]:
-        """Return a text's document and its counted parts."""
+        """Return a text's document and the counted parts."""
         counts, length = self._weigh(text)
         letters = _letters(counts.values(), length)
         document = tantivy.Document(key=text.key, word=" ".join(sorted(counts)))
@@ -225,7 +225,7 @@ class DocumentMaker:
         return counts, length
 
     def _parts(self, text: Text) -> Iterable[tuple[float, str]]:
-        """Yield all parts that find a text, each with its weight."""
+        """Yield all parts that find a text, each with a weight."""
         relevance = self._relevance
         yield 1.0, text.body
         if text.title is not None and relevance.title_weight != 1:

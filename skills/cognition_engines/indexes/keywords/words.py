@@ -1,7 +1,7 @@
 """Words in any script: plain functions, the same for texts and queries.
 
 A word is a run of letters and digits. Scripts without blanks between words become pairs of characters. A contiguous
-piece such as `QD-4711`, `2.14.3`, `tides/reader.py` or `getTideTable` is a name: a word in addition to its parts.
+piece such as `QD-4711`, `2.14.3`, `tides/reader.py` or `getTideTable` is a name: a word in addition to the parts.
 """
 
 import re
@@ -75,7 +75,7 @@ _LAST: Final = range(4, 20)  # of the last
 class Words(NamedTuple):
     """A text's words in lower case.
 
-    `plain` are its words, `names` the contiguous pieces, `parts` the words within a word.
+    `plain` are the words, `names` the contiguous pieces, `parts` the words within a word.
     """
 
     plain: Sequence[str]
@@ -98,7 +98,7 @@ def compose_words(text: str) -> str:
 
 
 def find_tokens(composed: str) -> list[str]:
-    """Return the pieces with words in a composed text, each in its original form."""
+    """Return the pieces with words in a composed text, each in the original form."""
     return (_ASCII_TOKEN if composed.isascii() else _TOKEN).findall(composed)
 
 
@@ -239,7 +239,7 @@ def _words_of_runs(part: str) -> Iterator[str]:
 
 
 def _characters(run: str) -> list[str]:
-    """Return a run's characters, each with its marks."""
+    """Return a run's characters, each with the marks."""
     found: list[str] = []
     for one in run:
         if found and category(one)[0] == "M" and len(found[-1]) <= _MOST_MARKS:

@@ -1,4 +1,4 @@
-"""Interfaces of a vector backend: its index, its server, and the backend before loading."""
+"""Interfaces of a vector backend: index, server, and the backend before loading."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ class FolderState:
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """A collection on a server: the last change it covers, and its number of windows."""
+    """A collection on a server: the last change it covers, and the number of windows."""
 
     seq: int
     windows: int
@@ -86,7 +86,7 @@ class BackendServer(Protocol):
 class LoadedBackend:
     """The functions that need the backend's library, in a module imported at first use.
 
-    `make` opens nothing yet; its last parameter is the change up to which no record had a vector. `start_over` replaces
+    `make` opens nothing yet; the last parameter is the change up to which no record had a vector. `start_over` replaces
     a collection on a server by an empty collection; it raises ConfigurationError or ComponentFailed. `open_server`
     takes a URL and the seconds allowed for an answer, and sends nothing yet.
     """
@@ -101,7 +101,7 @@ class BackendSpec:
     """A backend, as known outside its folder. A new backend is a folder, and a line in `registry`.
 
     `check_url` raises ConfigurationError if its argument is no server address. The others look at a space's folder:
-    whether an index is in it, its state for a collection and a store (None without an index), and its removal. `module`
+    whether an index is in it, the state for a collection and a store (None without an index), and the removal. `module`
     has the `LoadedBackend` as `LOADED`.
     """
 

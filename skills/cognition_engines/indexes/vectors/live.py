@@ -1,4 +1,4 @@
-"""The nearest-neighbour index for queries: it follows the records in its own thread, or holds the reason for failing.
+"""The nearest-neighbour index for queries: it follows the records in an own thread, or holds the reason for failing.
 
 An index in the data folder that is new, behind or damaged is no failure: records it does not cover are ranked exactly
 while it is brought up to date or rebuilt. The same holds if a collection on a server cannot be searched, or if the
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class LiveVectors:
-    """The owner of the index for a space and model. Its backend is loaded when there are vectors for it."""
+    """The owner of the index for a space and model. The backend is loaded when there are vectors for it."""
 
     def __init__(
         self,

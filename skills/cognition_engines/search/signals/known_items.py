@@ -95,7 +95,7 @@ def _owner(space: SpaceCandidates, row: int) -> int:
 def _shown(
     spaces: Sequence[SpaceCandidates], having: Sequence[tuple[int, int]], owner: int
 ) -> Iterator[tuple[int, int]]:
-    """Yield the row to put first among those with an item: the artifact or its passage, before its events.
+    """Yield the row to put first among those with an item: the artifact or a passage, before the events.
 
     An event's artifact also comes first in other spaces, as events are shown with it if they are searched apart.
     """

@@ -29,7 +29,7 @@ def _weigh(_: QueryText, relevance: Relevance) -> float:
 
 
 def _lift(score: float, weight: float, share: float) -> float:
-    """Return the score with its gain; scores stay within 0 to 1, as all are divided by 1 + the weight."""
+    """Return the score with the gain; scores stay within 0 to 1, as all are divided by 1 + the weight."""
     return (score + weight * share) / (1 + weight)
 
 

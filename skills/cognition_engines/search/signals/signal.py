@@ -16,9 +16,9 @@ from cognition_engines.store.records import Records
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """A signal by its name in `explain`.
+    """A signal by name in `explain`.
 
-    `setting` is the field in `Relevance` with its weight, which can switch it off; None if it has none.
+    `setting` is the field in `Relevance` with the weight, which can switch it off; None if it has none.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class SearchedViews:
-    """The searched views for `viewer`: snapshots, each with the conditions on its records.
+    """The searched views for `viewer`: snapshots, each with the conditions on the records.
 
     A time in the query is relative to `as_of`, None for now.
     """
@@ -55,7 +55,7 @@ class TextSignal(Signal):
     """A signal in the text of one of the best records.
 
     `share` returns the record's share of the query's phrases, 0 to 1, `weigh` the weight for a query, and `lift` a
-    score, 0 to 1, with its gain by a weight and a share. With `always` a hit also names a share of 0.
+    score, 0 to 1, with the gain by a weight and a share. With `always` a hit also names a share of 0.
     """
 
     share: Callable[[Sequence[str], Record], float]

@@ -32,7 +32,7 @@ class AuditedRecord:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """A call: the time of its answer, the caller, the request id, and the outcome.
+    """A call: the time of the answer, the caller, the request id, and the outcome.
 
     `code` is 0 for a result, else the error code. `query` is the query text, None if queries are not kept.
     """
@@ -49,7 +49,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """An entry with its number, from 1, and its hash, 64 hexadecimal digits."""
+    """An entry with number, from 1, and hash, 64 hexadecimal digits."""
 
     number: int
     entry: AuditEntry
@@ -67,7 +67,7 @@ class ChainHead:
 
 
 def record_of(kind: Kind, id: object, written: bool = False) -> AuditedRecord:
-    """Return the audit's name for a record, from its kind and id."""
+    """Return the audit's name for a record, from kind and id."""
     return AuditedRecord(kind.label, str(id), written)
 
 
@@ -90,7 +90,7 @@ def hash_after(previous: str, entry: AuditEntry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChainBreak:
-    """A fault at a row, by its number.
+    """A fault at a row, by row number.
 
     `missing`: it and maybe some before it; `altered`, `reordered`, `extra`: the row itself; `truncated`: it and all
     after it are missing; `head`: the head differs from the last row; `noted`: it differs from the row noted elsewhere.

@@ -110,7 +110,7 @@ class AuditChain:
 
 
 def append_rows(connection: sa.Connection, entries: Sequence[AuditEntry], attempts: list[ChainHead]) -> None:
-    """Add rows inside a writing transaction, which holds the chain head from here to its end."""
+    """Add rows inside a writing transaction, which holds the chain head from here to the end."""
     head = locked_head(connection)
     number, hash = head.number, head.hash
     rows: list[AuditRow] = []
@@ -237,10 +237,10 @@ def _read(connection: sa.Connection, statement: sa.Select[tuple[object, ...]]) -
 
 
 def carry_audit(source: sa.Connection, target: sa.Connection, component: str) -> None:
-    """Add source rows absent from the target. Source errors name its `component`.
+    """Add source rows absent from the target. Source errors name the `component`.
 
-    A target with rows keeps them all: source rows are added only if they continue its chain, because restoring a backup
-    must not erase the target's audit.
+    A target with rows keeps them all: source rows are added only if they continue the target's chain, because restoring
+    a backup must not erase the target's audit.
     """
     ours = locked_head(target)
     with failures(component):

@@ -1,6 +1,6 @@
 """Audit rows on their way into the store: calls leave them here, and a thread writes them in batches.
 
-A row is in the store about 0.1 s after its call was answered, or earlier if the trail is durable. Rows not written by a
+A row is in the store about 0.1 s after the call was answered, or earlier if the trail is durable. Rows not written by a
 killed process are lost: those from the last 0.1 s and from the batch in progress, at most CAPACITY.
 """
 
@@ -32,7 +32,7 @@ PRUNE_SECONDS: Final = 3600.0
 class AuditOptions:
     """Audit options. `reads` False leaves out calls that read; writes always have a row.
 
-    `durable` lets no answer leave before its row is stored. Rows older than `days` are pruned; None keeps all.
+    `durable` lets no answer leave before the row is stored. Rows older than `days` are pruned; None keeps all.
     `queries` keeps query texts.
     """
 
@@ -64,7 +64,7 @@ class _Waiter:
 
 
 class AuditTrail:
-    """The receiver and writer of calls' rows. Its thread begins with the first row, or with `start`."""
+    """The receiver and writer of calls' rows. The thread begins with the first row, or with `start`."""
 
     def __init__(
         self, chain: AuditChain, options: AuditOptions, call_seconds: float, background: Background | None = None
@@ -215,7 +215,7 @@ class AuditTrail:
         self._settle(len(batch), None)
 
     def _fail(self, size: int, error: ComponentFailed) -> None:
-        """Keep the rows of answers that left; if none leaves without its row, the calls fail and have none."""
+        """Keep the rows of answers that left; if none leaves without a row, the calls fail and have none."""
         self._failing = True
         if self.options.durable:
             self._settle(size, error)

@@ -194,7 +194,7 @@ def found_by_ids(
 def _keys_named(
     connection: sa.Connection, wanted: Sequence[tuple[Kind, str]], viewer: Viewer | None
 ) -> dict[tuple[Kind, str], int]:
-    """Return each record's key by kind and id, or by its id in files if the viewer sees exactly one."""
+    """Return each record's key by kind and id, or by the id in files if the viewer sees exactly one."""
     found: dict[tuple[Kind, str], int] = {}
     for column in (records.c.id, records.c.given):
         lacking = [name for name in wanted if name not in found]

@@ -32,11 +32,11 @@ SUPERSEDES: Final[LinkType] = "supersedes"
 
 @dataclass(frozen=True, slots=True)
 class DecisionHistory:
-    """A decision, its contents and reviews from the first to the last, and the links with both ends visible.
+    """A decision, the contents and reviews from the first to the last, and the links with both ends visible.
 
     A decision read from a file has no contents before the present one. `own` has the decision's own status and outcome,
     without the effect of reviews and successors. `ended` are links ended by agents, in order, `stated` are
-    supersessions stated by files, `superseded_at` is the time since which its successor is stored.
+    supersessions stated by files, `superseded_at` is the time since which the successor is stored.
     """
 
     stored: StoredRecord
@@ -94,7 +94,7 @@ class DecisionReads:
         self._store: Final = store
 
     def history(self, id: str, viewer: Viewer, rows: RowReader = STRICT) -> DecisionHistory | None:
-        """Return a decision visible to the viewer, with its reviews, links and history; None if there is none.
+        """Return a decision visible to the viewer, with reviews, links and history; None if there is none.
 
         `id` may be an id in files if the viewer sees exactly one such decision. Reviews and revisions that `rows`
         cannot read are left out.
@@ -242,7 +242,7 @@ def _revision(stored: StoredRecord, row: Row) -> Revision:
 
 
 def ratified_by(revisions: Sequence[Revision]) -> str | None:
-    """Return who gave a decision with these contents its status, if that takes a permission."""
+    """Return who gave a decision with these contents the status, if that takes a permission."""
     found = [one for one in revisions if "status" in one.changed]
     if not found or not isinstance(found[-1].record, Decision) or found[-1].record.status in UNDECIDED:
         return None

@@ -18,7 +18,7 @@ class KeywordTexts:
         self._store: Final = store
 
     def by_keys(self, keys: Sequence[int]) -> list[Text]:
-        """Return the words of the existing records with any, a turn's with its neighbours' words.
+        """Return the words of the existing records with any, a turn's with the neighbours' words.
 
         A neighbour has the same conversation, session and project and is not more guarded than the turn.
         """

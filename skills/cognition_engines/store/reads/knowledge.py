@@ -33,7 +33,7 @@ class SourceName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChunkFound:
-    """A chunk with its source, clusters and vectors, as seen by a viewer.
+    """A chunk with source, clusters and vectors, as seen by a viewer.
 
     `source` is None if the chunk names no known source; `clusters` are the known clusters, by id; `vectors` are from
     the requested model, (windows, dimensions), None if there are none.
@@ -61,7 +61,7 @@ class KnowledgeReads:
         self._store: Final = store
 
     def chunk(self, id: str, viewer: Viewer | None, model: str | None, rows: RowReader = STRICT) -> ChunkFound | None:
-        """Return a chunk with its source, its clusters and, with `model`, its vectors; None if there is none."""
+        """Return a chunk with source, clusters and, with `model`, vectors; None if there is none."""
         with begin_read(self._store) as connection:
             found = found_by_ids(connection, Kind.CHUNK, _possible([id]), viewer).get(id)
             found = found or only_given(connection, Kind.CHUNK, _possible([id]), viewer).get(id)

@@ -36,7 +36,7 @@ _edge_table: Final = TABLES[Kind.EDGE]
 class TurnPage:
     """A conversation's latest turns, ascending, and the number of all.
 
-    `indices` come from the sources. A turn without an index gets its position among all visible turns in the
+    `indices` come from the sources. A turn without an index gets the position among all visible turns in the
     conversation, from 0.
     """
 
@@ -55,7 +55,7 @@ class AttachedEvents:
 
 @dataclass(frozen=True, slots=True)
 class NamedEntity:
-    """An entity and everything it is called: its id, its name and its aliases, in the form for name comparison."""
+    """An entity and everything it is called: id, name and aliases, in the form for name comparison."""
 
     stored: StoredRecord
     name: str
@@ -71,7 +71,7 @@ class Neighbourhood:
 
 
 def ended_memories(found: Iterable[StoredRecord]) -> dict[int, int]:
-    """Return the keys of superseded memories, by the key of the memory or of its passage."""
+    """Return the keys of superseded memories, by the key of the memory or of the passage."""
     kinds = (*PARENTS, Kind.ARTIFACT_CHUNK)
     return {
         one.key: one.facets.parent or one.key for one in found if one.facets.until is not None and one.kind in kinds
@@ -142,7 +142,7 @@ class ConversationReads:
         return AttachedEvents(events, named)
 
     def successors(self, ended: Mapping[int, int], viewer: Viewer | None) -> dict[int, tuple[str, ...]]:
-        """Return the ids of memories that supersede those in a result of `ended_memories`, by its keys, in order.
+        """Return the ids of memories that supersede those in a result of `ended_memories`, by the same keys, in order.
 
         Only ids visible to the viewer.
         """
@@ -246,7 +246,7 @@ def _count_named(
 
 
 def _spellings(kind: Kind, id: str) -> tuple[str, ...]:
-    """Return a passage's possible names for its owner: an artifact's id also without its prefix."""
+    """Return a passage's possible names for the owner: an artifact's id also without its prefix."""
     return (id, id.removeprefix("art_")) if kind is Kind.ARTIFACT_CHUNK else (id,)
 
 

@@ -1,7 +1,7 @@
 """Supersessions stated by name in decisions (see kinds/decisions.py), and which of them are in effect.
 
 decision_state.py joins them with agents' links. Names are resolved as for the viewer with the least rights that sees
-the old decision. So a decision's state does not depend on records hidden from any of its readers.
+the old decision. So a decision's state does not depend on records hidden from any of the decision's readers.
 """
 
 from collections import defaultdict
@@ -47,7 +47,7 @@ _decisions: Final = TABLES[Kind.DECISION]
 class Supersession:
     """Ids of superseded and of superseding decisions: as written, then by id.
 
-    `lacking` are its references to successors that name no decision.
+    `lacking` are references to successors that name no decision.
     """
 
     supersedes: tuple[str, ...]
@@ -109,7 +109,7 @@ def _find_by_name(name: str, named: _Named) -> list[str]:
 
 
 def _find_naming(name: str, origin: Origin, role: Role, named: _Named) -> Iterator[str]:
-    """Yield the decisions that mean one with this origin by any of its names, and none in their own repository."""
+    """Yield the decisions that mean one with this origin by any name, and none in their own repository."""
     if name.startswith(ANYWHERE) and len(_find_by_name(name, named)) != 1:
         return
     for id, repository in named.get((role, name), ()):
@@ -153,9 +153,9 @@ def _select_named(guard: Guard) -> sa.Select[Any]:
 
 @dataclass(frozen=True, slots=True)
 class StatedEnd:
-    """A supersession in effect: its start, None if unknown, and the time since which that is stored.
+    """A supersession in effect: the start, None if unknown, and the time since which that is stored.
 
-    Both in microseconds since 1970; `known` is the time since which the old decision is stored if its successor is not.
+    Both in microseconds since 1970; `known` is the time since which the old decision is stored if the successor is not.
     """
 
     since: int | None

@@ -1,6 +1,6 @@
 """Backups: the records at a moment in an SQLite file, with the same tables as a store and notes about the backup.
 
-A backup is written next to its final name and gets it when it is complete, read back and synced to disk. It is never
+A backup is written next to the final name and gets it when it is complete, read back and synced to disk. It is never
 changed afterwards: readers open it so that no other file is created.
 """
 
@@ -75,7 +75,7 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A checked backup; its records can be read."""
+    """A checked backup; the records can be read."""
 
     notes: Notes
     store: Store

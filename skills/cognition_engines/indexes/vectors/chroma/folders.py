@@ -2,7 +2,7 @@
 
 A folder is trusted only with the mark left by a clean shutdown, since Chroma loses data silently when killed while it
 persists. An untrusted folder is left unchanged, and a new folder gets the next number: Chroma keeps a path open as long
-as the process lives, so a failed folder can neither be moved nor rebuilt in its place.
+as the process lives, so a failed folder can neither be moved nor rebuilt in place.
 """
 
 import json
@@ -38,7 +38,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class OpenedFolder:
-    """A folder for this process's collection, which covers every change up to `seq`, and its file checksums."""
+    """A folder for this process's collection, which covers every change up to `seq`, and the file checksums."""
 
     folder: Path
     seq: int

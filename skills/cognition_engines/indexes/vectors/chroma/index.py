@@ -1,7 +1,7 @@
 """Nearest neighbours in Chroma: a collection of windows, ids `<record key>:<seq>:<window>`, vectors always ours.
 
-The collection is derived from the records and can be thrown away. Its folder: see folders.py. Collections on a server:
-see server.py. Importing this module imports Chroma, a fifth of all imports at a start: `BackendSpec.load` does so when
+The collection is derived from the records and can be thrown away. Folders: see folders.py. Collections on a server: see
+server.py. Importing this module imports Chroma, a fifth of all imports at a start: `BackendSpec.load` does so when
 there are vectors for it.
 """
 
@@ -151,7 +151,7 @@ class ChromaIndex:
         return found
 
     def load(self) -> None:
-        """Search once, which makes Chroma read its files. Raise ComponentFailed."""
+        """Search once, which makes Chroma read the files. Raise ComponentFailed."""
         with ForeignCalls(COMPONENT):
             known = self._collection.get(limit=1, include=["embeddings"])["embeddings"]
             if known is not None and len(known):

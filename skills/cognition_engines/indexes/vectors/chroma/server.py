@@ -1,7 +1,7 @@
 """Collections on a Chroma server, with several reading processes and one writer.
 
-A collection's metadata has the last change it covers. Requests address a collection by its id, so a request sent too
-late cannot reach a collection made since.
+A collection's metadata has the last change it covers. Requests address a collection by id, so a request sent too late
+cannot reach a collection made since.
 """
 
 import logging
@@ -38,14 +38,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FoundCollection:
-    """A collection on a server. `index` covers the changes noted by its writer; None if another program filled it."""
+    """A collection on a server. `index` covers the changes noted by the writer; None if another program filled it."""
 
     identity: UUID
     index: ChromaIndex | None
 
 
 class ChromaServer:
-    """A Chroma server over HTTP. Its methods raise ComponentFailed if it refuses or does not answer in time."""
+    """A Chroma server over HTTP. The methods raise ComponentFailed if it refuses or does not answer in time."""
 
     def __init__(self, address: ServerAddress, deadline_seconds: float) -> None:
         """Prepare requests and send none. No request waits longer than `deadline_seconds` for a sign of life."""
@@ -123,7 +123,7 @@ class ChromaServer:
 
 
 def start_over(records: Records, space: Space, model: str, dim: int, url: str) -> None:
-    """Replace the collection on the Chroma server at `url` by an empty collection, which its writer fills.
+    """Replace the collection on the Chroma server at `url` by an empty collection, which the writer fills.
 
     Raise ConfigurationError or ComponentFailed.
     """
@@ -143,7 +143,7 @@ class _NotTheWriter(EngineError):
 class SharedChroma:
     """A collection on a Chroma server, written by this process or another: the holder of `lock`.
 
-    Without a lock, as over SQLite, this process is the only one. A writer holds its lock before every request that
+    Without a lock, as over SQLite, this process is the only one. A writer holds the lock before every request that
     changes the collection; a paused writer that continues after another has taken over does no harm (see `ChromaIndex`
     and `ChromaServer.replace`).
     """
