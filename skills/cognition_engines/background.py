@@ -121,7 +121,7 @@ class BackgroundThread:
         self._handled = False  # true if this round failed with an error handled by the work
         self._wake = Event()  # set when there is something to do, or to stop
         self.stopping: Final = Event()
-        self._thread = Thread(target=self._run, name=name, daemon=True)
+        self._thread = Thread(target=self._run_rounds, name=name, daemon=True)
         background.begin(name)
 
     @property
@@ -164,7 +164,7 @@ class BackgroundThread:
         if self._thread.ident is not None:
             self._thread.join(seconds)
 
-    def _run(self) -> None:
+    def _run_rounds(self) -> None:
         failed = 0
         while not self.stopping.is_set():
             try:
@@ -172,7 +172,7 @@ class BackgroundThread:
             except BaseException as error:
                 if not _is_failure(error):
                     raise
-                self._note(error)
+                self._note_error(error)
                 pause = min(self._longest_pause, FIRST_PAUSE * 2.0 ** min(failed, 10))
                 failed += 1
                 self.stopping.wait(pause)  # a request to hurry does not shorten it
@@ -190,7 +190,7 @@ class BackgroundThread:
         with suppress(ComponentFailed, OSError):
             self._at_end()
 
-    def _note(self, error: BaseException) -> None:
+    def _note_error(self, error: BaseException) -> None:
         self._background.note(self._name, _cause(error))
         self._outage.note(error)
 

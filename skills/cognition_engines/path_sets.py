@@ -89,7 +89,7 @@ class PathSet:
         """Return the ends of the paths matched by a pattern, and of the paths in a matched folder."""
         if pattern.glob is None or self._lacks_part(pattern.glob):
             return 0, 0
-        found = self._run(pattern, pattern.glob) & self._name_ends
+        found = self._match_glob(pattern, pattern.glob) & self._name_ends
         if not found:
             return 0, 0
         files = found & self._ends
@@ -116,7 +116,7 @@ class PathSet:
         table[(text[:-3] << 15) | (text[1:-2] << 10) | (text[2:-1] << 5) | text[3:]] = 1
         return table.tobytes()
 
-    def _run(self, pattern: Pattern, glob: Glob) -> int:
+    def _match_glob(self, pattern: Pattern, glob: Glob) -> int:
         """Return the positions reached by a pattern; reuse the steps it shares with the previous pattern."""
         anywhere, last, known = self._last
         shared = 0

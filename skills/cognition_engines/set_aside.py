@@ -148,7 +148,7 @@ class SetAside:
                     if note is not None and note.seq < seq:
                         gone.append(self._notes.pop((each, key)))
             if gone:
-                self._write()
+                self._write_notes()
         for note in gone:
             _log.log(self._level, "%s: %s %s is no longer set aside", note.part.value, note.kind, note.id)
 
@@ -212,15 +212,15 @@ class SetAside:
         with self._lock:
             kept = [each for each in read_set_aside(self._file.parent) if each.part in STORED]
             self._notes = {(each.part, each.key): each for each in kept}
-            self._write()
+            self._write_notes()
         return frozenset(each.key for each in kept)
 
     def _append(self, notes: Iterable[SetAsideRecord]) -> None:
         if self._file is not None:
             with suppress(OSError), self._file.open("a", encoding="utf-8") as lines:
-                lines.writelines(_lines(notes))
+                lines.writelines(_format_notes(notes))
 
-    def _write(self) -> None:
+    def _write_notes(self) -> None:
         if self._file is None:
             return
         with suppress(OSError):
@@ -228,7 +228,7 @@ class SetAside:
                 self._file.unlink(missing_ok=True)
                 return
             new = self._file.with_suffix(".new")
-            new.write_text("".join(_lines(self._notes.values())), encoding="utf-8")
+            new.write_text("".join(_format_notes(self._notes.values())), encoding="utf-8")
             new.replace(self._file)
 
 
@@ -277,5 +277,5 @@ def cause_of(error: BaseException) -> str:
     return str(error) if isinstance(error, EngineError | StatedError) else type(error).__name__
 
 
-def _lines(notes: Iterable[SetAsideRecord]) -> Iterator[str]:
+def _format_notes(notes: Iterable[SetAsideRecord]) -> Iterator[str]:
     return (json.dumps(asdict(note), default=datetime.isoformat) + "\n" for note in notes)

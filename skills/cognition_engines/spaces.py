@@ -50,7 +50,7 @@ class Space:
     texts: bool
 
 
-def _kinds(space: str) -> tuple[Kind, ...]:
+def _kinds_in_space(space: str) -> tuple[Kind, ...]:
     return tuple(kind for kind, spec in SPECS.items() if space in spec.spaces)
 
 
@@ -68,7 +68,7 @@ _NUMBERS: Final = (
 # the affected parts, `mentions` the paths in its text: see kinds.affects
 DECISIONS: Final = Space(
     "decisions",
-    _kinds("decisions"),
+    _kinds_in_space("decisions"),
     (
         *_LABELS,
         Label("category"),
@@ -93,7 +93,7 @@ DECISIONS: Final = Space(
 # `type` is "chunk" or the extraction's, `topics` an extraction's topics or a chunk's tags
 KNOWLEDGE: Final = Space(
     "knowledge",
-    _kinds("knowledge"),
+    _kinds_in_space("knowledge"),
     (*_LABELS, Label("type", keep_text), Label("source_id", keep_text)),
     _NUMBERS,
     (*_SETS, Label("topics")),
@@ -102,7 +102,7 @@ KNOWLEDGE: Final = Space(
 # `actors` and `subjects` are normal references, see kinds.fields.normal; turns have a conversation
 MEMORY: Final = Space(
     "memory",
-    _kinds("memory"),
+    _kinds_in_space("memory"),
     (*_LABELS, Label("category"), Label("conversation_id", keep_text)),
     _NUMBERS,
     (*_SETS, Label("actors", keep_text), Label("subjects", keep_text)),
@@ -110,7 +110,7 @@ MEMORY: Final = Space(
 )
 EPISODES: Final = Space(
     "episodes",
-    _kinds("episodes"),
+    _kinds_in_space("episodes"),
     (*_LABELS, Label("category", compose_text)),
     (*_NUMBERS, Number("reward")),
     (*_SETS, Label("tags", compose_text)),
@@ -118,13 +118,13 @@ EPISODES: Final = Space(
 )
 EXTRACTIONS: Final = Space(
     "extractions",
-    _kinds("extractions"),
+    _kinds_in_space("extractions"),
     (*_LABELS, Label("type", keep_text)),
     _NUMBERS,
     (Label("topics"),),
     texts=False,
 )
-TIMELINE: Final = Space("timeline", _kinds("timeline"), _LABELS, _NUMBERS, _SETS, texts=False)
+TIMELINE: Final = Space("timeline", _kinds_in_space("timeline"), _LABELS, _NUMBERS, _SETS, texts=False)
 
 SEARCHED: Final = (DECISIONS, KNOWLEDGE, MEMORY, EPISODES)
 LISTED: Final = (EXTRACTIONS, TIMELINE)

@@ -49,52 +49,52 @@ class SyncEngine:
     def query_decisions(self, params: QueryDecisionsParams | str, viewer: Viewer = Viewer()) -> QueryDecisionsResult:
         """Return the best matching decisions, in order."""
         asked = QueryDecisionsParams(query=params) if isinstance(params, str) else params
-        return self._run(self.engine.query_decisions(asked, viewer))
+        return self._run_in_loop(self.engine.query_decisions(asked, viewer))
 
     def search_knowledge(self, params: SearchKnowledgeParams | str, viewer: Viewer = Viewer()) -> SearchKnowledgeResult:
         """Return the best matching chunks and extractions, in order."""
         asked = SearchKnowledgeParams(query=params) if isinstance(params, str) else params
-        return self._run(self.engine.search_knowledge(asked, viewer))
+        return self._run_in_loop(self.engine.search_knowledge(asked, viewer))
 
     def get_chunk(self, params: GetChunkParams, viewer: Viewer = Viewer()) -> GetChunkResult:
         """Return a chunk with similar chunks, best first. Raise NotFound without such a chunk."""
-        return self._run(self.engine.get_chunk(params, viewer))
+        return self._run_in_loop(self.engine.get_chunk(params, viewer))
 
     def list_episodes(self, params: ListEpisodesParams, viewer: Viewer = Viewer()) -> ListEpisodesResult:
         """List a page of episodes, newest first."""
-        return self._run(self.engine.list_episodes(params, viewer))
+        return self._run_in_loop(self.engine.list_episodes(params, viewer))
 
     def list_memories(self, params: ListMemoriesParams, viewer: Viewer = Viewer()) -> ListMemoriesResult:
         """List a page of artifacts and turns, newest first."""
-        return self._run(self.engine.list_memories(params, viewer))
+        return self._run_in_loop(self.engine.list_memories(params, viewer))
 
     def list_extracted_decisions(self, params: ExtractionsParams, viewer: Viewer = Viewer()) -> GetDecisionsResult:
         """List a page of decisions extracted from sources, newest first."""
-        return self._run(self.engine.list_extracted_decisions(params, viewer))
+        return self._run_in_loop(self.engine.list_extracted_decisions(params, viewer))
 
     def list_patterns(self, params: ExtractionsParams, viewer: Viewer = Viewer()) -> GetPatternsResult:
         """List a page of patterns, newest first."""
-        return self._run(self.engine.list_patterns(params, viewer))
+        return self._run_in_loop(self.engine.list_patterns(params, viewer))
 
     def list_warnings(self, params: ExtractionsParams, viewer: Viewer = Viewer()) -> GetWarningsResult:
         """List a page of warnings, newest first."""
-        return self._run(self.engine.list_warnings(params, viewer))
+        return self._run_in_loop(self.engine.list_warnings(params, viewer))
 
     def recall(self, params: RecallParams | str, viewer: Viewer = Viewer()) -> RecallResult:
         """Return the records selected by the parameters. Raise NotFound if no record with the id is visible."""
         asked = RecallParams(query=params) if isinstance(params, str) else params
-        return self._run(self.engine.recall(asked, viewer))
+        return self._run_in_loop(self.engine.recall(asked, viewer))
 
     def search(self, params: SearchParams | str, viewer: Viewer = Viewer()) -> SearchResult:
         """Return the best matching records of all kinds, in order."""
         asked = SearchParams(query=params) if isinstance(params, str) else params
-        return self._run(self.engine.search(asked, viewer))
+        return self._run_in_loop(self.engine.search(asked, viewer))
 
     def ingest(
         self, paths: Sequence[Path | str], options: Options = Options(), progress: Progress = Silent()
     ) -> Summary:
         """Read files and folders, and update the store from them. Searches find them when it returns."""
-        return self._run(self.engine.ingest(paths, options, progress))
+        return self._run_in_loop(self.engine.ingest(paths, options, progress))
 
     def close(self) -> None:
         """Close the engine and end the thread."""
@@ -111,5 +111,5 @@ class SyncEngine:
     ) -> None:
         self.close()
 
-    def _run(self, call: Coroutine[Any, Any, T]) -> T:
+    def _run_in_loop(self, call: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(call, self._loop).result()

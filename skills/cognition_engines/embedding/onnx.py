@@ -128,7 +128,7 @@ class OnnxEmbedder:
             self._query_prefix = self._prefix(query_prefix, "embedding.query_prefix")
             self._text_prefix = self._prefix(text_prefix, "embedding.text_prefix")
             filler = self._ids("a") or [0]
-            self._dim = len(self._run((filler * WINDOW)[:WINDOW]))
+            self._dim = len(self._embed_window((filler * WINDOW)[:WINDOW]))
         except ComponentFailed as error:
             raise ConfigurationError(f"{files.setting}: the model cannot be used: {error}") from error
         self._model = checked_identity(_identity(files, pooling, text_prefix))
@@ -157,7 +157,7 @@ class OnnxEmbedder:
 
     def windows(self, text: str) -> int:
         with ForeignCalls("embedder"):
-            return len(self._parts(text, self._text_prefix, MAX_WINDOWS))
+            return len(self._split_windows(text, self._text_prefix, MAX_WINDOWS))
 
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
         size = WINDOW - len(self._text_prefix)
@@ -166,17 +166,17 @@ class OnnxEmbedder:
         parts = windows(places, size, size - _OVERLAP)
         return [(part[0][0], part[-1][1]) if part else (0, len(text)) for part in parts]
 
-    def _parts(self, text: str, prefix: list[int], most: int) -> list[Sequence[int]]:
+    def _split_windows(self, text: str, prefix: list[int], most: int) -> list[Sequence[int]]:
         size = WINDOW - len(prefix)
         return windows(self._ids(text), size, size - _OVERLAP, most)
 
     def _embed(self, text: str, prefix: list[int], most: int = MAX_WINDOWS, wanted: Wanted = always) -> FloatArray:
         answers = []
         with ForeignCalls("embedder"):
-            for part in self._parts(text, prefix, most):
+            for part in self._split_windows(text, prefix, most):
                 if not wanted():
                     raise NotWanted("no caller waits for this embedding any more")
-                answers.append(self._run([*prefix, *part]))
+                answers.append(self._embed_window([*prefix, *part]))
         return unit_vectors(answers, len(answers), self._dim)
 
     def _ids(self, text: str) -> list[int]:
@@ -189,7 +189,7 @@ class OnnxEmbedder:
             raise ConfigurationError(f"{setting}: {len(ids)} tokens, at most {_OVERLAP} leave room for the text")
         return ids
 
-    def _run(self, content: Sequence[int]) -> NDArray[np.float64]:
+    def _embed_window(self, content: Sequence[int]) -> NDArray[np.float64]:
         """Return the pooled answer for a window, not yet of unit length."""
         ids = np.array([[*self._before, *content, *self._after]], np.int64)
         values = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}

@@ -68,14 +68,14 @@ def decision_file(found: DecisionHistory) -> DecisionFile:
     assert isinstance(decision, Decision)
     members = {
         name: value
-        for name, value in _members(decision, found.stored.origin.content_hash).items()
+        for name, value in _front_matter(decision, found.stored.origin.content_hash).items()
         if value not in (None, [], {})
     }
     front = [f"{name}: {_write_yaml(value)}" for name, value in members.items()]
     links = [_link_text(str(decision.id), link) for link in found.links]
     body = [f"# {decision.title}", decision.text, "## Links\n\n" + "\n".join(links) if links else ""]
     text = "\n".join(["---", *front, "---"]) + "\n" + "\n\n".join(filter(None, body)) + "\n"
-    return DecisionFile(_name(decision), text)
+    return DecisionFile(_file_name(decision), text)
 
 
 def _write_yaml(value: JsonValue) -> str:
@@ -84,12 +84,12 @@ def _write_yaml(value: JsonValue) -> str:
     return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _name(decision: Decision) -> str:
+def _file_name(decision: Decision) -> str:
     words = _NO_LETTERS.sub("-", decision.title.lower()).strip("-")[:_LONGEST_NAME].strip("-")
     return f"{words or 'decision'}-{str(decision.id).rpartition('_')[2]}.md"
 
 
-def _members(decision: Decision, content_hash: str) -> Mapping[str, JsonValue]:
+def _front_matter(decision: Decision, content_hash: str) -> Mapping[str, JsonValue]:
     stated = record_members(decision)
     found = stated | (stated["details"] or {})
     sources = [_without_null(one) for one in found.get("sources", ())]

@@ -202,7 +202,7 @@ def read_line(line: bytes) -> Entry:
         # through JSON, for strict fields take lists and times from nothing else
         read = _LINE.validate_json(line)
     except ValidationError as error:
-        raise UnreadableLine(_reason(error, "")) from None
+        raise UnreadableLine(_join_faults(error, "")) from None
     if read.kind not in KINDS:
         raise UnreadableLine(f"kind must be one of {', '.join(KINDS)}")
     kind = KINDS[read.kind]
@@ -211,7 +211,7 @@ def read_line(line: bytes) -> Entry:
     try:
         record = _record(kind, read.record)
     except ValidationError as error:
-        raise UnreadableLine(_reason(error, "record.")) from None
+        raise UnreadableLine(_join_faults(error, "record.")) from None
     said = digest(record, read.origin.ordinal)
     return Entry(record, _origin(read.origin, said), updated_at=read.updated_at, expires_at=read.expires_at)
 
@@ -244,7 +244,7 @@ def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
     return Decision(id=id, **given)
 
 
-def _reason(error: ValidationError, before: str) -> str:
+def _join_faults(error: ValidationError, before: str) -> str:
     """Join all faults, each with the place; names other than plain words are not repeated."""
     return join_reasons(_describe_error(one, before) for one in error.errors(include_url=False, include_input=False))
 

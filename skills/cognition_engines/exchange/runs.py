@@ -68,7 +68,7 @@ def refs_of(entry: Entry) -> LineRefs:
         parents += [(Kind.ENTITY, end) for end in (entry.record.source_id, entry.record.target_id)]
     origin = entry.origin
     return LineRefs(
-        _name(entry),
+        _record_name(entry),
         None if entry.updated_at is None else microseconds(entry.updated_at),
         origin.recorded_by if origin.is_written else None,
         origin.ordinal == PART,
@@ -84,7 +84,9 @@ def forgotten_names(lines: Sequence[LineRefs], records: Records) -> set[Name]:
     nor on another line, or if all source passages are left out or forgotten.
     """
     found: dict[Name, Erasure] = {}
-    for page in _pages(sorted({name for one in lines for name in (one.name, *one.parents, *one.passages)}), _PAGE):
+    for page in _split_pages(
+        sorted({name for one in lines for name in (one.name, *one.parents, *one.passages)}), _PAGE
+    ):
         found |= records.forgetting.find_erasures(page)
     gone = found
     if not gone:
@@ -146,7 +148,7 @@ def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher, set_
     counts, rows = records.counts(), RowReader(set_aside, Part.EXPORT)
     watcher.start("exporting", sum(counts.get(kind, 0) for kind in kinds))
     for kind in kinds:
-        for page in _pages(records.ids(kind), 200):
+        for page in _split_pages(records.ids(kind), 200):
             found = records.reads.by_ids(kind, page, rows)
             for stored in (found[id] for id in page if id in found):
                 line = set_aside.attempt(Part.EXPORT, stored.version, partial(_checked_line, stored), None)
@@ -188,8 +190,8 @@ def import_file(
     counts: Counter[str] = Counter()
     watcher.start("importing", lines)
     with ThreadPool(threads) as pool:
-        for batch in _pages(_entries(path), BATCH):
-            counts.update(_write(batch, lost, records, embedder, pool))
+        for batch in _split_pages(_entries(path), BATCH):
+            counts.update(_write_batch(batch, lost, records, embedder, pool))
             watcher.advance(len(batch))
     if counts.total() != lines:
         raise ComponentFailed("import", f"{path}: the file was changed meanwhile: {lines} lines, then {counts.total()}")
@@ -216,11 +218,11 @@ def _check_file(
     problems: list[Problem] = []
     first: dict[tuple[Kind, str], _Line] = {}
     lines = 0
-    for number, line in _lines(path):
+    for number, line in _read_lines(path):
         lines += 1
         try:
-            entry = _read(line)
-            kind, id = _name(entry)
+            entry = _parse_line(line)
+            kind, id = _record_name(entry)
             place = (namesakes(kind)[0], id)
             if place in first:
                 raise UnreadableLine(f"record.id is that of line {first[place].number}")
@@ -241,7 +243,7 @@ def _check_file(
 
 def _taken_ids(path: Path, records: Records, lines: Mapping[tuple[Kind, str], _Line]) -> Iterator[Problem]:
     """Yield a problem for each id of a record with another origin or kind, and for each record stored otherwise."""
-    for page in _pages(lines.items(), 1000):
+    for page in _split_pages(lines.items(), 1000):
         of_page = dict(page)
         by_identity = {(line.origin.identity, line.project): name for name, line in page if line.origin.identity}
         names = [(line.kind, id) for (_, id), line in page]
@@ -257,34 +259,34 @@ def _taken_ids(path: Path, records: Records, lines: Mapping[tuple[Kind, str], _L
                 yield Problem(str(path), of_page[name].number, f"the record is stored already with the id {known.id}")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
+def _read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
     with path.open("rb") as file:
         yield from ((number, line) for number, line in lines_of(file, LONGEST) if line is None or line.strip())
 
 
-def _read(line: bytes | None) -> Entry:
+def _parse_line(line: bytes | None) -> Entry:
     if line is None:
         raise UnreadableLine(f"the line has more than {LONGEST // 2**20} MiB")
     return read_line(line)
 
 
 def _entries(path: Path) -> Iterator[Entry]:
-    for number, line in _lines(path):
+    for number, line in _read_lines(path):
         try:
-            yield _read(line)
+            yield _parse_line(line)
         except UnreadableLine as error:
             raise ComponentFailed("import", f"{path}:{number}: the file was changed meanwhile: {error}") from None
 
 
-def _write(
+def _write_batch(
     batch: Sequence[Entry], lost_names: Set[Name], records: Records, embedder: Embedder | None, pool: ThreadPool
 ) -> Counter[str]:
     alive = _unforgotten(batch, lost_names, records)
     lost, batch = len(batch) - len(alive), alive
-    known = _find_stored({_name(entry) for entry in batch}, records)
+    known = _find_stored({_record_name(entry) for entry in batch}, records)
     fresh = []
     for entry in batch:
-        stored = known.get(_name(entry))
+        stored = known.get(_record_name(entry))
         if not _same(entry, stored):
             fresh.append(entry if stored is None else replace(entry, over=stored.origin.place))
     counts: Counter[str] = Counter({"unchanged": len(batch) - len(fresh), "forgotten": lost})
@@ -307,7 +309,7 @@ def _with_vectors(
 ) -> list[Entry]:
     """Return the entries with vectors: stored vectors for the same text and model, else new ones."""
     texts = [embedding_text(entry.record) for entry in fresh]
-    held = [known.get(_name(entry)) for entry in fresh]
+    held = [known.get(_record_name(entry)) for entry in fresh]
     keys = [
         stored.key if stored is not None and text is not None and embedding_text(stored.record) == text else None
         for stored, text in zip(held, texts, strict=True)
@@ -337,7 +339,7 @@ def _unforgotten(batch: Sequence[Entry], lost: Set[Name], records: Records) -> l
     ]
 
 
-def _name(entry: Entry) -> Name:
+def _record_name(entry: Entry) -> Name:
     return kind_of(entry.record), str(entry.record.id)
 
 
@@ -348,7 +350,7 @@ def _same(entry: Entry, stored: StoredRecord | None) -> bool:
     return replace(entry.origin, digest="") == replace(stored.origin, digest="")
 
 
-def _pages(values: Iterable[T], size: int) -> Iterator[list[T]]:
+def _split_pages(values: Iterable[T], size: int) -> Iterator[list[T]]:
     rest = iter(values)
     while page := list(islice(rest, size)):
         yield page

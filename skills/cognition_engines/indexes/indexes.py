@@ -81,7 +81,7 @@ class Indexes:
         self._saver = BackgroundThread(
             "saver", self._save, self.background, "columns cannot be saved for the next start"
         )
-        self._watcher = Watcher(ChangeWatch(records.store), self._follow_what_is_behind, self.background)
+        self._watcher = Watcher(ChangeWatch(records.store), self._follow_lagging_indexes, self.background)
 
     def __getitem__(self, space: Space) -> SpaceIndex:
         return self._spaces[space.name]
@@ -182,7 +182,7 @@ class Indexes:
             self._marks = replace(self._marks, keywords=words)
             write_marks(self._folder, self._marks)
 
-    def _follow_what_is_behind(self) -> None:
+    def _follow_lagging_indexes(self) -> None:
         """Wake indexes that lack a change; they have already followed this process's own changes."""
         last = self._records.last_seq()
         for index in self.all_spaces:

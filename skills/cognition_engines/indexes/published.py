@@ -42,7 +42,7 @@ class PublishedSeq:
         self._waiting: list[_Waiting] = []
         self._lock = Lock()
         indexes.watch(self._publish)
-        self._note()
+        self._note_for_others()
 
     @property
     def seq(self) -> int:
@@ -82,12 +82,12 @@ class PublishedSeq:
             await asyncio.sleep(_LOOK_SECONDS)
         return True
 
-    def _note(self) -> None:
+    def _note_for_others(self) -> None:
         if self._others is not None:
             self._others.note(self.seq)
 
     def _publish(self) -> None:
-        self._note()
+        self._note_for_others()
         with self._lock:
             if not self._waiting:
                 return

@@ -62,7 +62,7 @@ class LiveKeywords:
         """
         self._folder = folder
         self._asked = store_id, columns, relevance
-        self._open()
+        self._open_index()
         if self.index.seq > last_seq:
             self.start_over()  # the records were replaced by older ones
 
@@ -70,7 +70,7 @@ class LiveKeywords:
         """Begin a new index, which is empty."""
         self.index.close()
         shutil.rmtree(self._folder)
-        self._open()
+        self._open_index()
 
     def check(self) -> None:
         """Begin a new index if the files of this one are not as written.
@@ -85,9 +85,9 @@ class LiveKeywords:
             _log.warning("%s; rebuilding", error)
             with suppress(ComponentFailed):
                 self.index.close()
-        self._open()
+        self._open_index()
 
-    def _open(self) -> None:
+    def _open_index(self) -> None:
         self.index = KeywordIndex.open(self._folder, *self._asked)
         if (left := self.index.set_aside) is not None:
             _log.warning("the keyword index was set aside at %s (%s)", left.folder, left.reason)
@@ -130,7 +130,7 @@ class SpaceIndex:
         self.words_compacted = 0  # no file has words of records deleted up to this seq
         self._published: Callable[[], object] = lambda: None
         outage = f"the indexes do not follow the records ({space.name})"
-        self._thread = BackgroundThread(f"{space.name}-follower", self._follow, background, outage)
+        self._thread = BackgroundThread(f"{space.name}-follower", self._follow_records, background, outage)
 
     def watch(self, published: Callable[[], object]) -> None:
         """Call `published` from the index's thread whenever a newer snapshot is shown."""
@@ -251,7 +251,7 @@ class SpaceIndex:
         if not self._thread.is_alive:
             self.keywords.close()
 
-    def _follow(self) -> float:
+    def _follow_records(self) -> float:
         """Follow the records once; return the pause until the next time."""
         failure, behind = None, False
         try:

@@ -47,7 +47,7 @@ def check_part(type: str, pattern: str) -> None:
         check_governing(pattern)
 
 
-def _check(part: GivenPart) -> GivenPart:
+def _check_given_part(part: GivenPart) -> GivenPart:
     try:
         check_part(part.type, part.pattern)
     except BadPattern as error:
@@ -71,7 +71,11 @@ def _check_together(parts: tuple[GivenPart, ...]) -> tuple[GivenPart, ...]:
 
 GivenParts: TypeAlias = Annotated[
     tuple[
-        Annotated[GivenPart, OrText(lambda text: GivenPart(pattern=text), LONGEST_GOVERNING), AfterValidator(_check)],
+        Annotated[
+            GivenPart,
+            OrText(lambda text: GivenPart(pattern=text), LONGEST_GOVERNING),
+            AfterValidator(_check_given_part),
+        ],
         ...,
     ],
     Field(

@@ -27,10 +27,10 @@ from cognition_engines.kinds.spec import (
     Kind,
     KindSpec,
     Role as ReferenceRole,
-    first,
+    first_not_none,
     named_ids,
-    own,
     plain_facets,
+    stated_access,
     with_title,
 )
 from cognition_engines.unicode_forms import fold_text
@@ -154,16 +154,18 @@ def _named_in_turn(turn: Turn) -> Iterator[tuple[ReferenceRole, str]]:
 
 
 def _artifact_facets(artifact: Artifact) -> Facets:
-    at = first(artifact.ts, artifact.ingested_at, artifact.document_date)
+    at = first_not_none(artifact.ts, artifact.ingested_at, artifact.document_date)
     system = fold_text(artifact.source_system)
     author, people = _people(artifact.author, artifact.participants)
-    return Facets(*own(artifact), at, artifact.context, system, artifact.importance, author=author, people=people)
+    return Facets(
+        *stated_access(artifact), at, artifact.context, system, artifact.importance, author=author, people=people
+    )
 
 
 def _turn_facets(turn: Turn) -> Facets:
     author, people = _people(turn.speaker, ())
     system = fold_text(turn.source_system)
-    return Facets(*own(turn), turn.ts, CONVERSATION, system, turn.importance, author=author, people=people)
+    return Facets(*stated_access(turn), turn.ts, CONVERSATION, system, turn.importance, author=author, people=people)
 
 
 def _people(author: str | None, others: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:

@@ -30,7 +30,18 @@ from cognition_engines.kinds.fields import (
     Text,
     a_line,
 )
-from cognition_engines.kinds.spec import MAX_ID, Facets, Kind, KindSpec, Origin, Reference, Role, first, own, short_key
+from cognition_engines.kinds.spec import (
+    MAX_ID,
+    Facets,
+    Kind,
+    KindSpec,
+    Origin,
+    Reference,
+    Role,
+    first_not_none,
+    short_key,
+    stated_access,
+)
 from cognition_engines.models import SENSITIVITIES, SUPERSEDED, Decision
 from cognition_engines.unicode_forms import fold_text
 from cstp.values.decisions import Evidence
@@ -122,7 +133,7 @@ def names_of(id: str, origin: Origin) -> list[str]:
     names = [f"{BY_ID}{id}"]
     if origin.given is not None:
         names += [in_repository(origin.repository, origin.given), f"{ANYWHERE}{origin.given}"]
-    folder, stem, ending = _place(origin)
+    folder, stem, ending = _split_place(origin)
     if ending in _ENDINGS:
         names += [_path_within(folder, stem + ending), _path_within(folder, stem)]
         if number := _NUMBERED.match(stem):
@@ -135,7 +146,7 @@ def named_by(reference: str, origin: Origin) -> list[str]:
     if len(reference) > MAX_ID:
         return []  # no record has such a name, and the index takes no longer names
     id = reference.strip()
-    folder, text = _place(origin)[0], fold_text(id)
+    folder, text = _split_place(origin)[0], fold_text(id)
     names = [in_repository(origin.repository, id), _path_within(folder, text)]
     if number := _NUMBER.fullmatch(text):
         names.append(_path_within(folder, f"#{number[1]}"))
@@ -166,7 +177,7 @@ def _path_within(folder: str, name: str) -> str:
     return f"{short_key(folder)} {name}"
 
 
-def _place(origin: Origin) -> tuple[str, str, str]:
+def _split_place(origin: Origin) -> tuple[str, str, str]:
     """Return a file's folder in its repository, and in lower case the name without ending, and the ending."""
     repository, path = origin.place
     folder, file = posixpath.split(path)
@@ -177,9 +188,9 @@ def _place(origin: Origin) -> tuple[str, str, str]:
 
 
 def _facets(decision: Decision) -> Facets:
-    since = first(decision.valid_from, decision.date)
+    since = first_not_none(decision.valid_from, decision.date)
     until = EARLIEST if decision.status in ENDED else decision.valid_to  # when it ended is not known
-    return Facets(*own(decision), decision.date, context="decision", since=since, until=until)
+    return Facets(*stated_access(decision), decision.date, context="decision", since=since, until=until)
 
 
 DECISION: Final = KindSpec(

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_orig
 from pydantic import Field
 
 from cognition_engines.kinds.fields import Base, Count, Instant, Line, Lines, Model, Ref, Share, Text
-from cognition_engines.kinds.spec import Facets, Kind, KindSpec, Role, named_ids, own
+from cognition_engines.kinds.spec import Facets, Kind, KindSpec, Role, named_ids, stated_access
 
 LONG: Final = 100_000  # characters per text
 
@@ -194,7 +194,7 @@ def content_lists(type: str) -> frozenset[str]:
     return frozenset(name for name, hint in _content_hints(type).items() if get_origin(hint) is tuple)
 
 
-def _texts(extraction: Extraction) -> Iterator[str]:
+def _searched_texts(extraction: Extraction) -> Iterator[str]:
     """Yield the heading, then all other content texts in member order, then the topics."""
     yield heading(extraction)
     for field in fields(extraction.content):
@@ -230,9 +230,9 @@ EXTRACTION: Final = KindSpec(
     made_prefix="ext_",
     spaces=("knowledge", "extractions"),
     identity=("source_id", "chunk_id", "content"),
-    embedding_text=lambda extraction: "\n".join(_texts(extraction)),
+    embedding_text=lambda extraction: "\n".join(_searched_texts(extraction)),
     title=heading,
-    facets=lambda extraction: Facets(*own(extraction), extraction.extracted_at),
+    facets=lambda extraction: Facets(*stated_access(extraction), extraction.extracted_at),
     ids={"source_id": Role.SOURCE, "chunk_id": Role.CHUNK, "chunk_ids": Role.CHUNK},
     aliases=named_ids("extraction_id"),
     has_members=_is_extraction,

@@ -63,13 +63,13 @@ def sound(text: str) -> bool:
     return True
 
 
-def _text(value: str) -> str:
+def _check_sound(value: str) -> str:
     if not sound(value):
         raise PydanticCustomError("text", "must have no NUL and no lone surrogate")
     return value
 
 
-def _line(value: str) -> str:
+def _check_line(value: str) -> str:
     if _HAS_CONTROL.search(value) or value.isspace() or not sound(value):
         raise PydanticCustomError("line", "must be one line, and not blank")
     return value
@@ -93,7 +93,7 @@ def a_line(longest: int) -> str:
 
 def _line_schema(longest: int) -> CoreSchema:
     text = core_schema.str_schema(strict=True, min_length=1, max_length=longest)
-    return core_schema.no_info_after_validator_function(_line, text)
+    return core_schema.no_info_after_validator_function(_check_line, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Text:
         return core_schema.no_info_after_validator_function(self._check_text, text)
 
     def _check_text(self, value: str) -> str:
-        _text(value)
+        _check_sound(value)
         most = self.most_bytes
         # a character takes at most six bytes, as \u0001 does
         if most is not None and len(value) * 6 > most and len(orjson.dumps(value)) > most:
@@ -205,12 +205,12 @@ def _metadata(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     if len(value) > MAX_MEMBERS or size > MAX_METADATA:
         reason = f"must have at most {MAX_MEMBERS} members and {MAX_METADATA} characters as JSON"
         raise PydanticCustomError("metadata", reason)
-    if not all(map(sound, _texts(value))):
+    if not all(map(sound, _all_texts(value))):
         raise PydanticCustomError("metadata", "must have no NUL and no lone surrogate")
     return value
 
 
-def _texts(value: JsonValue) -> list[str]:
+def _all_texts(value: JsonValue) -> list[str]:
     """Return all texts in a JSON value, including member names."""
     found: list[str] = []
     open_: list[Any] = [value]

@@ -25,7 +25,17 @@ from cognition_engines.kinds.fields import (
     in_order,
     normal,
 )
-from cognition_engines.kinds.spec import Facets, Kind, KindSpec, Origin, Reference, Role, named_ids, own, plain_facets
+from cognition_engines.kinds.spec import (
+    Facets,
+    Kind,
+    KindSpec,
+    Origin,
+    Reference,
+    Role,
+    named_ids,
+    plain_facets,
+    stated_access,
+)
 
 ActorRole: TypeAlias = Literal["owner", "contributor", "reviewer", "stakeholder", "other"]
 SubjectType: TypeAlias = Literal["person", "project", "object", "other"]
@@ -167,7 +177,7 @@ GRAPH: Final = (
         keyword_text=lambda event: "\n".join([_event_text(event), *(evidence.quote for evidence in event.evidence)]),
         day=lambda event: None if event.event_time is None else event.event_time.date(),
         shown_text=lambda event: str(event.narrative),
-        facets=lambda event: Facets(*own(event), event.event_time),
+        facets=lambda event: Facets(*stated_access(event), event.event_time),
         ids={"artifact_id": Role.ARTIFACT},
         names=_named_in_event,
         aliases={**named_ids("event_id"), "actor": "actors", "evidence_quote": "evidence"},

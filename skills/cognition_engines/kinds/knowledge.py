@@ -21,7 +21,17 @@ from cognition_engines.kinds.fields import (
     in_order,
     normal,
 )
-from cognition_engines.kinds.spec import Facets, Kind, KindSpec, Role, first, named_ids, own, plain_facets, with_title
+from cognition_engines.kinds.spec import (
+    Facets,
+    Kind,
+    KindSpec,
+    Role,
+    first_not_none,
+    named_ids,
+    plain_facets,
+    stated_access,
+    with_title,
+)
 from cognition_engines.unicode_forms import fold_text
 
 
@@ -110,8 +120,8 @@ def _chunk_facets(chunk: Chunk) -> Facets:
     system = None if chunk.source is None else fold_text(chunk.source)
     author = None if chunk.author is None else normal(chunk.author)
     people = () if author is None else (author,)
-    at = first(chunk.last_highlighted_at, chunk.created_at)
-    return Facets(*own(chunk), at, system=system, author=author, people=people)
+    at = first_not_none(chunk.last_highlighted_at, chunk.created_at)
+    return Facets(*stated_access(chunk), at, system=system, author=author, people=people)
 
 
 def _is_chunk(names: frozenset[str], _: object) -> bool:
@@ -207,7 +217,7 @@ EPISODE: Final = KindSpec(
     made_prefix=None,
     spaces=("episodes",),
     embedding_text=lesson,
-    facets=lambda episode: Facets(*own(episode), episode.created_at),
+    facets=lambda episode: Facets(*stated_access(episode), episode.created_at),
     aliases=named_ids("episode_id"),
     has_members=lambda names, _: names >= {"query", "reward"},
 )

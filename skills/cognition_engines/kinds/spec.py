@@ -204,14 +204,14 @@ def named_ids(*names: str) -> dict[str, str]:
     return dict.fromkeys((*names, *OTHER_IDS), "id")
 
 
-def own(record: Any) -> tuple[str | None, Sensitivity]:
+def stated_access(record: Any) -> tuple[str | None, Sensitivity]:
     """Return the facets common to all kinds: the project and the sensitivity stated by the record."""
     return record.project, Sensitivity.NORMAL if record.sensitivity is None else record.sensitivity
 
 
 def plain_facets(record: Any) -> Facets:
     """Return the facets for a kind without content facets."""
-    return Facets(*own(record))
+    return Facets(*stated_access(record))
 
 
 def with_title(title: str | None, content: str) -> str:
@@ -219,7 +219,7 @@ def with_title(title: str | None, content: str) -> str:
     return content if title is None else f"{title}\n{content}"
 
 
-def first(*moments: datetime | None) -> datetime | None:
+def first_not_none(*moments: datetime | None) -> datetime | None:
     """Return the first known moment."""
     return next((moment for moment in moments if moment is not None), None)
 

@@ -53,7 +53,7 @@ def without_blobs(text: str) -> Shortened:
     """
     if _MAY_BE.search(text) is None:
         return Shortened(text)
-    names = {_name(match[1]) for match in _DEFINED.finditer(text)}
+    names = {_normalize_label(match[1]) for match in _DEFINED.finditer(text)}
     kept: list[str] = []
     ends: list[tuple[int, int]] = []
     at = length = 0
@@ -74,7 +74,7 @@ def _replacement(match: re.Match[str], names: set[str]) -> str | None:
     if match["link"] is not None:
         return match["alt"]
     if match["picture"] is not None:
-        return match["words"] if _name(match["name"] or match["words"]) in names else None
+        return match["words"] if _normalize_label(match["name"] or match["words"]) in names else None
     if match["tag"] is not None:
         alt = _ALT_OF_TAG.search(match["tag"])
         return (alt[1] or alt[2] or alt[3] or "" if alt is not None else "") if "data:" in match["tag"] else None
@@ -86,7 +86,7 @@ def _replacement(match: re.Match[str], names: set[str]) -> str | None:
     return None if found is not None and _says_something(found) else ""
 
 
-def _name(text: str) -> str:
+def _normalize_label(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 

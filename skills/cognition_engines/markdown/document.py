@@ -359,11 +359,11 @@ def html_rows(content: str, at: int) -> tuple[tuple[int, tuple[str, ...]], ...]:
     for row in _ROW.finditer(content):
         at += content.count("\n", end, row.start())
         end = row.start()
-        cells = tuple(_words(cell[1]) for cell in _CELL.finditer(row[1]))
+        cells = tuple(_cell_text(cell[1]) for cell in _CELL.finditer(row[1]))
         if cells:
             found.append((at, cells))
     return tuple(found)
 
 
-def _words(cell: str) -> str:
+def _cell_text(cell: str) -> str:
     return one_line(unescape(_TAG.sub(" ", _LINK.sub(r"[\2](\1)", cell))))

@@ -102,7 +102,7 @@ def _block(lines: Sequence[str], start: int) -> Block:
     if end is None:
         reason = "the front matter that begins here is not closed by a line of ---"
         return Block((), start, Notice(start + 1, reason), rights, tags)
-    members, wrong = _members(lines, range(first, end))
+    members, wrong = _parse_members(lines, range(first, end))
     if wrong is None:
         return Block(members, end + 1, None, rights, tags)
     reason = "the front matter cannot be read here: each member must be a line `name: value`"
@@ -146,7 +146,7 @@ def _says(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
-def _members(lines: Sequence[str], inside: range) -> tuple[tuple[Member, ...], int | None]:
+def _parse_members(lines: Sequence[str], inside: range) -> tuple[tuple[Member, ...], int | None]:
     """Return the members, and the first line (0-based) outside all members."""
     indent = len(lines[inside.start]) - len(lines[inside.start].lstrip(" "))
     found: list[tuple[str, list[str], int]] = []

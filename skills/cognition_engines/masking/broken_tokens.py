@@ -46,14 +46,14 @@ class PlainText:
 
     def original(self, start: int, end: int) -> tuple[int, int]:
         """Return the original range for a range in the plain text."""
-        return self._place(start), self._place(end - 1) + 1
+        return self._original_position(start), self._original_position(end - 1) + 1
 
     def is_joined(self, start: int, end: int) -> bool:
         """Return whether an original range spans a removed line end."""
         number = bisect_right(self.line_ends, start)
         return number < len(self.line_ends) and self.line_ends[number] < end
 
-    def _place(self, place: int) -> int:
+    def _original_position(self, place: int) -> int:
         return place + self.removed[bisect_right(self.begins, place)]
 
 

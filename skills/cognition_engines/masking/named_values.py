@@ -99,7 +99,7 @@ def find_named_values(text: str) -> Iterator[TextSecret]:
     reader = _Reader(text)
     done = 0
     for word in _WORDS.finditer(reader.low):
-        if word.start() < done or (named := _name(reader, word.start(), word.end())) is None:
+        if word.start() < done or (named := _find_name(reader, word.start(), word.end())) is None:
             continue
         for start, end in _secrets_of(reader, word.start(), *named):
             done = max(done, end)
@@ -110,7 +110,7 @@ def name_of(key: str) -> Name | None:
     """Return the kind of a JSON key for a secret; None for any other key."""
     reader = _Reader(key)
     for word in _WORDS.finditer(reader.low):
-        named = _name(reader, word.start(), word.end())
+        named = _find_name(reader, word.start(), word.end())
         if named is not None and named[1] == len(key):
             return named[0]
     return None
@@ -121,7 +121,7 @@ def kind_of(name: Name) -> str:
     return _PASSWORD if name in (Name.PASSWORD, Name.PASS, Name.PIN) else _SECRET
 
 
-def _name(reader: _Reader, start: int, end: int) -> tuple[Name, int] | None:
+def _find_name(reader: _Reader, start: int, end: int) -> tuple[Name, int] | None:
     """Return the kind and the end of the name around a word; None if it names no secret."""
     low = reader.low
     word, before = low[start:end], low[max(0, start - 32) : start]
@@ -171,7 +171,7 @@ def _secrets_of(reader: _Reader, begin: int, name: Name, end: int) -> Iterator[t
             if not is_mark and is_secret(text[slice(*inside)].strip(), name, form):
                 yield inside
         else:
-            span = _value(reader, start, name, form, begin)
+            span = _find_value(reader, start, name, form, begin)
             if span is None:
                 return
             yield span[:2]
@@ -216,7 +216,7 @@ def _is_line(text: str, begin: int, start: int, end: int) -> bool:
     return (newline >= 0 or low == 0) and _LINE.fullmatch(text, newline + 1, begin) is not None
 
 
-def _value(reader: _Reader, start: int, name: Name, form: Form, begin: int) -> tuple[int, int, bool] | None:
+def _find_value(reader: _Reader, start: int, name: Name, form: Form, begin: int) -> tuple[int, int, bool] | None:
     """Return a secret value's position, and whether it ends with a quote; None if the value is no secret."""
     text = reader.text
     quoted = _quoted(text, start)

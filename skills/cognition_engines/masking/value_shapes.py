@@ -176,7 +176,7 @@ def _says_something(value: str) -> bool:
     return any(part in WORDS for part in (*parts, *bare)) and _are_words(value)
 
 
-def _kinds(value: str) -> int:
+def _count_character_classes(value: str) -> int:
     """Count the character classes in a value: small and capital letters, digits, and others."""
     return (
         any(map(str.islower, value))
@@ -191,7 +191,7 @@ def _is_password(value: str, form: Form) -> bool:
         return False
     digits, letters = any(map(str.isdigit, value)), any(map(str.isalpha, value))
     if any(map(str.isspace, value)):
-        long_enough = len(value) >= 12 or (len(value) >= 8 and _kinds(value) >= 3)
+        long_enough = len(value) >= 12 or (len(value) >= 8 and _count_character_classes(value) >= 3)
         return form is Form.QUOTED and long_enough and digits and len(value.split()) <= 8
     if form is Form.NEXT:
         return (
@@ -199,7 +199,7 @@ def _is_password(value: str, form: Form) -> bool:
             and _UNSPACED.search(value) is None
             and digits
             and letters
-            and (_kinds(value) >= 3 or (len(value) >= 16 and not _are_words(value)))
+            and (_count_character_classes(value) >= 3 or (len(value) >= 16 and not _are_words(value)))
         )
     if form is Form.ARROW and _are_words(value):
         return False
@@ -213,7 +213,7 @@ def _is_password(value: str, form: Form) -> bool:
         return not (form is Form.QUOTED and re.fullmatch(r"[A-Z][^\W\dA-Z_]+", value))
     if form is Form.LINE and value.islower():
         return True
-    return form in (Form.LINE, Form.ASSIGNED) and (_kinds(value) >= 2 and not _are_words(value))
+    return form in (Form.LINE, Form.ASSIGNED) and (_count_character_classes(value) >= 2 and not _are_words(value))
 
 
 def _has_date(value: str) -> bool:

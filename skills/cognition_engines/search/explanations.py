@@ -43,16 +43,16 @@ def _explain_hit(space: SpaceCandidates, hit: Hit) -> Explanation:
         {signal.name: gains.get(signal.name) for signal in SIGNALS},
         None if space.words is None else _score((space.keyword, space.worded), hit.row),
         None if hit.distance is None else round(1 - hit.distance, SHOWN_DECIMALS),
-        _place(space.semantic, hit.row),
-        _place(space.keyword, hit.row),
+        _find_rank(space.semantic, hit.row),
+        _find_rank(space.keyword, hit.row),
     )
 
 
-def _place(leg: RankedRows, row: int) -> int | None:
+def _find_rank(leg: RankedRows, row: int) -> int | None:
     places = np.flatnonzero(leg.rows == row)
     return int(places[0]) + 1 if len(places) else None
 
 
 def _score(legs: Sequence[RankedRows], row: int) -> float:
-    found = (float(leg.scores[place - 1]) for leg in legs if (place := _place(leg, row)) is not None)
+    found = (float(leg.scores[place - 1]) for leg in legs if (place := _find_rank(leg, row)) is not None)
     return round(next(found, 0.0), SHOWN_DECIMALS)

@@ -78,7 +78,7 @@ def passage(text: str, window: Span | None, words: frozenset[str], analyze: Anal
 
 def _sentences(text: str, start: int, end: int, room: Room) -> Iterator[Span]:
     """Yield the sentences in `text[start:end]`, whole even if they extend beyond it; long ones in pieces."""
-    for first, last in _whole(text, _sentence_start(text, start, room), end):
+    for first, last in _whole_sentences(text, _sentence_start(text, start, room), end):
         if last > start:
             yield from _pieces(text, first, last, room)
 
@@ -92,7 +92,7 @@ def _sentence_start(text: str, start: int, room: Room) -> int:
     return opening
 
 
-def _whole(text: str, start: int, end: int) -> Iterator[Span]:
+def _whole_sentences(text: str, start: int, end: int) -> Iterator[Span]:
     for cut in _END.finditer(text, start):
         if start >= end:
             return

@@ -51,7 +51,7 @@ class ChangeFeed:
         changes ends at the store's last `seq`, even if that belongs to another space.
         """
         with begin_scan(self._store) as connection:
-            gone, rows, last = _next(connection, space, after, limit)
+            gone, rows, last = _read_changes(connection, space, after, limit)
             width = len(_FIXED) + len(space.labels) + len(space.numbers) + len(space.sets)
             columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * width
             counts, windows = _windows(connection, space.kinds, columns[0], after, last, model)
@@ -102,7 +102,9 @@ class ChangeFeed:
             return int(count), int(sum_of_seqs)
 
 
-def _next(connection: sa.Connection, space: Space, after: int, limit: int) -> tuple[Sequence[Row], Sequence[Row], int]:
+def _read_changes(
+    connection: sa.Connection, space: Space, after: int, limit: int
+) -> tuple[Sequence[Row], Sequence[Row], int]:
     """Return a space's next deletions and rows, at most `limit` together, and the `seq` they reach to."""
     if len(space.kinds) > 1:
         newest, concerned = connection.execute(_space_changes(space), {"after": after}).one()
@@ -279,7 +281,7 @@ class ChangeWatch:
         """
         with failures():
             if self._connection is None:
-                self._connection = self._connect()
+                self._connection = self._connect_watch()
             try:
                 with self._connection.begin():
                     value: int = self._connection.execute(_VERSION if self._embedded else _LAST).scalar_one()
@@ -296,7 +298,7 @@ class ChangeWatch:
             with failures():
                 connection.close()
 
-    def _connect(self) -> sa.Connection:
+    def _connect_watch(self) -> sa.Connection:
         connection = self._engine.connect()
         if not self._embedded:  # each look is a single statement
             connection = connection.execution_options(isolation_level="AUTOCOMMIT")

@@ -161,11 +161,11 @@ def _column(name: str, hint: Any) -> Column:
     if plain is datetime:
         return Column(name, "whole", nullable, microseconds, moment)
     if plain == tuple[str, ...]:
-        return Column(name, "json", nullable, _dump, _texts)
+        return Column(name, "json", nullable, _dump, _load_texts)
     if plain == tuple[Reason, ...]:  # by hand: every search reads them
         return Column(name, "json", nullable, _dump_reasons, _reasons)
     if plain == tuple[AffectedPart, ...]:  # by hand, too
-        return Column(name, "json", nullable, _dump_parts, _parts)
+        return Column(name, "json", nullable, _dump_parts, _load_parts)
     if name == "content":  # of an extraction: read by its type
         return Column(name, "json", nullable, _dump_content)
     if get_origin(plain) is dict:
@@ -186,7 +186,7 @@ def _dump(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
-def _texts(cell: str) -> tuple[str, ...]:
+def _load_texts(cell: str) -> tuple[str, ...]:
     return () if cell == "[]" else tuple(orjson.loads(cell))
 
 
@@ -202,7 +202,7 @@ def _dump_parts(parts: Sequence[AffectedPart]) -> str:
     return _dump([(part.type, part.pattern) for part in parts])
 
 
-def _parts(cell: str) -> tuple[AffectedPart, ...]:
+def _load_parts(cell: str) -> tuple[AffectedPart, ...]:
     return () if cell == "[]" else tuple([AffectedPart(*part) for part in orjson.loads(cell)])
 
 

@@ -159,11 +159,11 @@ def failures(component: str = "records") -> Iterator[None]:
 
 
 def _failure(component: str, error: sa.exc.SQLAlchemyError) -> ComponentFailed:
-    reason = _reason(error)
+    reason = _describe_error(error)
     return (DiskFull if reason == _FULL else ComponentFailed)(component, reason)
 
 
-def _reason(error: sa.exc.SQLAlchemyError) -> str:
+def _describe_error(error: sa.exc.SQLAlchemyError) -> str:
     """Return the reason in words if it is known, else the exception's name."""
     cause = error.orig if isinstance(error, sa.exc.DBAPIError) else None
     name = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)

@@ -239,7 +239,7 @@ class SharedLock:
         """
         with failures():
             if self._connection is None:
-                self._connection = self._connect()
+                self._connection = self._connect_for_lock()
             try:
                 # a session has its lock until it ends
                 statement = _ALIVE if self._held else sa.select(sa.func.pg_try_advisory_lock(self._key))
@@ -256,7 +256,7 @@ class SharedLock:
             with failures():
                 connection.close()
 
-    def _connect(self) -> sa.Connection:
+    def _connect_for_lock(self) -> sa.Connection:
         connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         connection.detach()  # closed at the end, and not given back to the pool
         try:

@@ -50,7 +50,7 @@ def resolve_references(connection: sa.Connection, batch: Sequence[Entry]) -> lis
         return list(batch)
     given = _find_given(connection, wanted)
     for entry in batch:
-        name = _name(entry.record, entry.origin)
+        name = _given_name(entry.record, entry.origin)
         if name in wanted:
             target = _Target(str(entry.record.id), entry.origin.repository, entry.record.project)
             given.setdefault(name, {})[target.id] = target
@@ -62,7 +62,7 @@ def resolve_references(connection: sa.Connection, batch: Sequence[Entry]) -> lis
 def repoint(connection: sa.Connection, written: Sequence[Entry]) -> None:
     """Let references in a repository mean these new records in it, whose ids differ from those in their files."""
     names = {
-        (_name(entry.record, entry.origin), entry.origin.repository)
+        (_given_name(entry.record, entry.origin), entry.origin.repository)
         for entry in written
         if entry.origin.given is not None and entry.origin.given != str(entry.record.id)
     }
@@ -121,7 +121,7 @@ def _find_meant(entry: Entry, targets: Sequence[_Target], is_id: bool) -> str | 
     return targets[0].id if not own and not is_id and len(targets) == 1 else None
 
 
-def _name(record: Record, origin: Origin) -> tuple[Kind, str] | None:
+def _given_name(record: Record, origin: Origin) -> tuple[Kind, str] | None:
     """Return the kind and the given id in references to a record."""
     if origin.given is None:
         return None

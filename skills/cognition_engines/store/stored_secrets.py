@@ -59,7 +59,7 @@ def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[Mapping[s
 
 
 def _secrets(table: sa.Table, row: Mapping[str, Any]) -> Iterator[StoredSecret]:
-    cells = {name: _value(cell) for name, cell in row.items() if isinstance(cell, str) and name != "record id"}
+    cells = {name: _load_cell(cell) for name, cell in row.items() if isinstance(cell, str) and name != "record id"}
     found = mask_values(cells)
     if not found.secrets:
         return
@@ -75,7 +75,7 @@ def _secrets(table: sa.Table, row: Mapping[str, Any]) -> Iterator[StoredSecret]:
         yield StoredSecret(of, id, f"{inner}{one.field}", one.kind)
 
 
-def _value(cell: str) -> Any:
+def _load_cell(cell: str) -> Any:
     """Return a cell's value: JSON if it is an object or a list, else the text."""
     if cell[:1] not in ("{", "["):
         return cell

@@ -35,7 +35,7 @@ _OF_CALL: Final = {"idempotency_key", "agent_id", "dry_run"}  # members outside 
 
 def digest_of(method: str, digested: Mapping[str, object]) -> str:
     """Return a request's digest, equal in all processes: 64 hexadecimal digits."""
-    text = json.dumps([method, digested], default=_plain, sort_keys=True)
+    text = json.dumps([method, digested], default=_json_default, sort_keys=True)
     return sha256(text.encode()).hexdigest()
 
 
@@ -58,7 +58,7 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def _plain(value: object) -> object:
+def _json_default(value: object) -> object:
     if isinstance(value, frozenset):
         return sorted(value)
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)

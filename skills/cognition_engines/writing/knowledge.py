@@ -77,7 +77,7 @@ def read_given(sent: Sequence[Mapping[str, JsonValue]]) -> tuple[GivenRecord, ..
             faults.append((f"{path}.{_KIND}", f"must be one of {names}"))
             continue
         wrong = [*_bounds({name: value for name, value in members.items() if name != _KIND})]
-        record, others = (None, []) if wrong else _read(kind, members)
+        record, others = (None, []) if wrong else _validate_given(kind, members)
         faults += [(f"{path}.{inner}" if inner else path, reason) for inner, reason in (*wrong, *others)]
         if record is not None:
             found.append(record)
@@ -99,7 +99,7 @@ def _kind(members: Mapping[str, JsonValue]) -> Kind | None:
     return kind if kind in KINDS else None
 
 
-def _read(kind: Kind, members: Mapping[str, JsonValue]) -> tuple[GivenRecord | None, list[Fault]]:
+def _validate_given(kind: Kind, members: Mapping[str, JsonValue]) -> tuple[GivenRecord | None, list[Fault]]:
     given = {name: value for name, value in members.items() if name != _KIND}
     twice = sorted(name for name in given if to_snake(name) != name and to_snake(name) in given)
     faults = [(name, "is given in both spellings; give it once") for name in twice]
@@ -205,7 +205,7 @@ def _store(call: _Call, given: GivenRecord) -> StoredRecordState:
     entry = entry_of(record, call.writer, call.made, known, identity=None if named else identity, given=named)
     pieces = _pieces(given)
     if pieces:
-        entry = replace(entry, origin=replace(entry.origin, digest=_whole(entry.origin.digest, pieces)))
+        entry = replace(entry, origin=replace(entry.origin, digest=_digest_with_text(entry.origin.digest, pieces)))
     if known is not None and known.origin.digest == entry.origin.digest:
         call.seq = max(call.seq, known.seq)
         return _state(kind, id, "unchanged", len(pieces))
@@ -276,7 +276,7 @@ def _chunks(record: OtherRecord, pieces: Sequence[Piece]) -> list[Chunk | Artifa
     return chunks_of(record, pieces, WRITTEN) if isinstance(record, Source) else []
 
 
-def _whole(digest: str, pieces: Sequence[Piece]) -> str:
+def _digest_with_text(digest: str, pieces: Sequence[Piece]) -> str:
     """Return the digest of a source with its text, which it does not hold."""
     return sha256_hex("\0".join([digest, *(piece.text for piece in pieces)]))[:32]
 

@@ -43,7 +43,8 @@ def _meets(condition: Condition, stored: StoredRecord) -> bool:
     match condition:
         case OneOf(columns, texts):
             return any(
-                _read(stored, column, texts) & _read(stored, column, _label(stored, column)) for column in columns
+                _compared_texts(stored, column, texts) & _compared_texts(stored, column, _label(stored, column))
+                for column in columns
             )
         case AtLeast(column, value):
             number = _number(stored, column)
@@ -52,17 +53,17 @@ def _meets(condition: Condition, stored: StoredRecord) -> bool:
             number = _number(stored, column)
             return number is not None and number <= value
         case HasAll(name, texts):
-            return _read(stored, name, texts) <= _read(stored, name, _members(stored, name))
+            return _compared_texts(stored, name, texts) <= _compared_texts(stored, name, _set_texts(stored, name))
         case HasAny(name, texts):
-            return bool(_read(stored, name, texts) & _read(stored, name, _members(stored, name)))
+            return bool(_compared_texts(stored, name, texts) & _compared_texts(stored, name, _set_texts(stored, name)))
         case Governs(name, paths):
-            lists = [text for text in _members(stored, name) if text.startswith(PATHS)]
+            lists = [text for text in _set_texts(stored, name) if text.startswith(PATHS)]
             return any(includes_any(lines.removeprefix(PATHS), paths) for lines in lists)
         case Not(conditions):
             return not accepts(conditions, stored)
 
 
-def _read(stored: StoredRecord, column: str, texts: Iterable[str]) -> set[str]:
+def _compared_texts(stored: StoredRecord, column: str, texts: Iterable[str]) -> set[str]:
     read = _READERS[stored.kind, column]
     return {read(text) for text in texts}
 
@@ -78,7 +79,7 @@ def _number(stored: StoredRecord, column: str) -> float | None:
     return found
 
 
-def _members(stored: StoredRecord, name: str) -> tuple[str, ...]:
+def _set_texts(stored: StoredRecord, name: str) -> tuple[str, ...]:
     """Return a set's texts."""
     found: tuple[str, ...] | None = (_SETS.get(name) or _member(name))(stored)
     return () if found is None else found

@@ -99,7 +99,7 @@ class ColumnsFile:
             return None
         try:
             with zipfile.ZipFile(self._path) as file:
-                saved = _read(file, self._identity)
+                saved = _load_columns(file, self._identity)
         except _DAMAGE as error:
             _log.warning("the saved columns in %s are not used (%s)", self._path.parent, error)
             saved = None
@@ -113,7 +113,7 @@ class ColumnsFile:
         """Replace the file by this snapshot, unless a record in the snapshot was removed since."""
         with self._writing:
             try:
-                self._write(snapshot)
+                self._write_file(snapshot)
             except OSError as error:
                 _log.warning("the columns cannot be saved in %s (%s)", self._path.parent, error)
             finally:
@@ -130,7 +130,7 @@ class ColumnsFile:
             _remove(self._path)
             self.seq = 0
 
-    def _write(self, snapshot: Snapshot) -> None:
+    def _write_file(self, snapshot: Snapshot) -> None:
         saved = living_columns(snapshot)
         layout = {
             "format": FORMAT,
@@ -175,7 +175,7 @@ def remove_columns(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def _read(file: zipfile.ZipFile, identity: Identity) -> SavedColumns | None:
+def _load_columns(file: zipfile.ZipFile, identity: Identity) -> SavedColumns | None:
     """Return the columns in a file; None if it is from another store, model, columns or format. A wrong byte raises."""
     layout = json.loads(file.read(_LAYOUT))
     if (layout["format"], layout["of"]) != (FORMAT, [*astuple(identity)]):
@@ -185,11 +185,11 @@ def _read(file: zipfile.ZipFile, identity: Identity) -> SavedColumns | None:
         for name, (kind, shape) in layout["arrays"].items()
     }
     saved = SavedColumns(layout["seq"], layout["single"], layout["ids"], layout["codes"], layout["posted"], arrays)
-    _check(saved)
+    _check_columns(saved)
     return saved
 
 
-def _check(saved: SavedColumns) -> None:
+def _check_columns(saved: SavedColumns) -> None:
     """Raise ValueError or TypeError if the columns do not fit together."""
     arrays, rows = saved.arrays, len(saved.ids)
     if any(len(arrays[name]) != rows for name in ("keys", "seqs", "sensitivity", "starts", "counts")):

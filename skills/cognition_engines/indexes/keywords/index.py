@@ -297,7 +297,7 @@ class KeywordIndex:
         """
         doubts, files = self._doubts, check_files(self._folder, self._files)
         if files.keys() != self._files.keys():
-            self._list(files)
+            self._write_file_list(files)
         self._files = files
         self._dispelled = doubts
 
@@ -308,7 +308,7 @@ class KeywordIndex:
         if self._doubts != self._dispelled:
             raise ComponentFailed(COMPONENT, "damaged index: its files were changed")
 
-    def _list(self, files: Files) -> None:
+    def _write_file_list(self, files: Files) -> None:
         # with an older list the next start compares fewer files
         with suppress(OSError):
             write_list(self._folder, files)
@@ -321,7 +321,7 @@ class KeywordIndex:
                 with ForeignCalls(COMPONENT):
                     writer.wait_merging_threads()
                 with suppress(ComponentFailed):  # the next start finds the damage again
-                    self._list(check_files(self._folder, self._files))
+                    self._write_file_list(check_files(self._folder, self._files))
 
     def __enter__(self) -> Self:
         return self

@@ -215,7 +215,7 @@ class DocumentMaker:
         """Return how often each word counts, and the text's length without names and word parts."""
         counts: dict[str, float] = {}
         others: dict[str, float] = {}
-        for weight, part in self._parts(text):
+        for weight, part in self._weighted_parts(text):
             self._analyzer.count(part, weight, counts, others)
         length = sum(counts.values())
         for word, counted in others.items():
@@ -224,7 +224,7 @@ class DocumentMaker:
             counts[term] = ID_WEIGHT
         return counts, length
 
-    def _parts(self, text: Text) -> Iterable[tuple[float, str]]:
+    def _weighted_parts(self, text: Text) -> Iterable[tuple[float, str]]:
         """Yield all parts that find a text, each with a weight."""
         relevance = self._relevance
         yield 1.0, text.body

@@ -62,7 +62,7 @@ class LiveVectors:
         self._failures = 0  # in a row
         self._expected = 0  # the last change shown by searches
         outage = f"the vector index of {space.name} does not follow the records"
-        self._thread = BackgroundThread(f"{space.name}-vectors", self._follow, background, outage)
+        self._thread = BackgroundThread(f"{space.name}-vectors", self._follow_records, background, outage)
 
     def start(self) -> None:
         self._thread.start()
@@ -153,7 +153,7 @@ class LiveVectors:
             found = backend.nearest(vector, limit)
         except ComponentFailed as error:
             if not backend.exact_after(error):
-                self._failure = _reason(error)
+                self._failure = _describe_failure(error)
             return None
         if found is None:  # the thread loads the index
             self._thread.wake()
@@ -178,7 +178,7 @@ class LiveVectors:
         """True if vectors are in a Chroma server's files."""
         return self._choice.url is not None and self._backend is not None
 
-    def _follow(self) -> float:
+    def _follow_records(self) -> float:
         """Apply the next page; return the pause until the next step."""
         try:
             behind = try_call(self._step)
@@ -220,8 +220,8 @@ class LiveVectors:
             return
         if self._failure is None:
             _log.warning("the vector index does not answer: %s", error)
-        self._failure = _reason(error)
+        self._failure = _describe_failure(error)
 
 
-def _reason(error: ComponentFailed | OSError) -> str:
+def _describe_failure(error: ComponentFailed | OSError) -> str:
     return str(error).removeprefix(f"{COMPONENT}: ")

@@ -129,41 +129,43 @@ class _Verification:
     def add(self, page: Sequence[AuditRow]) -> None:
         for row in page:
             self.rows += 1
-            self._follow(row, page)
+            self._check_row(row, page)
 
     def end(self) -> ChainReport:
         head = self.head
         if self.number < head.number:
-            self._note(self.number + 1, "truncated", f"rows {self.number + 1} to {head.number} are missing at the end")
+            self._add_break(
+                self.number + 1, "truncated", f"rows {self.number + 1} to {head.number} are missing at the end"
+            )
         elif self.number == head.number and self.hash != head.hash:
-            self._note(head.number, "head", "the last row has another hash than the head")
+            self._add_break(head.number, "head", "the last row has another hash than the head")
         if self.noted is not None:
             self._compare(*self.noted)
         return ChainReport(head, self.rows, self.found, tuple(self.breaks))
 
-    def _follow(self, row: AuditRow, page: Sequence[AuditRow]) -> None:
+    def _check_row(self, row: AuditRow, page: Sequence[AuditRow]) -> None:
         if row.number <= self.head.pruned or row.number > self.head.number:
-            self._note(row.number, "extra", f"row {row.number} is outside of the chain")
+            self._add_break(row.number, "extra", f"row {row.number} is outside of the chain")
             return
         if row.number > self.number + 1:
             gap = f"rows {self.number + 1} to {row.number - 1} are missing"
-            self._note(row.number - 1, "missing", gap)
+            self._add_break(row.number - 1, "missing", gap)
         elif row.hash != hash_after(self.hash, row.entry):
-            self._note(row.number, *_find_misplaced(row, page))
+            self._add_break(row.number, *_find_misplaced(row, page))
         if self.noted is not None and row.number == self.noted[0]:
             self.met = row.number
             if row.hash != self.noted[1]:
-                self._note(row.number, "noted", f"row {row.number} has another hash than was noted")
+                self._add_break(row.number, "noted", f"row {row.number} has another hash than was noted")
         self.number, self.hash = row.number, row.hash
 
     def _compare(self, number: int, hash: str) -> None:
         if number == self.head.pruned:
             if hash != self.head.pruned_hash:
-                self._note(number, "noted", f"row {number} has another hash than was noted")
+                self._add_break(number, "noted", f"row {number} has another hash than was noted")
         elif self.met is None:
-            self._note(number, "noted", f"row {number}, which was noted, is not there")
+            self._add_break(number, "noted", f"row {number}, which was noted, is not there")
 
-    def _note(self, number: int, problem: Problem, message: str) -> None:
+    def _add_break(self, number: int, problem: Problem, message: str) -> None:
         self.found += 1
         if len(self.breaks) < MOST_BREAKS:
             self.breaks.append(ChainBreak(number, problem, message))

@@ -76,7 +76,7 @@ class AuditChain:
         """Return the newest matching rows with a number below `before`."""
         statement = _ROWS.where(*_conditions(params)).order_by(audit_rows.c.number.desc()).limit(params.limit + 1)
         with begin_read(self._store) as connection:
-            found = _read(connection, statement)
+            found = _read_rows(connection, statement)
             head = head_of(connection)
         rows = tuple(found[: params.limit])
         return AuditPage(rows, rows[-1].number if len(found) > params.limit else None, head)
@@ -142,7 +142,7 @@ def has_row(connection: sa.Connection, head: ChainHead) -> bool:
 
 def rows_after(connection: sa.Connection, number: int) -> Iterator[list[AuditRow]]:
     """Yield the rows above a number, ascending, in pages."""
-    while page := _read(
+    while page := _read_rows(
         connection, _ROWS.where(audit_rows.c.number > number).order_by(audit_rows.c.number).limit(ROWS_AT_A_TIME)
     ):
         yield page
@@ -210,7 +210,7 @@ def _conditions(params: AuditParams) -> list[sa.ColumnElement[bool]]:
     return found
 
 
-def _read(connection: sa.Connection, statement: sa.Select[tuple[object, ...]]) -> list[AuditRow]:
+def _read_rows(connection: sa.Connection, statement: sa.Select[tuple[object, ...]]) -> list[AuditRow]:
     rows = connection.execute(statement).all()
     named: dict[int, list[AuditedRecord]] = {row.number: [] for row in rows}
     for page in pages(list(named)):

@@ -224,7 +224,7 @@ class AuditTrail:
             self._failed_size = size
             waiters, self._waiters = self._waiters, []
         for one in waiters:
-            _answer(one, error)
+            _release_waiter(one, error)
 
     def _settle(self, size: int, error: ComponentFailed | None) -> None:
         with self._changed:
@@ -237,10 +237,10 @@ class AuditTrail:
             self._waiters = [one for one in self._waiters if one.target > self._settled]
             self._hurried = bool(self._waiters)
         for one in settled:
-            _answer(one, error)
+            _release_waiter(one, error)
 
 
-def _answer(waiter: _Waiter, error: ComponentFailed | None) -> None:
+def _release_waiter(waiter: _Waiter, error: ComponentFailed | None) -> None:
     with suppress(RuntimeError):  # its loop has ended
         waiter.loop.call_soon_threadsafe(_finish, waiter.done, error)
 

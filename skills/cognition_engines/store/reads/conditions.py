@@ -22,10 +22,10 @@ _NUMBERS: Final = ("at", "importance", "parent", "sensitivity", "until")
 
 def where(conditions: Conditions) -> list[sa.ColumnElement[bool]]:
     """Return conditions on a row of `records`. Raise ValueError for a column that some records lack."""
-    return [_read(condition) for condition in conditions]
+    return [_condition_sql(condition) for condition in conditions]
 
 
-def _read(condition: Condition) -> sa.ColumnElement[bool]:
+def _condition_sql(condition: Condition) -> sa.ColumnElement[bool]:
     match condition:
         case OneOf(columns, texts):
             return sa.or_(*(_one_of(column, texts) for column in columns))

@@ -157,10 +157,10 @@ class DecisionWalk:
         for depth in range(1, self._request.depth + 1):
             ids = [str(one.record.id) for one in latest]
             edges = {**self._stated_edges(latest), **self._made_edges(ids)}
-            near = self._next(edges, set(ids)) - found.keys()
+            near = self._find_neighbours(edges, set(ids)) - found.keys()
             room = self._request.limit - len(found)
             self._truncated |= len(near) > room
-            latest = self._read(sorted(near)[:room])
+            latest = self._read_decisions(sorted(near)[:room])
             found |= {str(one.record.id): (one, depth) for one in latest}
             if not latest:
                 break
@@ -168,7 +168,7 @@ class DecisionWalk:
         left_out = len(self._rows.left_out)
         return DecisionGraph(str(center.record.id), tuple(found.values()), edges_between, self._truncated, left_out)
 
-    def _next(self, edges: _Edges, ids: set[str]) -> set[str]:
+    def _find_neighbours(self, edges: _Edges, ids: set[str]) -> set[str]:
         """Return the ends of the links from these decisions, in the requested direction."""
         out = {edge.target for edge in edges.values() if edge.source in ids}
         back = {edge.source for edge in edges.values() if edge.target in ids}
@@ -213,7 +213,7 @@ class DecisionWalk:
                 found[made.source, made.type, made.target] = GraphEdge(made.source, made.target, made.type, made)
         return found
 
-    def _read(self, ids: Sequence[str]) -> list[StoredRecord]:
+    def _read_decisions(self, ids: Sequence[str]) -> list[StoredRecord]:
         """Return the decisions with these ids, visible to the viewer, in this order."""
         found = found_by_ids(self._connection, Kind.DECISION, ids, self._viewer, self._rows)
         return [found[id] for id in ids if id in found]

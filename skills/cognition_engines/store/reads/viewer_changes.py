@@ -57,7 +57,7 @@ class ViewerChanges:
                 return SeenChanges((), after, more=False)
             found = [
                 SeenChange(row.seq, Kind(row.kind), row.id, gone=False)
-                for row in connection.execute(_next(records, viewer, after, kinds, limit))
+                for row in connection.execute(_select_changes(records, viewer, after, kinds, limit))
             ]
             for table in _LEAVINGS:
                 rows = _left(connection, table, viewer, after, kinds, limit)
@@ -92,11 +92,11 @@ def _left(
     present = sa.exists().where(
         records.c.kind == table.c.kind, records.c.id == table.c.id, *_visible_rows(records, viewer)
     )
-    statement = _next(table, viewer, after, kinds, limit).where(~present, *(~each for each in again))
+    statement = _select_changes(table, viewer, after, kinds, limit).where(~present, *(~each for each in again))
     return connection.execute(statement).all()
 
 
-def _next(
+def _select_changes(
     table: sa.Table, viewer: Viewer, after: int, kinds: Sequence[Kind] | None, limit: int
 ) -> sa.Select[tuple[int, int, str]]:
     chosen = [] if kinds is None else [(table.c.kind + 0).in_([int(kind) for kind in kinds])]  # in the order of seq

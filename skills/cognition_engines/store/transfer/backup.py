@@ -122,11 +122,11 @@ def restore_backup(
     """
     if not replace:
         with begin_scan(backup.store) as read, begin_scan(target) as compared:
-            _refuse(loss(Source(read, "backup"), compared, watcher))
+            _refuse_loss(loss(Source(read, "backup"), compared, watcher))
     with begin_scan(backup.store) as read, begin_write(target) as write:
         source = Source(read, "backup")
         if not replace:
-            _refuse(loss(source, write, watcher))
+            _refuse_loss(loss(source, write, watcher))
         done = transfer(source, write, watcher)
         verify(write, done.contents, "records", watcher)
         forgotten = erase_again(write, erasures)
@@ -287,8 +287,8 @@ def _write_failures(file: Path) -> Iterator[None]:
     except (sa.exc.SQLAlchemyError, OSError) as error:
         free = shutil.disk_usage(file.parent).free // 1_000_000
         raise BackupFailed(
-            f"{file}: cannot be written ({_reason(error)}); {free} MB are free there. Nothing of it is kept: make "
-            "room, or name another place"
+            f"{file}: cannot be written ({_describe_error(error)}); {free} MB are free there. Nothing of it is kept: "
+            "make room, or name another place"
         ) from error
 
 
@@ -297,10 +297,10 @@ def _read_failures(file: Path) -> Iterator[None]:
     try:
         yield
     except (sa.exc.SQLAlchemyError, ComponentFailed, LookupError, TypeError, ValueError) as error:
-        raise BackupFailed(f"{file} is damaged ({_reason(error)}); restore another one") from error
+        raise BackupFailed(f"{file} is damaged ({_describe_error(error)}); restore another one") from error
 
 
-def _reason(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """Return the system's or SQLite's words, which name neither rows nor values."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
@@ -309,7 +309,7 @@ def _reason(error: Exception) -> str:
     return str(original) if isinstance(original, sqlite3.Error) else type(error).__name__
 
 
-def _refuse(found: Loss) -> None:
+def _refuse_loss(found: Loss) -> None:
     if found.records:
         raise ConfigurationError(
             f"the store holds {found.records} records; --replace makes it equal to the backup, and what is not in "

@@ -82,7 +82,7 @@ class EmbeddedChroma:
             self._index = open_folder(self._folder, self._name, self._records.store_id, last)
             self._files = _signatures(self._index)
         index = self._index
-        self._check(index)
+        self._check_files(index)
         if index.seq >= last:
             if self._wanted and self._loaded is not index and not self.unloadable:
                 self._load(index)
@@ -119,10 +119,10 @@ class EmbeddedChroma:
         if self._index is not None and self._damaged:
             self._index.close()
         elif self._index is not None:
-            self._check(self._index)
+            self._check_files(self._index)
             close_folder(self._index, self._name, self._records.store_id)
 
-    def _check(self, index: ChromaIndex) -> None:
+    def _check_files(self, index: ChromaIndex) -> None:
         """Raise ComponentFailed if the files were changed: Chroma, which has most of them in memory, may not notice."""
         if _signatures(index) != self._files:
             raise ComponentFailed(COMPONENT, "another process has changed its files")

@@ -193,17 +193,17 @@ class SharedChroma:
         """Write a page, or read the writer's last change."""
         try:
             self._hold()
-            index = self._index = self._index or self._open()
+            index = self._index = self._index or self._open_collection()
             if self._is_broken(index):
                 _log.warning("the vector collection %s cannot be searched; rebuilding", self._name)
                 self._hold()
                 index = self._index = self._server.replace(self._name, FoundCollection(index.identity, index))
-            behind = self._write(index)
+            behind = self._write_page(index)
         except _NotTheWriter:
-            self._read()
+            self._read_collection()
             return False
         if not behind and monotonic() >= self._next_check:
-            self._check(index)
+            self._check_collection(index)
             self._next_check = monotonic() + CHECK_SECONDS
         return behind
 
@@ -251,7 +251,7 @@ class SharedChroma:
             _log.info("this process writes the vector collection %s from now on", self._name)
             self._index = None  # read again, since another process may have written
 
-    def _read(self) -> None:
+    def _read_collection(self) -> None:
         found = self._server.find(self._name, self._dim)
         index = None if found is None else found.index
         last = self._records.last_seq()
@@ -263,7 +263,7 @@ class SharedChroma:
         # records replaced by older ones have a collection ahead of them until its writer has made a new one
         self._index = index if index is not None and index.seq <= last else None
 
-    def _open(self) -> ChromaIndex:
+    def _open_collection(self) -> ChromaIndex:
         found = self._server.find(self._name, self._dim)
         if found is not None:
             index = found.index
@@ -283,7 +283,7 @@ class SharedChroma:
             return False
         return windows >= self._records.reads.windows(self._space, self._model, index.seq)
 
-    def _write(self, index: ChromaIndex) -> bool:
+    def _write_page(self, index: ChromaIndex) -> bool:
         if index.seq >= self._records.last_seq():
             return False
         page, more = self._isolation.read(index.seq, PAGE, self._model)
@@ -293,7 +293,7 @@ class SharedChroma:
             index.note()
         return more
 
-    def _check(self, index: ChromaIndex) -> None:
+    def _check_collection(self, index: ChromaIndex) -> None:
         """Notice if the collection was deleted, or if a former writer noted an older state late."""
         found = self._server.find(self._name, self._dim)
         if found is None or found.index is None or found.identity != index.identity:
