@@ -68,7 +68,7 @@ class Background:
 
 @dataclass(slots=True)
 class Outage:
-    """An outage and its log lines: at the begin, at the end, and at a change of reason, not too often."""
+    """An outage and its log lines: at the start, at the end, and at a change of reason, not too often."""
 
     what: str
     again: str = ""  # the line when it is over, if not the same words
@@ -97,7 +97,7 @@ class BackgroundThread:
 
     `work` returns the seconds until the next round, or None to end the thread. After an exception of any class the next
     round follows FIRST_PAUSE seconds later; each further exception doubles the pause, up to `longest_pause` (0 for work
-    with its own pauses). `failing` is the log line at the begin of an outage, `again` at the end. The thread calls
+    with its own pauses). `failing` is the log line at the start of an outage, `again` at the end. The thread calls
     `at_end` once.
     """
 

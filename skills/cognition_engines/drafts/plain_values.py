@@ -107,7 +107,7 @@ def safe_name(name: str, fallback: str) -> str:
 
 
 def list_names(names: Iterable[str]) -> str:
-    """List members for a warning; unfit names become a single "unknown"."""
+    """List members for a warning; names unfit to repeat become a single "an unknown member"."""
     return ", ".join(dict.fromkeys(safe_name(name, "an unknown member").replace("'", "") for name in names))
 
 

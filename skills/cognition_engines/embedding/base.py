@@ -68,7 +68,7 @@ class Embedder(Protocol):
         """Return the number of windows made by `embed_text`; raise ComponentFailed on failure."""
 
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
-        """Return the begin and end of each window in `embed_text`, in characters; raise ComponentFailed on failure."""
+        """Return the start and end of each window in `embed_text`, in characters; raise ComponentFailed on failure."""
 
 
 def checked_identity(model: str) -> str:

@@ -239,7 +239,7 @@ class Review:
 class DecisionLink:
     """A link made by an agent, with the ids of both ends.
 
-    `effective_at` is the time when a supersession took effect; None before that, and for other types. `ended_at` and
+    `effective_at` is the start of a supersession's effect; None without an effect, and for other types. `ended_at` and
     `ended_by` are set if an agent ended or replaced the link.
     """
 

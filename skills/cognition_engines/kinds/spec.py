@@ -168,7 +168,7 @@ class KindSpec:
     `table` and `indexed` are the table and the columns of an index on it. `spaces` names the search spaces and lists
     that contain it. `prefix` begins every id, `made_prefix` the computed ids, which come from `identity`: member names
     or a function of the record; None if they are computed elsewhere. `embedding_text` and `keyword_text` are the texts
-    for vectors and for words, None if there is none; `title` is their title part, `day` the date at their begin;
+    for vectors and for words, None if there is none; `title` is their title part, `day` the date at their start;
     `shown_text` is the text in recall answers. `facets` returns the facets stated by a record itself, `ids` are the
     members with ids of other records, and `names` returns the people and things named in a record, in its spelling;
     `references` are others, which depend on the file. `aliases` are member names in other systems' files, in order of

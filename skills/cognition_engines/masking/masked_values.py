@@ -110,7 +110,7 @@ def _leaves(
 ) -> Iterator[tuple[str, _Leaf, str]]:
     """Yield all texts in a value, in the order of `_rebuild`, each with the text before and after it in the whole.
 
-    A JSON member is read as `"key": "value"`: the key tells what the value is.
+    A JSON member is read as `"key": "value"`: the key reveals what the value is.
     """
     if type(value) is str:
         yield "", _Leaf(path, value, is_name), _APART

@@ -186,7 +186,7 @@ def _after_blank(data: bytes, low: int, high: int) -> int | None:
 
 
 def _whole_character(data: bytes, place: int) -> int:
-    """Return the position, moved to the begin of its character."""
+    """Return the position, moved to the start of its character."""
     while place < len(data) and 0x80 <= data[place] < 0xC0:
         place -= 1
     return place

@@ -157,7 +157,7 @@ def _is_outcome(value: str) -> bool:
 
 
 def _is_code(value: str, form: Form) -> bool:
-    """Return whether a value is an expression: an attribute, or the begin of a call."""
+    """Return whether a value is an expression: an attribute, or the start of a call."""
     if _CODE.match(value):
         return True
     return form is not Form.QUOTED and _ATTRIBUTE.match(value) is not None and all(map(_are_words, value.split(".")))

@@ -314,7 +314,7 @@ def distances(meaning: Doubles) -> list[float | None]:
 def with_semantic_leg(
     space: SpaceCandidates, limit: int, vector: Floats | None, neighbours: Neighbours | None = None
 ) -> SpaceCandidates:
-    """Add a semantic leg with at most `limit` rows to the candidates."""
+    """Return the candidates with a semantic leg of at most `limit` rows."""
     if vector is None:
         return replace(space, semantic=EMPTY)
     found = semantic_leg(space.snapshot, space.mask, vector, limit, neighbours, space.viewer)
@@ -322,7 +322,7 @@ def with_semantic_leg(
 
 
 def with_keyword_leg(space: SpaceCandidates, limit: int, query: str, labelled: Conditions = ()) -> SpaceCandidates:
-    """Add a keyword leg with at most `limit` rows to the candidates, and empty `worded`.
+    """Return the candidates with a keyword leg of at most `limit` rows, and empty `worded`.
 
     `labelled` are conditions on labels and sets met by every row.
     """
@@ -333,7 +333,7 @@ def with_keyword_leg(space: SpaceCandidates, limit: int, query: str, labelled: C
 
 
 def with_bm25(space: SpaceCandidates, query: str) -> SpaceCandidates:
-    """Add the keyword index's BM25 for rows found only by the semantic leg."""
+    """Return the candidates with the keyword index's BM25 for rows found only by the semantic leg."""
     # if the keyword leg found nothing, no row has a word of the query
     if space.words is None or not len(space.keyword.rows) or space.keyword.every is not None:
         return space
@@ -345,7 +345,7 @@ def with_bm25(space: SpaceCandidates, query: str) -> SpaceCandidates:
 
 
 def with_highest(space: SpaceCandidates, query: str) -> SpaceCandidates:
-    """Add the query's highest possible BM25, from the keyword index."""
+    """Return the candidates with the query's highest possible BM25, from the keyword index."""
     return space if space.words is None else replace(space, highest=space.words.highest(query))
 
 

@@ -315,7 +315,7 @@ def _reserve_block(connection: sa.Connection) -> int:
 
 
 def _database_time(connection: sa.Connection) -> int:
-    """Return the database server's clock time: client clocks may differ."""
+    """Return the database's clock time if it is a server: client clocks may differ."""
     if connection.dialect.name == "postgresql":
         return int(connection.execute(sa.select(_CLOCK)).scalar_one())
     return time_ns() // 1000

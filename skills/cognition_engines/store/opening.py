@@ -220,7 +220,7 @@ def unknown_schema(subject: str, schema: str | None) -> ConfigurationError:
 
 
 class SharedLock:
-    """An advisory PostgreSQL lock on an own connection; losing the connection loses the lock. For one thread.
+    """An advisory PostgreSQL lock on a separate connection; losing the connection loses the lock. For one thread.
 
     The connection carries the process and host as `application_name`, so that the database shows who has the lock.
     """

@@ -1,4 +1,4 @@
-"""The nearest-neighbour index for queries: it follows the records in an own thread, or holds the reason for failing.
+"""The nearest-neighbour index for queries: it follows the records in a separate thread, or has the failure's reason.
 
 An index in the data folder that is new, behind or damaged is no failure: records it does not cover are ranked exactly
 while it is brought up to date or rebuilt. The same holds if a collection on a server cannot be searched, or if the

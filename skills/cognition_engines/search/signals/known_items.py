@@ -38,7 +38,7 @@ def with_known(
     spaces: Sequence[SpaceCandidates],
     texts: RecordTexts,
 ) -> list[SpaceCandidates]:
-    """Add known items to the candidates; for the record pool."""
+    """Return the candidates with known items; for the record pool."""
     known: list[set[int]] = [set() for _ in spaces]
     for item, found in zip(items, holders, strict=True):
         held = [(number, row) for number, rows in enumerate(found) for row in rows or ()]
@@ -50,7 +50,7 @@ def with_known(
 
 
 def _put_known_first(_: QueryText, ranked: RankedHits, __: StoredState) -> Sequence[Hit]:
-    """Put the spaces' known rows before the other hits."""
+    """Return the hits, with the spaces' known rows first."""
     spaces, hits = ranked.spaces, ranked.hits
     known = {
         record_key(spaces[number], row): (number, row) for number in ranked.numbers for row in spaces[number].known

@@ -181,7 +181,7 @@ class ChromaIndex:
 def is_missing_collection(error: ComponentFailed) -> bool:
     """Return whether Chroma answered that it has no such collection, or fails with it, so that it may be broken.
 
-    Return False if Chroma does not answer, or refuses the caller or so many requests.
+    Return False if Chroma does not answer, or refuses the caller or the rate of requests.
     """
     return isinstance(error.__cause__, (InternalError, *_GONE)) or type(error.__cause__) is ChromaError
 
