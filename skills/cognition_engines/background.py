@@ -1,4 +1,4 @@
-"""Background work: one loop for all threads, which continues after every error of the work and reports it."""
+"""Background work: a loop for all threads, which continues after every error and reports it."""
 
 import logging
 from collections import Counter
@@ -13,15 +13,15 @@ from typing import Final
 from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.set_aside import cause_of
 
-FIRST_PAUSE: Final = 0.25  # seconds between a failed round and the next one; each further failure doubles it
+FIRST_PAUSE: Final = 0.25  # seconds between a failed round and the next; each further failure doubles the pause
 LONGEST_PAUSE: Final = 30.0
-QUIET_SECONDS: Final = 30.0  # between two lines about one outage, even if its reason changes
+QUIET_SECONDS: Final = 30.0  # between two log lines about an outage, even if the reason changes
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class FailingWork:
-    """Background work that fails since `since`; `cause` is a message made for operators, or the exception's class."""
+    """Background work in failure since `since`; `cause` is a message made for operators, or the exception's class."""
 
     name: str
     since: datetime
@@ -29,7 +29,7 @@ class FailingWork:
 
 
 class Background:
-    """The failures of all background work of one process. Any thread may ask and note."""
+    """Failures of all background work in a process. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -38,18 +38,18 @@ class Background:
 
     @property
     def failing(self) -> tuple[FailingWork, ...]:
-        """The work whose last round failed, the longest first."""
+        """Work whose last round failed, the longest failure first."""
         with self._lock:
             return tuple(self._failing.values())
 
     @property
     def failures(self) -> Mapping[str, int]:
-        """The number of failed rounds, by work; 0 for work that never failed."""
+        """Failed rounds by work; 0 for work without failures."""
         with self._lock:
             return dict(self._failures)
 
     def begin(self, name: str) -> None:
-        """Note that the work exists."""
+        """Register the work."""
         with self._lock:
             self._failures[name] += 0
 
@@ -61,14 +61,14 @@ class Background:
             self._failing[name] = FailingWork(name, known.since if known else datetime.now(UTC), cause)
 
     def over(self, name: str) -> None:
-        """Note that a round succeeded."""
+        """Note a successful round."""
         with self._lock:
             self._failing.pop(name, None)
 
 
 @dataclass(slots=True)
 class Outage:
-    """One line when it begins, one when it is over, and between them one for another reason, not too often."""
+    """An outage and its log lines: at the start, at the end, and at a change of reason, not too often."""
 
     what: str
     again: str = ""  # the line when it is over, if not the same words
@@ -76,7 +76,7 @@ class Outage:
     _logged: float = 0.0
 
     def note(self, error: BaseException) -> None:
-        """Note another failure of the work."""
+        """Note another failure."""
         reason = str(error) if isinstance(error, EngineError | OSError) else f"raised {cause_of(error)}"
         if self._reason is None or (reason != self._reason and monotonic() - self._logged > QUIET_SECONDS):
             self._logged = monotonic()
@@ -85,7 +85,7 @@ class Outage:
             _log.warning("%s: %s", self.what, reason, exc_info=unexpected)
 
     def over(self) -> None:
-        """Note that the work succeeded."""
+        """Note a success."""
         if self._reason is not None:
             self._reason = None
             over = self.again or f"{self.what}: that is over"
@@ -93,12 +93,12 @@ class Outage:
 
 
 class BackgroundThread:
-    """A daemon thread that calls `work` again and again, and pauses between two rounds.
+    """A daemon thread that repeats `work`, with a pause between rounds.
 
     `work` returns the seconds until the next round, or None to end the thread. After an exception of any class the next
-    round comes FIRST_PAUSE seconds later, after further ones in twice the time up to `longest_pause`, which is 0 for
-    work that pauses itself. `failing` is the log line of an outage, `again` that of its end. `at_end` is called once,
-    in the thread.
+    round follows FIRST_PAUSE seconds later; each further exception doubles the pause, up to `longest_pause` (0 for work
+    with its own pauses). `failing` is the log line at the start of an outage, `again` at the end. The thread calls
+    `at_end` once.
     """
 
     def __init__(
@@ -118,10 +118,10 @@ class BackgroundThread:
         self._outage: Final = Outage(failing, again)
         self._longest_pause: Final = longest_pause
         self._at_end: Final = at_end
-        self._handled = False  # true if this round failed by an error that the work handles
+        self._handled = False  # true if this round failed with an error handled by the work
         self._wake = Event()  # set when there is something to do, or to stop
         self.stopping: Final = Event()
-        self._thread = Thread(target=self._run, name=name, daemon=True)
+        self._thread = Thread(target=self._run_rounds, name=name, daemon=True)
         background.begin(name)
 
     @property
@@ -145,7 +145,7 @@ class BackgroundThread:
         return self._wake.is_set()
 
     def note_failure(self, error: EngineError | OSError) -> None:
-        """Count this round as failed, for work that handles the error itself: it logs it, and returns the pause."""
+        """Count this round as failed: for work that handles, logs and pauses after the error itself."""
         self._handled = True
         self._background.note(self._name, _cause(error))
 
@@ -164,7 +164,7 @@ class BackgroundThread:
         if self._thread.ident is not None:
             self._thread.join(seconds)
 
-    def _run(self) -> None:
+    def _run_rounds(self) -> None:
         failed = 0
         while not self.stopping.is_set():
             try:
@@ -172,7 +172,7 @@ class BackgroundThread:
             except BaseException as error:
                 if not _is_failure(error):
                     raise
-                self._note(error)
+                self._note_error(error)
                 pause = min(self._longest_pause, FIRST_PAUSE * 2.0 ** min(failed, 10))
                 failed += 1
                 self.stopping.wait(pause)  # a request to hurry does not shorten it
@@ -190,7 +190,7 @@ class BackgroundThread:
         with suppress(ComponentFailed, OSError):
             self._at_end()
 
-    def _note(self, error: BaseException) -> None:
+    def _note_error(self, error: BaseException) -> None:
         self._background.note(self._name, _cause(error))
         self._outage.note(error)
 
@@ -202,5 +202,5 @@ def _cause(error: BaseException) -> str:
 
 
 def _is_failure(error: BaseException) -> bool:
-    """Return whether an exception is a failure of the work: a panic of a Rust extension is no Exception."""
+    """Return whether an exception is a failure of the work: a Rust extension's panic is no Exception."""
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"

@@ -1,4 +1,4 @@
-"""The address of a Chroma server, as the setting gives it."""
+"""The Chroma server address from the settings."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -19,7 +19,7 @@ class ServerAddress:
 
 
 def server_address(url: str) -> ServerAddress:
-    """Read `vectors.url`. Raise ConfigurationError if it cannot be the address of a server."""
+    """Read `vectors.url`. Raise ConfigurationError if it cannot be a server address."""
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -1,8 +1,8 @@
-"""A guard against clocks that jump: nothing is erased by a time that may be wrong.
+"""A guard against clock jumps: no erasure by a time that may be wrong.
 
-After a jump forward, records would seem expired, and audit rows too old, that are not. A jump stops the pass that sees
-it and those of the next hour, in which a clock is usually set right by a time server, or by an operator who reads the
-log.
+After a jump forward, current records would seem expired, and recent audit rows too old. A jump stops the pass that sees
+it and all passes of the next hour: time enough for a time server, or for an operator who reads the log, to set the
+clock right.
 """
 
 import logging
@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Final
 
-MOST: Final = timedelta(days=1)  # that the time may move by itself between two passes
+MOST: Final = timedelta(days=1)  # by which the time may change by itself between two passes
 HOLD_SECONDS: Final = 3600.0
 _log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ def utc_now() -> datetime:
 
 
 class ClockGuard:
-    """A comparison of the time of each pass with the time of the pass before. For one thread.
+    """Compares each pass's time with the previous pass. For use by a single thread.
 
     `steady` is in seconds, from any start, and does not follow the clock.
     """
@@ -38,9 +38,9 @@ class ClockGuard:
         self.holding = False  # since the last pass
 
     def trusted_now(self, known: datetime | None) -> datetime | None:
-        """Return the time if it is safe to erase records by it, else None.
+        """Return the time if records may be erased by it, else None.
 
-        `known` is compared at the first pass: the latest time in the store, None for an empty one.
+        The first pass compares it with `known`: the latest time in the store, None for an empty store.
         """
         at, since = self._wall(), self._steady()
         before, self._last = self._last or known, at

@@ -3,13 +3,13 @@
     EngineError
     ├── ComponentFailed       a part (records, vectors, keywords, embedder) is down, timed out or answered wrongly
     │   └── ComponentBusy     it works, but did not begin this call in time
-    ├── NoGoodMatch           nothing that was found is near enough to a question
-    ├── NotWanted             no caller waits for the result any more, so that the work has stopped
+    ├── NoGoodMatch           no record is near enough to a question
+    ├── NotWanted             no caller waits for the result any more, so the work has stopped
     ├── BackupFailed          a backup cannot be written, or is damaged; the message names the file
     ├── ConfigurationError    a setting, model file or folder cannot be used; the message says what to do
     └── FolderInUse           another process holds the indexes of this folder
 
-Functions of methods also raise the errors of the protocol, `cstp.errors`.
+Method functions also raise the protocol's errors, `cstp.errors`.
 """
 
 import re
@@ -18,18 +18,18 @@ from types import TracebackType
 from typing import Final
 
 _REASONS: Final[Mapping[re.Pattern[str], str]] = {
-    # of tantivy, of the system and of SQLite
+    # messages from tantivy, the system and SQLite
     re.compile("StorageFull|No space left on device|database or disk is full"): "the disk is full",
     re.compile("index writer was killed"): "the disk is full, or fails",  # tantivy does not say which
 }
 
 
 class EngineError(Exception):
-    """The base of all errors that the skills raise on purpose."""
+    """Base class for all errors raised on purpose by the skills."""
 
 
 class ComponentFailed(EngineError):
-    """A part is down, timed out or answered wrongly. `component` is its short public name."""
+    """A part is down, timed out or answered wrongly. `component` is the part's short public name."""
 
     def __init__(self, component: str, detail: str) -> None:
         super().__init__(f"{component}: {detail}")
@@ -37,7 +37,7 @@ class ComponentFailed(EngineError):
 
 
 class DiskFull(ComponentFailed):
-    """The store cannot write, since its disk is full. Reads continue."""
+    """The store cannot write: the disk is full. Reads continue."""
 
 
 class ComponentBusy(ComponentFailed):
@@ -45,25 +45,25 @@ class ComponentBusy(ComponentFailed):
 
 
 class PartRaised(ComponentFailed):
-    """A library or a function of a part raised an exception that nothing foresees; one record may be the cause."""
+    """An unforeseen exception from a library or function of a part; a single record may be the cause."""
 
 
 class UnknownChange(ComponentFailed):
-    """A caller asks for a change that has not been made: the part works."""
+    """A caller asks for a change never made; the part works."""
 
 
 class StatedError(ValueError):
-    """An error of a value whose message names the member and the fault, without the content of a record."""
+    """An invalid value; the message names the member and the fault, without record content."""
 
 
 class NotWanted(EngineError):
-    """No caller waits for the result any more, so that the work has stopped."""
+    """No caller waits for the result any more, so the work has stopped."""
 
 
 class NoGoodMatch(EngineError):
     """No record is near enough to a question with `abstain`.
 
-    `id` is of the nearest record, `cosine` its cosine to the question, -1 to 1; both None if nothing was found.
+    `id` names the nearest record, `cosine` is its cosine to the question, -1 to 1; both None if nothing was found.
     """
 
     def __init__(self, id: str | None = None, cosine: float | None = None, key: int | None = None) -> None:
@@ -86,14 +86,14 @@ class ConfigurationError(EngineError):
 
 
 class FolderInUse(EngineError):
-    """Another process holds the indexes of this folder."""
+    """Another process holds the indexes in this folder."""
 
 
 class ForeignCalls:
-    """A block in which every exception of a library becomes ComponentFailed of the named component.
+    """A block that turns every library exception into ComponentFailed for the named component.
 
-    The detail is that the disk is full, or the exception's type alone: a message may quote a text or a key. The
-    exceptions `down` say that the component itself fails; any other one may be due to one record.
+    The detail is a full disk, or the exception's type alone: a message may quote a text or a key. The exceptions `down`
+    mean a failure of the component; any other may be due to a single record.
     """
 
     def __init__(self, component: str, *down: type[Exception]) -> None:
@@ -106,7 +106,7 @@ class ForeignCalls:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # a Rust panic is no Exception, and its class cannot be imported: it is known by its name
+        # a Rust panic is no Exception, and its class cannot be imported: the name identifies it
         foreign = isinstance(error, Exception) and not isinstance(error, EngineError)
         if kind is not None and (foreign or kind.__name__ == "PanicException"):
             for pattern, reason in _REASONS.items():

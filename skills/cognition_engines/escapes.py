@@ -1,13 +1,13 @@
-"""Texts of others made fit to be shown: characters that a terminal would obey, or that reorder a line, are written out.
+r"""Texts by others made fit to show: active characters, obeyed by a terminal or reordering a line, are written out.
 
-The notation is as in JSON, so that JSON keeps its meaning: ESC is `\\u001b`, a newline within a line `\\n`.
+The notation is as in JSON, so JSON keeps its meaning: ESC is `\u001b`, a newline within a line `\n`.
 """
 
 import re
 from typing import Final
 
-# C0 but tab and newline, DEL, C1; marks, embeddings, overrides and isolates of bidirectional text; separators of lines
-# and paragraphs; interlinear annotations; halves of characters; tags
+# C0 except tab and newline, DEL, C1; bidirectional marks, embeddings, overrides and isolates; line and paragraph
+# separators; interlinear annotations; surrogates; tags
 _ACTIVE: Final = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb\ud800-\udfff"
     r"\U000e0000-\U000e007f"
@@ -18,12 +18,12 @@ _SHORT: Final = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def one_line(text: str) -> str:
-    """Return the text on one line; newlines and tabs are written out, too."""
+    """Return the text on a single line; newlines and tabs are also written out."""
     return _IN_ONE.sub(_written_out, text)
 
 
 def several_lines(text: str) -> str:
-    """Return the text with its newlines and tabs; the other active characters are written out."""
+    """Return the text with newlines and tabs; other active characters are written out."""
     return _IN_LINES.sub(_written_out, text)
 
 

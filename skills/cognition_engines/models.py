@@ -1,11 +1,11 @@
-"""The values that the skills exchange: frozen, plain, free of any wire format.
+"""Values exchanged by the skills: frozen, plain, without any wire format.
 
-Units and ranges: `confidence` is 0.0 to 1.0; every date is an aware UTC `datetime`; a `distance` is a cosine
-distance, 0 (same direction) to 2 (opposite).
+Units and ranges: `confidence` is 0.0 to 1.0; every date is an aware UTC `datetime`; a `distance` is a cosine distance,
+0 (same direction) to 2 (opposite).
 
-Conditions on a record are stated once: read as a mask over columns, as a rule on one record, and as SQL. Columns are
-named as the spaces name them (see spaces.py). `at` is microseconds since 1970, `sensitivity` the number of the level.
-Texts are compared as their column says: whole, in any case or exactly, and in NFKC but for ids and projects.
+A condition on a record is stated once, and read as a mask over columns, a rule on a single record, or SQL. Columns have
+the names in spaces.py. `at` is microseconds since 1970, `sensitivity` the level's number. Text comparison follows the
+column: whole, in any case or exactly, and in NFKC except for ids and projects.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class Sensitivity(IntEnum):
-    """The sensitivity of a record; a reader sees records at or below its clearance."""
+    """A record's sensitivity; readers see records at or below their clearance."""
 
     NORMAL = 0
     SENSITIVE = 1
@@ -32,7 +32,7 @@ class Sensitivity(IntEnum):
 
 SENSITIVITIES: Final[Mapping[str, Sensitivity]] = {level.name.lower(): level for level in Sensitivity}
 
-SUPERSEDED: Final = "superseded"  # the status of a decision that another one has replaced
+SUPERSEDED: Final = "superseded"  # status of a replaced decision
 # The normalised statuses; any other status becomes "other".
 STATUSES: Final = (
     "proposed",
@@ -49,7 +49,7 @@ STATUSES: Final = (
 
 
 class Mode(StrEnum):
-    """The legs that a search runs."""
+    """Legs of a search."""
 
     HYBRID = "hybrid"
     SEMANTIC = "semantic"
@@ -58,9 +58,9 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DecisionDetails:
-    """The statements of an agent about a decision in addition to its fields, as sent.
+    """An agent's statements about a decision in addition to the decision's fields, as sent.
 
-    `statement` is the decision in its own words, whose first line is the title. The last six are the agent's own
+    `statement` is the decision in the agent's words; the first line is the title. The last six are the agent's own
     account of how it decided, and are not searched.
     """
 
@@ -84,7 +84,7 @@ class DecisionDetails:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One decision as it was recorded. Fields that its source does not state are None or empty, never guessed.
+    """A decision as recorded. Fields absent from the source are None or empty, never guessed.
 
     A stored decision has an id and a sensitivity; they are None if a file gives none.
     """
@@ -95,7 +95,7 @@ class Decision:
     category: str | None = None
     confidence: float | None = None
     stakes: str | None = None
-    status: str | None = None  # one of STATUSES
+    status: str | None = None  # from STATUSES
     status_text: str | None = None  # as the source spells it
     outcome: str | None = None
     date: datetime | None = None
@@ -108,26 +108,26 @@ class Decision:
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     affects: tuple[AffectedPart, ...] = ()
-    details: DecisionDetails | None = None  # of a decision that an agent recorded
+    details: DecisionDetails | None = None  # for decisions recorded by an agent
     project: str | None = None
     sensitivity: Sensitivity | None = Sensitivity.NORMAL
-    metadata: dict[str, JsonValue] = field(default_factory=dict)  # other fields, under the names of its source
+    metadata: dict[str, JsonValue] = field(default_factory=dict)  # other fields, under their names in the source
 
     @property
     def review_by(self) -> datetime | None:
-        """The time to review the outcome of the decision."""
+        """The time for the outcome review."""
         return None if self.details is None else self.details.review_by
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The rights of a reader. `projects` None is no restriction; with a list, records without a project are hidden."""
+    """A reader's rights. `projects` None is no restriction; with a list, records without a project are hidden."""
 
     clearance: Sensitivity = Sensitivity.NORMAL
     projects: frozenset[str] | None = None
 
     def covers(self, other: "Viewer") -> bool:
-        """Return whether this viewer sees all that the other one sees."""
+        """Return whether this viewer sees every record visible to the other."""
         if self.clearance < other.clearance:
             return False
         return self.projects is None or (other.projects is not None and other.projects <= self.projects)
@@ -143,7 +143,7 @@ def microseconds(moment: datetime) -> int:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """A label, or one of several labels, is one of the texts."""
+    """A label, or any of several labels, is among the texts."""
 
     columns: tuple[str, ...]
     texts: tuple[str, ...]
@@ -167,7 +167,7 @@ class AtMost:
 
 @dataclass(frozen=True, slots=True)
 class HasAll:
-    """A set holds every one of the texts."""
+    """A set holds all texts."""
 
     set: str
     texts: tuple[str, ...]
@@ -175,7 +175,7 @@ class HasAll:
 
 @dataclass(frozen=True, slots=True)
 class HasAny:
-    """A set holds one of the texts at least."""
+    """A set holds at least one text."""
 
     set: str
     texts: tuple[str, ...]
@@ -183,7 +183,7 @@ class HasAny:
 
 @dataclass(frozen=True, slots=True)
 class Governs:
-    """A set of patterns of paths chooses one of the paths at least."""
+    """A set of path patterns chooses at least one path."""
 
     set: str
     paths: tuple[str, ...]
@@ -191,7 +191,7 @@ class Governs:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The conditions are not all met; a number or a label that is absent meets none."""
+    """The conditions are not all met; an absent number or label meets none."""
 
     conditions: "Conditions"
 
@@ -201,7 +201,7 @@ Conditions: TypeAlias = tuple[Condition, ...]
 
 
 def between(column: str, least: float | None, most: float | None) -> Conditions:
-    """Return conditions for the bounds that are given, both inclusive."""
+    """Return conditions for the given bounds, both inclusive."""
     low = () if least is None else (AtLeast(column, least),)
     return low if most is None else (*low, AtMost(column, most))
 
@@ -216,7 +216,7 @@ def between_dates(column: str, earliest: datetime | None, latest: datetime | Non
 
 
 def one_of(columns: str | tuple[str, ...], texts: str | Sequence[str] | None) -> Conditions:
-    """Return the condition that a label, or one of several, is one of the texts; no condition for None."""
+    """Return the condition that a label, or any of several, is among the texts; no condition for None."""
     if texts is None:
         return ()
     named = (columns,) if isinstance(columns, str) else columns
@@ -224,12 +224,12 @@ def one_of(columns: str | tuple[str, ...], texts: str | Sequence[str] | None) ->
 
 
 def governing(paths: tuple[str, ...]) -> Conditions:
-    """Return the condition that a decision governs one of the files; no condition without files."""
+    """Return the condition that a decision governs at least one file; no condition without files."""
     return (Governs("governs", paths),) if paths else ()
 
 
 def in_force(column: str, moment: datetime | None) -> Conditions:
-    """Return the condition that an end is later than a moment; no condition for None."""
+    """Return the condition for an end later than a moment; no condition for None."""
     return () if moment is None else (AtLeast(column, microseconds(moment) + 1),)
 
 
@@ -240,7 +240,7 @@ def collapse_blanks(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem in an input file: its file and line, and the reason, with the remedy."""
+    """A problem in an input file: file, line, and the reason, with the remedy."""
 
     file: str
     line: int | None

@@ -1,4 +1,4 @@
-"""Opening files that others may have put there: no link, pipe or device is read in place of a file."""
+"""Opening files that others may have put there: never a link, pipe or device in place of a file."""
 
 import os
 import stat
@@ -8,31 +8,31 @@ from errno import ELOOP
 from pathlib import Path
 from typing import BinaryIO, Final
 
-LONGEST_LINE: Final = 16 * 2**20  # bytes of one line of JSONL
-LARGEST_WHOLE: Final = 64 * 2**20  # bytes of a file that is read at once
+LONGEST_LINE: Final = 16 * 2**20  # bytes per JSONL line
+LARGEST_WHOLE: Final = 64 * 2**20  # bytes per file read whole
 # A pipe without a writer would block the opening; a terminal must not become the process's terminal.
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class NotAFile(Exception):
-    """A path leads to something other than a regular file, which is not read; the message names its kind."""
+    """A path leads to something other than a regular file, which is not read; the message names the kind."""
 
 
 def open_file(path: Path, below: Path | None = None) -> BinaryIO:
     """Open a regular file for reading.
 
-    `below` is the folder in which `path` was found: then no part of the path from there on may be a link, even if files
-    have changed since. A file that was named explicitly (`below` is None) may be a link. Raise NotAFile if it is no
+    `below` is the folder in which `path` was found: no part of the path below that folder may be a link, even if files
+    have changed since. An explicitly named file (`below` is None) may be a link. Raise NotAFile for anything but a
     regular file, and OSError like `open`.
     """
     return _regular(os.open(path, _READ) if below is None else _open_below(below, path.relative_to(below).parts))
 
 
 def open_in(folder: int, name: str) -> BinaryIO:
-    """Return a regular file of a folder that is open as the descriptor `folder`, opened for reading.
+    """Open a regular file for reading in the folder open as the descriptor `folder`.
 
-    Raise NotAFile if it is anything else, such as a link, and OSError like `open`.
+    Raise NotAFile for anything else, such as a link, and OSError like `open`.
     """
     return _regular(_open_unless_link(name, folder))
 
@@ -57,7 +57,7 @@ def _open_unless_link(name: str, folder: int) -> int:
 
 
 def kind_of_place(mode: int) -> str | None:
-    """Return why something of this mode is not read; None for a regular file."""
+    """Return why a file with this mode is not read; None for a regular file."""
     if stat.S_ISREG(mode):
         return None
     kinds = {

@@ -1,4 +1,4 @@
-"""Literal parts that a path must have to match a pattern, by which most patterns are never compared with a path."""
+"""Anchors: literal texts required in a path by a pattern, which exclude most patterns without a comparison."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -10,11 +10,11 @@ LONGEST_INNER: Final = 3
 _WILD: Final = re.compile(r"[*?\[\]]")
 _TAME: Final = re.compile(r"[^*?\[\]]*")
 
-Form: TypeAlias = tuple[str, int]  # the first character of an anchor, and the length of the rest, of a whole name 1
+Form: TypeAlias = tuple[str, int]  # an anchor's first character, and the length of the rest, 1 for a whole name
 
 
 def anchor_of(pattern: str) -> str:
-    """Return a text that every matching path has among its `anchors_in`; "" if there is none."""
+    """Return an anchor of every matching path (see `anchors_in`); "" if there is none."""
     if "\\" in pattern:
         return ""
     body = pattern.rstrip(" ").rstrip("/")
@@ -35,7 +35,7 @@ def anchor_of(pattern: str) -> str:
 
 
 def by_anchor(paths: Iterable[str]) -> dict[str, list[str]]:
-    """Return the paths by the anchors that a pattern of theirs can have, each path once."""
+    """Group paths by their possible anchors, each path once per anchor."""
     found: dict[str, list[str]] = {}
     for path in dict.fromkeys(paths):
         for anchor in anchors_in(path):
@@ -44,7 +44,7 @@ def by_anchor(paths: Iterable[str]) -> dict[str, list[str]]:
 
 
 def anchors_in(path: str) -> Iterator[str]:
-    """Yield all anchors that a pattern of this path, or of a folder above it, can have."""
+    """Yield all anchors possible in a pattern for this path, or for a folder above it."""
     sizes = {"": 1, "^": LONGEST_START, "=": 1, "<": LONGEST_END, "$": LONGEST_END, "*": LONGEST_INNER}
     for kind, most in sizes.items():
         for size in range(1, most + 1):
@@ -52,12 +52,12 @@ def anchors_in(path: str) -> Iterator[str]:
 
 
 def form_of(anchor: str) -> Form:
-    """Return the form of an anchor."""
+    """Return the anchor's form."""
     return (anchor[:1], len(anchor) - 1) if anchor[:1] in {"^", "<", "$", "*"} else (anchor[:1], 1)
 
 
 def anchors_of_form(form: Form, paths: Collection[str], names: Collection[str]) -> set[str]:
-    """Return the anchors of a form that patterns of these paths can have, whose names are given."""
+    """Return the anchors with this form that patterns for these paths can have; `names` are the names in the paths."""
     kind, size = form
     match kind:
         case "^":

@@ -1,4 +1,4 @@
-"""Patterns as in a `.gitignore`, of files to read and of files that decisions govern; `path_sets` matches them."""
+"""Patterns as in a `.gitignore`, for files to read and for files governed by decisions; `path_sets` matches them."""
 
 import re
 import unicodedata
@@ -8,11 +8,11 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-MOST_PATTERNS: Final = 1_000  # in one list
+MOST_PATTERNS: Final = 1_000  # per list
 LONGEST_PATTERN: Final = 500  # characters
-LONGEST_GOVERNING: Final = 256  # characters of a pattern that a decision states
+LONGEST_GOVERNING: Final = 256  # characters of a pattern stated by a decision
 MOST_STARS: Final = 3  # of such a pattern between two slashes
-MOST_WILDCARDS: Final = 16  # of such a pattern: stars, question marks and sets of characters
+MOST_WILDCARDS: Final = 16  # per stated pattern: stars, question marks and character sets
 _WILD: Final = re.compile(r"[*?\[\]]")
 _LITERAL: Final = re.compile(r"[^*?\[\\]+")
 _LETTER_ESCAPED: Final = re.compile(r"\\[^\W_]")
@@ -22,11 +22,11 @@ _ALTERNATIVES: Final = re.compile(r"\{[^{}]*,[^{}]*\}")
 
 
 class BadPattern(ValueError):
-    """A pattern without a meaning or above the limits; the message gives its 1-based number among its lines."""
+    """A pattern without a meaning or above the limits; the message gives the 1-based line number."""
 
 
 class Step(Enum):
-    """A part of a pattern that stands for other characters than its own."""
+    """A wildcard in a pattern."""
 
     STAR = auto()  # any characters of a name
     ANY = auto()  # a character of a name
@@ -36,16 +36,16 @@ class Step(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CharacterSet:
-    """A character of a name in one of the ranges of code points, or in none of them if `negated`.
+    """A character of a name within the ranges of code points, or outside all of them if `negated`.
 
-    A range that ends before it begins lists no character; a second range has its first one, as git reads it.
+    A reversed range lists no character; a second range lists its first character, as in git.
     """
 
     ranges: tuple[tuple[int, int], ...]
     negated: bool
 
     def lists(self, character: str) -> bool:
-        """Return whether the character is in one of the ranges."""
+        """Return whether a range includes the character."""
         return any(low <= ord(character) <= high for low, high in self.ranges)
 
     @property
@@ -55,19 +55,19 @@ class CharacterSet:
 
     @property
     def only_character(self) -> str | None:
-        """The one character that the set lists; None if it can be others."""
+        """The set's only character; None if it can be others."""
         listed = {place for each in self.ranges for place in each}
         return chr(listed.pop()) if len(listed) == 1 and not self.negated else None
 
 
-Glob: TypeAlias = tuple[str | Step | CharacterSet, ...]  # texts match themselves; a text follows no other one
+Glob: TypeAlias = tuple[str | Step | CharacterSet, ...]  # texts match themselves; never two texts in a row
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One line of a `.gitignore`.
+    """A line of a `.gitignore`.
 
-    `glob` matches the last name of a path if `anywhere`, else the whole path; None matches nothing.
+    `glob` matches the last name in a path if `anywhere`, else the whole path; None matches nothing.
     """
 
     negated: bool
@@ -77,7 +77,7 @@ class Pattern:
 
 
 def parse_patterns(lines: Sequence[str]) -> tuple[Pattern, ...]:
-    """Return the patterns of lines; blank ones and comments have none. Raise BadPattern."""
+    """Parse lines into patterns, without blank lines and comments. Raise BadPattern."""
     found: list[Pattern] = []
     for number, line in enumerate(lines, start=1):
         text = _trim_line(line)
@@ -96,7 +96,7 @@ def parse_patterns(lines: Sequence[str]) -> tuple[Pattern, ...]:
 
 
 def _trim_line(line: str) -> str:
-    """Return the line without the spaces at its end, but for one after a backslash."""
+    """Return the line without the trailing spaces, except an escaped space."""
     text = line.rstrip(" ")
     escaped = (len(text) - len(text.rstrip("\\"))) % 2 and len(text) < len(line)
     return f"{text} " if escaped else text
@@ -111,7 +111,7 @@ def _parse(text: str) -> Pattern:
 
 
 def _glob(text: str) -> Glob | None:
-    """Return the steps of a pattern; None if a `[` has no `]` or a `\\` no character, which git ignores."""
+    r"""Parse a pattern into steps; None for a `[` without `]` or a `\` at the end, which git ignores."""
     steps: list[str | Step | CharacterSet] = []
     at = 0
     while at < len(text):
@@ -136,7 +136,7 @@ def _glob(text: str) -> Glob | None:
 
 
 def _stars(text: str, begin: int) -> tuple[Step, int]:
-    """Return the step of the stars that begin there, and the place after them."""
+    """Return the step for the stars at a position, and the position after them."""
     end = len(text) - len(text[begin:].lstrip("*"))
     if not _is_deep(text, begin, end):
         return Step.STAR, end
@@ -149,7 +149,7 @@ def _is_deep(text: str, begin: int, end: int) -> bool:
 
 
 def _characters(text: str, at: int) -> tuple[CharacterSet | None, int]:
-    """Return the set that begins after a `[`, and the place after its `]`; None without a `]`."""
+    """Return the set after a `[`, and the position after the `]`; None without a `]`."""
     negated = text[at : at + 1] in {"!", "^"}
     at += negated
     ranges: list[tuple[int, int]] = []
@@ -166,13 +166,13 @@ def _characters(text: str, at: int) -> tuple[CharacterSet | None, int]:
 
 
 def _character(text: str, at: int) -> tuple[int, int]:
-    """Return a code point of a set, and the start of the next one; a backslash escapes one."""
+    """Return a code point in a set, and the position after it; a backslash escapes a character."""
     at += text[at] == "\\"
     return (ord(text[at]) if at < len(text) else 0), at + 1
 
 
 def check_governing(pattern: str) -> None:
-    """Raise BadPattern, whose message completes the name of the pattern, if a decision must not state it."""
+    """Raise BadPattern if a decision must not state the pattern; the message continues after the pattern's name."""
     if not 0 < len(pattern) <= LONGEST_GOVERNING:
         raise BadPattern(f"must have 1 to {LONGEST_GOVERNING} characters")
     if any(unicodedata.category(character) == "Cc" for character in pattern):
@@ -208,7 +208,7 @@ def _check_steps(glob: Glob) -> None:
 
 
 def _letters(step: str | Step | CharacterSet) -> str:
-    """Return the characters that a step always matches; NUL for others."""
+    """Return the characters always matched by a step; NUL for others."""
     if isinstance(step, str):
         return step
     if isinstance(step, CharacterSet):
@@ -217,7 +217,7 @@ def _letters(step: str | Step | CharacterSet) -> str:
 
 
 def count_wildcards(lines: Iterable[str]) -> int:
-    """Return the number of wildcards of patterns, a `**` as one. Raise BadPattern."""
+    """Count the wildcards in patterns; `**` counts once. Raise BadPattern."""
     return sum(0 if each.glob is None else _count_wild_steps(each.glob) for each in parse_patterns([*lines]))
 
 
@@ -227,10 +227,10 @@ def _count_wild_steps(glob: Glob) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def compile_list(lines: str) -> tuple[Pattern, ...]:
-    """Return the patterns of a list, one a line."""
+    """Return the patterns of a list, one per line."""
     return parse_patterns(lines.split("\n"))
 
 
 def count_names(pattern: str) -> int:
-    """Return how specific a pattern is: the number of its names without a wildcard."""
+    """Return a pattern's specificity: the number of names without a wildcard."""
     return sum(bool(name) and not _WILD.search(name) for name in pattern.split("/"))

@@ -1,7 +1,7 @@
-"""Paths matched with patterns together: an automaton for each pattern, whose states for all paths are one number.
+"""Matching paths and patterns in bulk: each pattern is an automaton whose states for all paths are a single number.
 
-A bit of that number is a place in a path, set if the pattern can match up to there. A step of the pattern takes a few
-operations on the number, whatever it matches, so that the time grows with the pattern and the paths alone.
+A bit in the number is a position in a path, set if the pattern can match up to there. Each pattern step takes a few
+operations on the number, whatever it matches, so the time grows only with the pattern and the paths.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -16,15 +16,15 @@ from cognition_engines.path_patterns import CharacterSet, Glob, Pattern, Step, c
 from cognition_engines.wanted import Wanted, always, check_wanted
 
 _END: Final = "\0"  # follows each path in the joined text
-_FEW: Final = 2_000  # places of a character that are marked one by one
-_REMEMBERED: Final = 1 << 27  # bits of places of texts
+_FEW: Final = 2_000  # positions of a character, marked singly
+_REMEMBERED: Final = 1 << 27  # bits of text positions
 _SAMPLES: Final = (32, 16, 8, 4)  # lengths
 _MOST_TRIED: Final = 600  # places of samples at which a text is compared
-_SMALL: Final = 4_000  # places of a text whose parts are looked for one by one
+_SMALL: Final = 4_000  # positions of a text whose parts are searched singly
 _MOST_LETTERS: Final = 128
 _MOST_PAIRS: Final = 1_024
-_MOST_JOINED: Final = 128  # characters whose places are joined; those of more are marked one by one
-_GROUP: Final = 4  # bytes that are looked up together
+_MOST_JOINED: Final = 128  # characters with joined positions; those of more characters are marked singly
+_GROUP: Final = 4  # bytes per lookup
 _SHORT: Final = 12  # characters; longer parts are found by their samples
 _BITS: Final = 5  # of each byte, by which letters differ
 _LOW_BITS: Final = (1 << _BITS) - 1
@@ -32,7 +32,7 @@ _AWAITED: Final = "the files that patterns choose"
 
 
 class PathSet:
-    """Paths without empty names, joined to one text. Each place in it, and the end of each path, is a bit."""
+    """Paths without empty names, joined to a text. Each position in the text, and each path's end, is a bit."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         self.paths: Final = tuple(paths)
@@ -43,7 +43,7 @@ class PathSet:
         self._all: Final = ((1 << len(self._text)) - 1) ^ self._ends  # places with a character
         self._places: dict[str | CharacterSet, int] = {}
         self._letters: dict[str, int] = {}  # the places of characters, for which to look again takes the longest
-        self._pairs: dict[str, int] = {}  # of two characters, of which longer texts consist
+        self._pairs: dict[str, int] = {}  # pairs of characters, the parts of longer texts
         self._samples: dict[int, dict[str, list[int]]] = {}
         self._remembered = 0
         slashes = self._places_of("/")
@@ -51,10 +51,10 @@ class PathSet:
         self._starts: Final = ((self._ends << 1) | 1) & ~(1 << len(self._text)) if self.paths else 0
         self._name_starts: Final = self._starts | (slashes << 1)
         self._name_ends: Final = self._ends | slashes
-        self._last: tuple[bool, Glob, list[int]] = (False, (), [])  # a pattern, and the places after its steps
+        self._last: tuple[bool, Glob, list[int]] = (False, (), [])  # a pattern, and the positions after each step
 
     def choose(self, patterns: Sequence[Pattern], wanted: Wanted = always) -> tuple[str, ...]:
-        """Return the paths of files that the patterns choose: by the last that matches, else by that of a folder above.
+        """Return the file paths chosen by the patterns: the last match decides, else the last match on a folder above.
 
         Raise NotWanted if no caller waits any more.
         """
@@ -62,15 +62,15 @@ class PathSet:
         return self._paths_with(chosen) if chosen else ()
 
     def chooses_any(self, patterns: Sequence[Pattern], wanted: Wanted = always) -> bool:
-        """Return whether the patterns choose one of the files. Raise NotWanted if no caller waits any more."""
+        """Return whether the patterns choose any file. Raise NotWanted if no caller waits any more."""
         return self._choose(patterns, wanted) != 0
 
     def matches_any(self, pattern: Pattern, *, folders: bool) -> bool:
-        """Return whether a pattern matches one of the paths itself, which are `folders` or files."""
+        """Return whether a pattern matches any path itself; the paths are `folders` or files."""
         return (folders or not pattern.folders_only) and self._matching(pattern)[0] != 0
 
     def _choose(self, patterns: Sequence[Pattern], wanted: Wanted) -> int:
-        """Return the ends of the paths that the patterns choose."""
+        """Return the ends of the chosen paths."""
         chosen, open_ = 0, self._ends  # files for which no pattern has decided yet
         above: list[tuple[Pattern, int]] = []
         for pattern in reversed(patterns):
@@ -86,10 +86,10 @@ class PathSet:
         return chosen
 
     def _matching(self, pattern: Pattern) -> tuple[int, int]:
-        """Return the ends of the paths that a pattern matches, and of those in a folder that it matches."""
+        """Return the ends of the paths matched by a pattern, and of the paths in a matched folder."""
         if pattern.glob is None or self._lacks_part(pattern.glob):
             return 0, 0
-        found = self._run(pattern, pattern.glob) & self._name_ends
+        found = self._match_glob(pattern, pattern.glob) & self._name_ends
         if not found:
             return 0, 0
         files = found & self._ends
@@ -97,27 +97,27 @@ class PathSet:
         return files, _spread(folders, self._all) & self._ends if folders else 0
 
     def _lacks_part(self, glob: Glob) -> bool:
-        """Return whether a literal part of a pattern is known to be nowhere in the text, before any step is taken."""
+        """Return whether the text certainly lacks a literal part of a pattern, before any step is taken."""
         if self._small:
             return any(isinstance(step, str) and step not in self._text for step in glob)
         short = (step for step in glob if isinstance(step, str) and _GROUP <= len(step) <= _SHORT)
         return not all(map(self._may_have, short))
 
     def _may_have(self, part: str) -> bool:
-        """Return whether the first and the last group of bytes of a part may be in the text."""
+        """Return whether the text may have the first and the last byte group of a part."""
         given, groups = part.encode(errors="surrogatepass"), self._groups
         return groups[_place_of_group(given[:_GROUP])] != 0 and groups[_place_of_group(given[-_GROUP:])] != 0
 
     @cached_property
     def _groups(self) -> bytes:
-        """A table that has a 1 at the place of each group of _GROUP bytes of the text."""
+        """Build a table with a 1 at the position of each group of _GROUP bytes in the text."""
         text = np.frombuffer(self._text.encode(errors="surrogatepass"), np.uint8).astype(np.int32) & _LOW_BITS
         table = np.zeros(1 << (_GROUP * _BITS), np.uint8)
         table[(text[:-3] << 15) | (text[1:-2] << 10) | (text[2:-1] << 5) | text[3:]] = 1
         return table.tobytes()
 
-    def _run(self, pattern: Pattern, glob: Glob) -> int:
-        """Return the places up to which a pattern can match; reuse the steps that the last pattern began with, too."""
+    def _match_glob(self, pattern: Pattern, glob: Glob) -> int:
+        """Return the positions reached by a pattern; reuse the steps it shares with the previous pattern."""
         anywhere, last, known = self._last
         shared = 0
         if anywhere == pattern.anywhere:
@@ -130,7 +130,7 @@ class PathSet:
                 break
             places = self._advance(places, step)
             states.append(places)
-        self._last = pattern.anywhere, glob, states  # one assignment: another thread reads all of it or nothing
+        self._last = pattern.anywhere, glob, states  # a single assignment: another thread reads all or nothing
         return places
 
     def _advance(self, places: int, step: str | Step | CharacterSet) -> int:
@@ -146,7 +146,7 @@ class PathSet:
         return _spread(places, self._all) & (self._name_starts if step is Step.FOLDERS else self._name_ends)
 
     def _places_of(self, text: str) -> int:
-        """Return the places at which a text stands: those of one part of it from which the other part follows."""
+        """Return the positions of a text: the positions of a part followed by the other part."""
         if len(text) == 1:
             return self._places_of_character(text)
         if len(text) == 2 and not self._small:
@@ -182,9 +182,9 @@ class PathSet:
         return found
 
     def _find_few(self, text: str) -> list[int] | None:
-        """Return the places at which a text stands if they are few; None if they may be many, or the text is short.
+        """Return the positions of a text if they are few; None if they may be many, or the text is short.
 
-        A text that is long enough has one of the samples within it, wherever it stands.
+        A long enough text contains a sample wherever it stands.
         """
         size = next((each for each in _SAMPLES if 2 * each - 1 <= len(text)), None)
         if size is None:
@@ -198,7 +198,7 @@ class PathSet:
         return [place for place in tried if self._text.startswith(text, place)]
 
     def _take_samples(self, size: int) -> dict[str, list[int]]:
-        """Return the places of the parts of a size that the text consists of, by part."""
+        """Return the positions of all parts with this size, by part."""
         samples: dict[str, list[int]] = {}
         for place in range(0, len(self._text) - size + 1, size):
             samples.setdefault(self._text[place : place + size], []).append(place)
@@ -206,7 +206,7 @@ class PathSet:
         return samples
 
     def _places_in(self, step: CharacterSet) -> int:
-        """Return the places whose character is in a set."""
+        """Return the positions of all characters in a set."""
         found = self._places.get(step)
         if found is None:
             listed = self._places_of_any(frozenset(filter(step.lists, self._characters)))
@@ -215,7 +215,7 @@ class PathSet:
         return found
 
     def _places_of_any(self, characters: Collection[str]) -> int:
-        """Return the places of some characters."""
+        """Return the positions of any of these characters."""
         if len(characters) > _MOST_JOINED:
             return self._mark(place for place, each in enumerate(self._text) if each in characters)
         return reduce(or_, map(self._places_of, characters), 0)
@@ -235,7 +235,7 @@ class PathSet:
         self._places[text] = places
 
     def _marked(self, character: str) -> int:
-        """Return the places of a character."""
+        """Return the positions of a character."""
         if self._text.count(character) > _FEW and self._text.isascii():
             table = bytearray(b"0") * 256
             table[ord(character)] = ord("1")
@@ -258,16 +258,16 @@ class PathSet:
 
 
 def _place_of_group(group: bytes) -> int:
-    """Return the place of a group in the table of groups, which groups may share."""
+    """Return a group's position in the group table, which groups may share."""
     first, second, third, fourth = group
     low = _LOW_BITS
     return ((first & low) << 15) | ((second & low) << 10) | ((third & low) << 5) | (fourth & low)
 
 
 def _spread(places: int, through: int) -> int:
-    """Return the places and those behind them, as far as places of `through` lie without a gap between them.
+    """Return the positions and those behind them, as far as positions in `through` follow without a gap.
 
-    Adding a place to the run of places that it is in carries to the end of the run.
+    An addition carries to the end of each run of positions.
     """
     return ((through + (places & through)) ^ through) | places
 
@@ -280,7 +280,7 @@ def _find_all(text: str, part: str) -> Iterable[int]:
 
 
 def last_match(patterns: Sequence[Pattern], path: str, *, folder: bool) -> bool | None:
-    """Return whether the last pattern that matches the path itself is not negated; None if no pattern matches.
+    """Return whether the last pattern that matches the path itself is not negated; None without a match.
 
     Patterns that match a folder above it do not count.
     """
@@ -292,7 +292,7 @@ def last_match(patterns: Sequence[Pattern], path: str, *, folder: bool) -> bool 
 
 
 def includes(patterns: Sequence[Pattern], path: str) -> bool:
-    """Return whether the patterns choose a file: by the last that matches it, else the last of a folder above."""
+    """Return whether the patterns choose a file: the last match decides, else the last match on a folder above."""
     return PathSet((path,)).chooses_any(patterns)
 
 
@@ -303,5 +303,5 @@ def _recent(paths: tuple[str, ...]) -> PathSet:
 
 @lru_cache(maxsize=1 << 12)
 def includes_any(lines: str, paths: tuple[str, ...]) -> bool:
-    """Return whether a list of patterns, one a line, chooses one of these files."""
+    """Return whether a pattern list, one per line, chooses any of these files."""
     return _recent(paths).chooses_any(compile_list(lines))

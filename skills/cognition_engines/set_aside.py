@@ -1,10 +1,10 @@
-"""Records that a derived part cannot process: which part, which record, and why.
+"""Records that a derived part cannot process: the part, the record, and the cause.
 
-A part that raises an unexpected exception for a record tries this record once more alone, then continues without it and
-notes it here. The record stays readable by id and in lists. A later version of the record, `cstp reindex --record` and
-each start of the software are new attempts.
+After an unexpected exception a part tries the record once more alone, then continues without it and notes it here. The
+record stays readable by id and in lists. A later version of the record, `cstp reindex --record` and each start of the
+software are new attempts.
 
-The notes are lines of a file in the folder of the indexes, where other programs read them while a server runs.
+The notes are lines in a file in the index folder, where other programs read them while a server runs.
 """
 
 import json
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 class Part(StrEnum):
-    """A part that is derived from the records."""
+    """A part derived from the records."""
 
     KEYWORDS = "keywords"
     COLUMNS = "columns"
@@ -40,17 +40,17 @@ class Part(StrEnum):
     BRIEFING = "briefing"
     EXPORT = "export"
     PAGE = "page"
-    ANSWERS = "answers"  # the items of lists and searches, and the rows and names that they are made of
+    ANSWERS = "answers"  # items in lists and searches, with their rows and names
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """An unexpected exception of a part."""
+    """An unexpected exception from a part."""
 
     error: BaseException
 
     def as_failure(self, component: str) -> PartRaised:
-        """Return the failure of a component; the exception itself if it is one."""
+        """Return the component failure; the exception itself if it is already an engine error."""
         if isinstance(self.error, PartRaised):
             return self.error
         failure = PartRaised(component, f"raised {type(self.error).__name__}")
@@ -59,7 +59,7 @@ class Raised:
 
 
 class RecordVersion(NamedTuple):
-    """The version of a record: its key, the `seq` of its last change, its kind's label, and its id."""
+    """A version of a record: key, `seq` of the last change, kind label, and id."""
 
     key: int
     seq: int
@@ -70,12 +70,12 @@ class RecordVersion(NamedTuple):
 # Parts without which a search or a list lacks a record.
 SEARCHED: Final = frozenset({Part.KEYWORDS, Part.COLUMNS, Part.LISTS, Part.VECTORS, Part.PATTERNS})
 STORED: Final = frozenset({Part.KEYWORDS, Part.COLUMNS, Part.VECTORS})  # parts whose work survives a stop
-READING: Final = frozenset(Part) - STORED  # parts that try a record whenever they read it: a note is of one version
+READING: Final = frozenset(Part) - STORED  # parts that try a record at each read: a note is about a single version
 
 
 @dataclass(frozen=True, slots=True)
 class SetAsideRecord:
-    """A record that a part leaves out since `since`; `cause` is the class of the exception."""
+    """A record left out by a part since `since`; `cause` is the exception's class."""
 
     part: Part
     kind: str
@@ -87,10 +87,10 @@ class SetAsideRecord:
 
 
 class SetAside:
-    """The records that each part of this process leaves out. Any thread may ask and note.
+    """Records left out by each part in this process. Thread-safe.
 
-    Without a `folder`, the notes are in memory alone. A failed write of the file loses no note of this process. Without
-    `logged`, the caller reports the notes itself.
+    Without a `folder`, the notes are in memory alone. A failed write of the file loses no note from this process.
+    Without `logged`, the caller reports the notes itself.
     """
 
     def __init__(self, folder: Path | None = None, *, logged: bool = True) -> None:
@@ -106,7 +106,7 @@ class SetAside:
             return tuple(self._notes.values())
 
     def keys(self, part: Part) -> frozenset[int]:
-        """Return the keys of the records that a part leaves out."""
+        """Return the keys of the records left out by a part."""
         if not self._notes:  # the usual case, on the way of every query
             return frozenset()
         with self._lock:
@@ -125,7 +125,7 @@ class SetAside:
         return [each for each in self.records if each.id in wanted]
 
     def note(self, part: Part, version: RecordVersion, error: BaseException) -> None:
-        """Note that a part leaves out a version of a record, and log the part, the record and the cause."""
+        """Note a version of a record as left out by a part, and log the part, the record and the cause."""
         cause = cause_of(error)
         new = SetAsideRecord(part, version.kind, version.id, cause, datetime.now(UTC), version.key, version.seq)
         with self._lock:
@@ -137,7 +137,7 @@ class SetAside:
         _log.log(self._level, "%s: %s %s is set aside (%s)", part.value, version.kind, version.id, cause)
 
     def clear(self, part: Part | None, changes: Iterable[tuple[int, int]]) -> None:
-        """Forget notes about records of which a part, or with None any, has processed a later change: key and `seq`."""
+        """Remove notes by a part (None: any) about records with a later processed change, given as key and `seq`."""
         if not self._notes:
             return
         gone = []
@@ -148,15 +148,15 @@ class SetAside:
                     if note is not None and note.seq < seq:
                         gone.append(self._notes.pop((each, key)))
             if gone:
-                self._write()
+                self._write_notes()
         for note in gone:
             _log.log(self._level, "%s: %s %s is no longer set aside", note.part.value, note.kind, note.id)
 
     def attempt(self, part: Part, version: RecordVersion | None, work: Callable[[], T], otherwise: T) -> T:
-        """Return the result of `work`, which reads one record; `otherwise` if it raises twice, which is noted.
+        """Return the result of `work`, which reads a record; if it raises twice, note that and return `otherwise`.
 
-        A version that is noted already is tried once: the part may do different work for each answer. None is a record
-        that is not stored yet: the log alone has its failure.
+        A noted version is tried once: the part may do different work for each answer. `version` None is a record not
+        yet stored: only the log has its failure.
         """
         made = try_call(work)
         if isinstance(made, Raised) and not (version is not None and self.holds(part, version)):
@@ -176,9 +176,9 @@ class SetAside:
         read: Callable[[Sequence[K]], Mapping[K, T]],
         version_of: Callable[[K], RecordVersion],
     ) -> Mapping[K, T]:
-        """Return the result of `read` for all keys; if it raises, read each key alone, and note those that raise again.
+        """Return the result of `read` for all keys; if it raises, read each key alone, and note keys that raise again.
 
-        Keys that are noted already are read alone. If each of several keys raises, the cause is no record: raise that.
+        Noted keys are read alone. If each of several keys raises, the cause is no record: raise the exception.
         """
         alone = [key for key in keys if self.holds(part, version_of(key))] if self.keys(part) else []
         made = try_call(partial(read, [key for key in keys if key not in alone]))
@@ -203,7 +203,7 @@ class SetAside:
         return found
 
     def load(self) -> frozenset[int]:
-        """Take over the notes of the former process about indexes in files; return the keys of their records.
+        """Load the previous process's notes about indexes in files; return their record keys.
 
         All other parts process each record again at a start.
         """
@@ -212,15 +212,15 @@ class SetAside:
         with self._lock:
             kept = [each for each in read_set_aside(self._file.parent) if each.part in STORED]
             self._notes = {(each.part, each.key): each for each in kept}
-            self._write()
+            self._write_notes()
         return frozenset(each.key for each in kept)
 
     def _append(self, notes: Iterable[SetAsideRecord]) -> None:
         if self._file is not None:
             with suppress(OSError), self._file.open("a", encoding="utf-8") as lines:
-                lines.writelines(_lines(notes))
+                lines.writelines(_format_notes(notes))
 
-    def _write(self) -> None:
+    def _write_notes(self) -> None:
         if self._file is None:
             return
         with suppress(OSError):
@@ -228,12 +228,12 @@ class SetAside:
                 self._file.unlink(missing_ok=True)
                 return
             new = self._file.with_suffix(".new")
-            new.write_text("".join(_lines(self._notes.values())), encoding="utf-8")
+            new.write_text("".join(_format_notes(self._notes.values())), encoding="utf-8")
             new.replace(self._file)
 
 
 def read_set_aside(folder: Path) -> list[SetAsideRecord]:
-    """Return the notes in a folder of indexes; a line that is cut or damaged is skipped."""
+    """Return the notes in an index folder; skip truncated or damaged lines."""
     try:
         lines = (folder / FILE).read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError:
@@ -248,7 +248,7 @@ def read_set_aside(folder: Path) -> list[SetAsideRecord]:
 
 
 def try_call(work: Callable[[], T]) -> T | Raised:
-    """Return the result of `work`, or the unexpected exception that it raises."""
+    """Return the result of `work`, or the unexpected exception."""
     try:
         return work()
     except BaseException as error:
@@ -258,9 +258,9 @@ def try_call(work: Callable[[], T]) -> T | Raised:
 
 
 def is_unexpected(error: BaseException) -> bool:
-    """Return whether an exception may be due to the processed record, and not to a part that is down or a full disk.
+    """Return whether an exception may be due to the processed record, not to a part that is down or a full disk.
 
-    A panic of a Rust extension is no Exception, and its class cannot be imported.
+    A Rust extension's panic is no Exception, and the class cannot be imported.
     """
     if isinstance(error, EngineError | OSError | MemoryError):
         return isinstance(error, PartRaised)
@@ -268,14 +268,14 @@ def is_unexpected(error: BaseException) -> bool:
 
 
 def cause_of(error: BaseException) -> str:
-    """Return the class of an unexpected exception, without its message, which may quote the record.
+    """Return the class of an unexpected exception, without the message, which may quote the record.
 
-    The messages of an EngineError and of a StatedError are made for callers.
+    Messages of EngineError and StatedError are made for callers.
     """
     if isinstance(error, PartRaised) and error.__cause__ is not None:
         error = error.__cause__
     return str(error) if isinstance(error, EngineError | StatedError) else type(error).__name__
 
 
-def _lines(notes: Iterable[SetAsideRecord]) -> Iterator[str]:
+def _format_notes(notes: Iterable[SetAsideRecord]) -> Iterator[str]:
     return (json.dumps(asdict(note), default=datetime.isoformat) + "\n" for note in notes)

@@ -1,6 +1,6 @@
-"""The kinds of records that are searched or listed together, and their columns.
+"""Spaces: kinds of records searched or listed together, and their columns.
 
-Kinds of one space share columns, a keyword index and a collection of vectors; a listing has columns alone.
+Kinds in a space share columns, a keyword index and a vector collection; a listing has columns alone.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ OPEN: Final = 2**62  # in the column `until`, if no end is known
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A column of texts; `read` gives the form in which they are compared, with or without their case."""
+    """A text column; `read` gives the compared form, with or without case."""
 
     name: str
     read: Callable[[str], str] = fold_text
@@ -28,7 +28,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A column of numbers: int64 with NO_NUMBER for none if `whole`, else float64 with NaN for none."""
+    """A number column: int64 with NO_NUMBER for none if `whole`, else float64 with NaN for none."""
 
     name: str
     whole: bool = False
@@ -36,10 +36,10 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Kinds that are searched or listed together.
+    """Kinds searched or listed together.
 
-    `labels`, `numbers` and `sets` are the columns of its pages: first the common columns. A set holds any number of
-    texts for each record. With `texts`, words and vectors are searched; without it there are only lists.
+    `labels`, `numbers` and `sets` are the page columns, the common columns first. A set holds any number of texts per
+    record. With `texts`, words and vectors are searched; without it there are only lists.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Space:
     texts: bool
 
 
-def _kinds(space: str) -> tuple[Kind, ...]:
+def _kinds_in_space(space: str) -> tuple[Kind, ...]:
     return tuple(kind for kind, spec in SPECS.items() if space in spec.spaces)
 
 
@@ -65,10 +65,10 @@ _NUMBERS: Final = (
 )
 
 # `has_outcome` is "yes" or "no"; `since` is when a decision came into force, `review_by` when to review it, `governs`
-# the parts that it affects, `mentions` the paths in its text: see kinds.affects
+# the affected parts, `mentions` the paths in its text: see kinds.affects
 DECISIONS: Final = Space(
     "decisions",
-    _kinds("decisions"),
+    _kinds_in_space("decisions"),
     (
         *_LABELS,
         Label("category"),
@@ -93,7 +93,7 @@ DECISIONS: Final = Space(
 # `type` is "chunk" or the extraction's, `topics` an extraction's topics or a chunk's tags
 KNOWLEDGE: Final = Space(
     "knowledge",
-    _kinds("knowledge"),
+    _kinds_in_space("knowledge"),
     (*_LABELS, Label("type", keep_text), Label("source_id", keep_text)),
     _NUMBERS,
     (*_SETS, Label("topics")),
@@ -102,7 +102,7 @@ KNOWLEDGE: Final = Space(
 # `actors` and `subjects` are normal references, see kinds.fields.normal; turns have a conversation
 MEMORY: Final = Space(
     "memory",
-    _kinds("memory"),
+    _kinds_in_space("memory"),
     (*_LABELS, Label("category"), Label("conversation_id", keep_text)),
     _NUMBERS,
     (*_SETS, Label("actors", keep_text), Label("subjects", keep_text)),
@@ -110,7 +110,7 @@ MEMORY: Final = Space(
 )
 EPISODES: Final = Space(
     "episodes",
-    _kinds("episodes"),
+    _kinds_in_space("episodes"),
     (*_LABELS, Label("category", compose_text)),
     (*_NUMBERS, Number("reward")),
     (*_SETS, Label("tags", compose_text)),
@@ -118,13 +118,13 @@ EPISODES: Final = Space(
 )
 EXTRACTIONS: Final = Space(
     "extractions",
-    _kinds("extractions"),
+    _kinds_in_space("extractions"),
     (*_LABELS, Label("type", keep_text)),
     _NUMBERS,
     (Label("topics"),),
     texts=False,
 )
-TIMELINE: Final = Space("timeline", _kinds("timeline"), _LABELS, _NUMBERS, _SETS, texts=False)
+TIMELINE: Final = Space("timeline", _kinds_in_space("timeline"), _LABELS, _NUMBERS, _SETS, texts=False)
 
 SEARCHED: Final = (DECISIONS, KNOWLEDGE, MEMORY, EPISODES)
 LISTED: Final = (EXTRACTIONS, TIMELINE)

@@ -26,8 +26,7 @@ T = TypeVar("T")
 class SyncEngine:
     """An engine with synchronous methods. A text is accepted in place of a query.
 
-    It has an event loop in a thread, so that it also works if a loop runs already. As a context manager it is closed in
-    the end.
+    The event loop runs in a thread, so it also works inside a running loop. The context manager closes it at the end.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -48,57 +47,57 @@ class SyncEngine:
         return cls(Engine.open(store, folder, embedder, options))
 
     def query_decisions(self, params: QueryDecisionsParams | str, viewer: Viewer = Viewer()) -> QueryDecisionsResult:
-        """Return the decisions that answer best, in order."""
+        """Return the best matching decisions, in order."""
         asked = QueryDecisionsParams(query=params) if isinstance(params, str) else params
-        return self._run(self.engine.query_decisions(asked, viewer))
+        return self._run_in_loop(self.engine.query_decisions(asked, viewer))
 
     def search_knowledge(self, params: SearchKnowledgeParams | str, viewer: Viewer = Viewer()) -> SearchKnowledgeResult:
-        """Return the chunks and extractions that answer best, in order."""
+        """Return the best matching chunks and extractions, in order."""
         asked = SearchKnowledgeParams(query=params) if isinstance(params, str) else params
-        return self._run(self.engine.search_knowledge(asked, viewer))
+        return self._run_in_loop(self.engine.search_knowledge(asked, viewer))
 
     def get_chunk(self, params: GetChunkParams, viewer: Viewer = Viewer()) -> GetChunkResult:
-        """Return a chunk with similar ones, best first. Raise NotFound if there is no such chunk."""
-        return self._run(self.engine.get_chunk(params, viewer))
+        """Return a chunk with similar chunks, best first. Raise NotFound without such a chunk."""
+        return self._run_in_loop(self.engine.get_chunk(params, viewer))
 
     def list_episodes(self, params: ListEpisodesParams, viewer: Viewer = Viewer()) -> ListEpisodesResult:
-        """Return a page of episodes, newest first."""
-        return self._run(self.engine.list_episodes(params, viewer))
+        """List a page of episodes, newest first."""
+        return self._run_in_loop(self.engine.list_episodes(params, viewer))
 
     def list_memories(self, params: ListMemoriesParams, viewer: Viewer = Viewer()) -> ListMemoriesResult:
-        """Return a page of artifacts and turns, newest first."""
-        return self._run(self.engine.list_memories(params, viewer))
+        """List a page of artifacts and turns, newest first."""
+        return self._run_in_loop(self.engine.list_memories(params, viewer))
 
     def list_extracted_decisions(self, params: ExtractionsParams, viewer: Viewer = Viewer()) -> GetDecisionsResult:
-        """Return a page of the decisions that were extracted from sources, newest first."""
-        return self._run(self.engine.list_extracted_decisions(params, viewer))
+        """List a page of decisions extracted from sources, newest first."""
+        return self._run_in_loop(self.engine.list_extracted_decisions(params, viewer))
 
     def list_patterns(self, params: ExtractionsParams, viewer: Viewer = Viewer()) -> GetPatternsResult:
-        """Return a page of patterns, newest first."""
-        return self._run(self.engine.list_patterns(params, viewer))
+        """List a page of patterns, newest first."""
+        return self._run_in_loop(self.engine.list_patterns(params, viewer))
 
     def list_warnings(self, params: ExtractionsParams, viewer: Viewer = Viewer()) -> GetWarningsResult:
-        """Return a page of warnings, newest first."""
-        return self._run(self.engine.list_warnings(params, viewer))
+        """List a page of warnings, newest first."""
+        return self._run_in_loop(self.engine.list_warnings(params, viewer))
 
     def recall(self, params: RecallParams | str, viewer: Viewer = Viewer()) -> RecallResult:
-        """Return the records that the parameters select. Raise NotFound if the viewer sees no record of the id."""
+        """Return the records selected by the parameters. Raise NotFound if no record with the id is visible."""
         asked = RecallParams(query=params) if isinstance(params, str) else params
-        return self._run(self.engine.recall(asked, viewer))
+        return self._run_in_loop(self.engine.recall(asked, viewer))
 
     def search(self, params: SearchParams | str, viewer: Viewer = Viewer()) -> SearchResult:
-        """Return the records of all kinds that answer best, in order."""
+        """Return the best matching records of all kinds, in order."""
         asked = SearchParams(query=params) if isinstance(params, str) else params
-        return self._run(self.engine.search(asked, viewer))
+        return self._run_in_loop(self.engine.search(asked, viewer))
 
     def ingest(
         self, paths: Sequence[Path | str], options: Options = Options(), progress: Progress = Silent()
     ) -> Summary:
         """Read files and folders, and update the store from them. Searches find them when it returns."""
-        return self._run(self.engine.ingest(paths, options, progress))
+        return self._run_in_loop(self.engine.ingest(paths, options, progress))
 
     def close(self) -> None:
-        """Close the engine and end its thread."""
+        """Close the engine and end the thread."""
         self.engine.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -112,5 +111,5 @@ class SyncEngine:
     ) -> None:
         self.close()
 
-    def _run(self, call: Coroutine[Any, Any, T]) -> T:
+    def _run_in_loop(self, call: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(call, self._loop).result()

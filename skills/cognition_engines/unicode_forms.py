@@ -1,4 +1,4 @@
-"""Forms in which texts are compared: one text has several spellings in Unicode. Shown texts stay unchanged.
+"""Text forms for comparison: a text has several spellings in Unicode. Shown texts stay unchanged.
 
 NFKC makes composed and decomposed letters, full width and ligatures the same. Plain functions.
 """
@@ -8,13 +8,13 @@ from typing import Final, Literal
 from unicodedata import combining, normalize
 
 JOINER: Final = "\u034f"  # invisible, and marks are not sorted across it
-_MOST_MARKS: Final = 30  # on one letter, as in the stream-safe form of Unicode
+_MOST_MARKS: Final = 30  # per letter, as in Unicode's stream-safe form
 _HALF_WIDTH: Final = "\uff9e\uff9f"  # letters that become marks
 _STACK: Final = re.compile(rf"[\W{_HALF_WIDTH}]{{{_MOST_MARKS + 1},}}")
 
 
 def normalize_text(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
-    """Return `text` in a form of Unicode, in linear time: the marks of a letter are sorted pair by pair."""
+    """Normalize `text` to a Unicode form, in linear time: a letter's marks are sorted pair by pair."""
     return normalize(form, _STACK.sub(_cut_stack, text))
 
 
@@ -39,8 +39,8 @@ def keep_text(text: str) -> str:
 def is_accent(character: str) -> bool:
     """Return whether `character` is a mark over or under letters without which a word is still the same.
 
-    These are accents, points of Hebrew and vowels of Arabic. Vowels of India and Thailand are not, nor is the mark that
-    makes another syllable of a kana.
+    These are accents, Hebrew points and Arabic vowels; not Indian and Thai vowels, nor the mark for another syllable on
+    a kana.
     """
     mark_class = combining(character)
     return 10 <= mark_class <= 36 or mark_class >= 200

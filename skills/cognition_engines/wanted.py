@@ -5,11 +5,11 @@ from typing import TypeAlias
 
 from cognition_engines.errors import NotWanted
 
-Wanted: TypeAlias = Callable[[], bool]  # whether a caller still waits; called from the thread that works on the result
+Wanted: TypeAlias = Callable[[], bool]  # whether a caller still waits; called by the working thread
 
 
 def always() -> bool:
-    """Return True, for work whose result is always wanted."""
+    """Return True: the result is always wanted."""
     return True
 
 

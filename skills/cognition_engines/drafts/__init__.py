@@ -1,1 +1,1 @@
-"""A record before it is stored: plain values, checks, reasons of refusals, ids, digests and chunks."""
+"""A record before storage: plain values, checks, refusal reasons, ids, digests and chunks."""

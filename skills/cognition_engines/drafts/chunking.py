@@ -1,4 +1,4 @@
-"""A document's text, cut at headings and paragraphs into pieces, and the chunks made of these."""
+"""Document text cut at headings and paragraphs into pieces, and the chunks made of these."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from cognition_engines.markdown.document import Block, blocks
 
 SIZE: Final = 900  # tokens
 OVERLAP: Final = 100  # tokens
-LONGEST: Final = 1_000_000  # characters of a piece, as of a chunk that is given
+LONGEST: Final = 1_000_000  # characters per piece, as for a given chunk
 
 # Each letter of a script without blanks between words is a token, and so are 24 letters without a blank.
 _DENSE: Final = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -24,14 +24,14 @@ _SENTENCE: Final = re.compile(
     r"[.!?…][\"'”’»)\]*_]{0,4}\s+|[。！？][」』）]{0,2}\s*|\n[ \t]*\n\s*|\n[ \t]*(?=(?:[-*+]|\d{1,9}[.)])[ \t])"
 )
 _CUTS: Final = (_SENTENCE, re.compile(r"\n\s*"), re.compile(r"\s+"))  # places to cut a text, best first
-_OPENS_CHUNK: Final = range(1, 4)  # the levels of headings that begin a chunk
-_LONG: Final = 1200  # tokens of an artifact above which its text is cut
+_OPENS_CHUNK: Final = range(1, 4)  # the heading levels that begin a chunk
+_LONG: Final = 1200  # tokens in an artifact above which its text is cut
 _AUTHOR: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a document: `text[start:end]` of it, under the heading `section`.
+    """A part of a document: `text[start:end]`, under the heading `section`.
 
     `headings` are that heading and those above it, the outermost first. It begins on this page, slide or cell, from 1.
     """
@@ -47,16 +47,17 @@ class Piece:
 
     @property
     def place(self) -> Place | None:
-        """The place where its chunk begins; None if unknown."""
+        """The place where the chunk begins; None if unknown."""
         place = Place(section=self.section, page=self.page, slide=self.slide, cell=self.cell, headings=self.headings)
         return None if place == Place() else place
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A unit that chunks never split: headings with the next block, a table, a paragraph, or a part of a long one.
+    """A unit never split by chunks: headings with the next block, a table, a paragraph, or part of a long one.
 
-    The next chunk may begin again within `text[open_from:end]`. `level` is that of the first heading, 0 without one.
+    The next chunk may begin again within `text[open_from:end]`. `level` is the first heading's level, 0 without
+    headings.
     """
 
     start: int
@@ -69,7 +70,7 @@ class _Unit:
 
 @dataclass(slots=True)
 class _Chunk:
-    """A chunk that is being filled."""
+    """A chunk being filled."""
 
     start: int
     end: int
@@ -85,18 +86,18 @@ class _Chunk:
 
 
 def count_tokens(text: str) -> int:
-    """Count the tokens of a text: words and marks, roughly as a model would count."""
+    """Count the tokens in a text: words and marks, roughly as a model would count."""
     return sum(1 for _ in _TOKEN.finditer(text))
 
 
 def split(text: str, size: int = SIZE, overlap: int = OVERLAP, *, indented_code: bool = True) -> list[Piece]:
-    """Cut a text with lines that end with LF into pieces of up to `size` tokens, each a slice of it without its blobs.
+    """Cut a text with LF line ends into pieces of up to `size` tokens, each a slice of the text without blobs.
 
-    A heading of level 1 to 3 begins a piece when the one before is at least a third full. Code blocks and tables are
-    never cut, so a piece with one may be longer; in plain text indented lines are no code (`indented_code` False). A
-    piece that continues the section of the one before repeats the last sentences of it, up to `overlap` tokens, unless
-    it ends in code or a table. All characters but blanks are in some piece, and each piece has some that the one before
-    lacks; a text of blanks has no pieces.
+    A heading with level 1 to 3 begins a piece when the previous piece is at least a third full. Code blocks and tables
+    are never cut, so their pieces may be longer; in plain text indented lines are no code (`indented_code` False). A
+    piece that continues the previous section repeats the last sentences of the previous piece, up to `overlap` tokens,
+    unless that piece ends in code or a table. All characters but blanks are in some piece, and each piece has
+    characters absent from the previous piece; a text of blanks has no pieces.
 
     Raise ValueError unless 0 <= overlap < size.
     """
@@ -106,12 +107,12 @@ def split(text: str, size: int = SIZE, overlap: int = OVERLAP, *, indented_code:
 
 
 def in_whole(piece: Piece, shortened: Shortened) -> Piece:
-    """Return a piece of a text without blobs with its place in the whole text."""
+    """Return a piece of a text without blobs, moved to the position in the whole text."""
     return replace(piece, start=shortened.in_whole(piece.start), end=shortened.in_whole(piece.end))
 
 
 def cut(text: str, found: Sequence[Block], size: int = SIZE, overlap: int = OVERLAP) -> list[Piece]:
-    """Cut a text whose blocks are known, as `split` does."""
+    """Cut a text with known blocks, as `split` does."""
     if not 0 <= overlap < size:
         raise ValueError("split: 0 <= overlap < size must hold")
     pieces: list[Piece] = []
@@ -134,7 +135,7 @@ def cut(text: str, found: Sequence[Block], size: int = SIZE, overlap: int = OVER
 
 
 def too_long(text: str, pieces: Sequence[Piece]) -> str | None:
-    """Return the reason if no chunk can hold one of the pieces, with its line in the text; None if all fit."""
+    """Return the reason if no chunk can hold some piece, with the line in the text; None if all fit."""
     long = next((piece for piece in pieces if len(piece.text) > LONGEST), None)
     if long is None:
         return None
@@ -150,7 +151,7 @@ def _piece(text: str, chunk: _Chunk) -> Piece:
 
 def _units(text: str, found: Sequence[Block], size: int) -> Iterator[_Unit]:
     above: list[Block] = []  # the headings above the text
-    heading: Block | None = None  # the first of those that wait for the next unit
+    heading: Block | None = None  # the first waiting for the next unit
     for place, block in enumerate(found):
         if block.level and block.title:
             above = [*(one for one in above if one.level < block.level), block]
@@ -171,7 +172,7 @@ def _units(text: str, found: Sequence[Block], size: int) -> Iterator[_Unit]:
 
 
 def _spans(text: str, block: Block, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the block, or, if it exceeds `size` tokens, its sentences, lines, words or parts of words."""
+    """Yield the block, or, if it exceeds `size` tokens, the sentences, lines, words or word parts."""
     waiting = [(block.start, block.end, 0)]
     while waiting:
         start, end, depth = waiting.pop()
@@ -188,9 +189,9 @@ def _spans(text: str, block: Block, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _find_overlap(text: str, chunk: _Chunk, room: int) -> tuple[int, int] | None:
-    """Find the last whole sentences of a chunk within `room` tokens; return their start and number of tokens.
+    """Find a chunk's last whole sentences within `room` tokens; return their start and number of tokens.
 
-    Take its last words if the sentences have less than half of `room`; return None if there is no room.
+    Use the last words if the sentences have less than half of `room`; return None if there is no room.
     """
     starts = [token.start() for token in _TOKEN.finditer(text, chunk.open_from, chunk.end)][-room:] if room > 0 else []
     if not starts:
@@ -206,7 +207,7 @@ def _find_overlap(text: str, chunk: _Chunk, room: int) -> tuple[int, int] | None
 
 
 def pieces_of(content: str) -> tuple[Piece, ...]:
-    """Cut the text of a document. Raise `Unacceptable` for a piece that no chunk can hold."""
+    """Cut a document's text. Raise `Unacceptable` for a piece that no chunk can hold."""
     pieces = split(content)
     if (reason := too_long(content, pieces)) is not None:
         raise Unacceptable(f"content: {reason}")
@@ -214,12 +215,12 @@ def pieces_of(content: str) -> tuple[Piece, ...]:
 
 
 def is_long(artifact: Artifact) -> bool:
-    """Return whether the text of an artifact must still be cut."""
+    """Return whether an artifact's text must still be cut."""
     return not artifact.chunked and count_tokens(artifact.content) > _LONG
 
 
 def chunks_of(head: Source | Artifact, pieces: Sequence[Piece], repository: str) -> list[Chunk | ArtifactChunk]:
-    """Return the chunks of a document with their ids."""
+    """Make a document's chunks, with ids."""
     chunks = [_chunk(head, piece, place, len(pieces)) for place, piece in enumerate(pieces)]
     return [replace(one, id=part_id(one, repository)) for one in chunks]
 
@@ -240,7 +241,7 @@ def _chunk(head: Source | Artifact, piece: Piece, place: int, total: int) -> Chu
     authors = ", ".join(head.authors)
     return Chunk(
         source_id=head.id,
-        author=authors if 0 < len(authors) <= _AUTHOR else None,  # answers take a longer one from the source
+        author=authors if 0 < len(authors) <= _AUTHOR else None,  # answers read a longer author from the source
         category=head.category,
         tags=head.tags,
         place=piece.place,

@@ -1,7 +1,7 @@
-"""Identities, ids and digests: computed from the identifying members of a record, or from all of it.
+"""Identities, ids and digests: computed from a record's identifying members, or from the whole record.
 
-An identity is the repository with the path, the id in the file, or the content of the record; with the project it makes
-an id.
+An identity is the repository with the path, the id in the file, or the record's content; with the project it makes an
+id.
 """
 
 import json
@@ -20,21 +20,21 @@ from cognition_engines.store.origins import namesakes
 
 _TOLD_APART: Final = ("conversation_id", "session", "turn_index", "role", "speaker", "ts", "content")  # turns
 _LONGEST_NAME: Final = 183  # with its suffix, 200
-_EPISODE_BITS: Final = 52  # integers that every JSON reader accepts
+_EPISODE_BITS: Final = 52  # integers accepted by every JSON reader
 
 
 def given_identity(kind: Kind, repository: str, id: str) -> str:
-    """Return the identity of a record whose file gives it an id; kinds that share their ids share these, too."""
+    """Return the identity of a record with an id in the file; kinds that share ids also share identities."""
     return _identity("given", namesakes(kind)[0].label, repository, id)
 
 
 def path_identity(kind: Kind, repository: str, path: str, ordinal: int) -> str:
-    """Return the identity of a record by its position in its file."""
+    """Return a record's identity by position in the file."""
     return _identity("path", kind.label, repository, path, ordinal)
 
 
 def made_id(kind: Kind, identity: str, project: str | None) -> str:
-    """Make the id of a record without one. Raise ValueError for episodes and artifact chunks."""
+    """Make an id for a record without one. Raise ValueError for episodes and artifact chunks."""
     prefix = SPECS[kind].made_prefix
     if prefix is None:
         raise ValueError(f"id: none is made for the kind {kind.label} alone")
@@ -42,12 +42,12 @@ def made_id(kind: Kind, identity: str, project: str | None) -> str:
 
 
 def episode_number(text: str) -> int:
-    """Make the id of an episode out of a text, from 1 to 2^52-1."""
+    """Make an episode id from a text, from 1 to 2^52-1."""
     return int(sha256_hex(text), 16) >> (256 - _EPISODE_BITS) or 1
 
 
 def conversation_id(repository: str, project: str | None, path: str, name: str) -> str:
-    """Return the name of the conversation in a file: by the name and by the place of the file."""
+    """Return the name of the conversation in a file: from the name and the file's place."""
     return f"{name[:_LONGEST_NAME]}-{sha256_hex(json.dumps(['conversation', repository, project, path]))[:16]}"
 
 
@@ -57,7 +57,7 @@ def episode_text(episode: Episode) -> str:
 
 
 def content_identity(record: OtherRecord, repository: str) -> str:
-    """Return the identity of a record by its content. Raise ValueError for episodes, turns and artifact chunks."""
+    """Return a record's identity by content. Raise ValueError for episodes, turns and artifact chunks."""
     made = spec_of(record).identity
     if made is None:
         raise ValueError("id: that of this kind depends on the others of its file, or on its artifact")
@@ -66,14 +66,14 @@ def content_identity(record: OtherRecord, repository: str) -> str:
 
 
 def episode_identity(repository: str, text: str, equal: int) -> str:
-    """Return the identity of an episode by its text; `equal` is the number of equal ones before it."""
+    """Return an episode's identity by text; `equal` counts the equal episodes before it."""
     return _identity("content", Kind.EPISODE.label, repository, text, equal)
 
 
 def turn_identity(turn: Turn, repository: str, place: int | None, distinguished: bool = False) -> str:
-    """Return the identity of a turn without an id; `place` is its index, or the counted one if it has none.
+    """Return the identity of a turn without an id; `place` is the index, or the counted position without an index.
 
-    With `distinguished`, keep two equal turns apart if one counts its place and the other states it.
+    With `distinguished`, keep two equal turns apart if one counts the place and the other states it.
     """
     text = _text_of(replace(turn, turn_index=place), *_TOLD_APART)
     return _identity(
@@ -82,7 +82,7 @@ def turn_identity(turn: Turn, repository: str, place: int | None, distinguished:
 
 
 def artifact_chunk_id(chunk: ArtifactChunk) -> str:
-    """Make the id of an artifact chunk without one."""
+    """Make an id for an artifact chunk without one."""
     artifact = add_prefix(Kind.ARTIFACT, chunk.artifact_id)
     place = f"::chunk::{chunk.chunk_index:03d}::{sha256_hex(chunk.content)[:8]}"
     if len(artifact) + len(place) > MAX_REF:  # so that an event's evidence may name it
@@ -91,7 +91,7 @@ def artifact_chunk_id(chunk: ArtifactChunk) -> str:
 
 
 def part_id(part: OtherRecord, repository: str) -> str:
-    """Make the id of a part of a document."""
+    """Make an id for a document part."""
     if isinstance(part, ArtifactChunk):
         return artifact_chunk_id(part)
     return made_id(Kind.CHUNK, content_identity(part, repository), part.project)
@@ -102,7 +102,7 @@ def _identity(*parts: str | int | bool | None) -> str:
 
 
 def _text_of(record: OtherRecord, *names: str) -> str:
-    """Some members of a record as JSON, those with their default left out."""
+    """Return some members of a record as JSON, without default values."""
     return _dump_record(record, set(names))
 
 
@@ -113,14 +113,14 @@ def _dump_record(record: OtherRecord, names: set[str] | None = None) -> str:
 
 
 def sha256_hex(text: str) -> str:
-    """Return the SHA-256 of a text as 64 hexadecimal digits."""
+    """Return a text's SHA-256 as 64 hexadecimal digits."""
     return sha256(text.encode()).hexdigest()
 
 
 def digest(record: Record, ordinal: int = 0) -> str:
     """Hash all content but the id, so that any edit is a change: 32 hexadecimal digits.
 
-    A turn without an index is ordered by its place in its file, the `ordinal`, so another place is a change too.
+    A turn without an index is ordered by the place in the file, the `ordinal`, so another place is also a change.
     """
     if isinstance(record, Decision):
         return decision_digest(record)
@@ -129,7 +129,7 @@ def digest(record: Record, ordinal: int = 0) -> str:
 
 
 def decision_digest(decision: Decision) -> str:
-    """Return the `digest` of a decision."""
+    """Return a decision's `digest`."""
     # without absent members, so that a member added to reasons changes no digest
     reasons = [
         (one.type, one.text) if one.strength is None else (one.type, one.text, one.strength) for one in decision.reasons
@@ -139,12 +139,12 @@ def decision_digest(decision: Decision) -> str:
 
 
 def with_place(origin: Origin) -> Origin:
-    """Return the origin with a hash of its place added to the digest of the content, after a dot."""
+    """Return the origin with a place hash appended to the content digest, after a dot."""
     guarded = None if origin.guarded_as is None else int(origin.guarded_as)
     where = [*origin.place, origin.ingested_as, origin.project_scope, guarded, origin.guard_scope]
     return replace(origin, digest=f"{origin.digest}.{sha256_hex(json.dumps(where))[:8]}")
 
 
 def content_hash(record: Record) -> str:
-    """Return a hash of a record's content, 64 hexadecimal digits."""
+    """Hash a record's content: 64 hexadecimal digits."""
     return sha256(digest(record).encode()).hexdigest()

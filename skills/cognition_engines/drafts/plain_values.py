@@ -1,6 +1,6 @@
-"""The plain values that the YAML and JSON parsers give, and the reasons for which a record cannot hold some of them.
+"""Plain values from the YAML and JSON parsers, and why a record cannot hold some of them.
 
-Parts that the parsers refused are left in place, to be named later.
+Parts refused by the parsers are left in place, to be named later.
 """
 
 import math
@@ -14,17 +14,17 @@ LISTS: Final = ("records", "decisions")  # members of a root object that hold it
 
 LABELS: Final = frozenset({"tags", "topics"})  # members whose numbers and booleans are text
 
-LONGEST_NAME: Final = 64  # characters of a name that a message repeats
+LONGEST_NAME: Final = 64  # characters of a name repeated in a message
 _EXACT: Final = 2**53  # up to which a float holds every integer
 RIGHTS: Final = frozenset({"project", "sensitivity"})
 _DEEPEST: Final = 64
 _LARGEST: Final = 2**63
-_MOST: Final = 20  # reasons in one refusal
+_MOST: Final = 20  # reasons per refusal
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedValue:
-    """A placeholder for a value of the source that cannot be read; `reason` says what and why."""
+    """A placeholder for an unreadable source value; `reason` names the value and the cause."""
 
     reason: str
 
@@ -34,9 +34,10 @@ Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | 
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """One document: its value, its 1-based line, and the lines of its possible records.
+    """A document: the value, the 1-based line, and the lines of possible records.
 
-    `items` are the lines of a root list's items, `listed` those of the lists under the root members `LISTS`, by name.
+    `items` are the lines of a root list's items, `listed` the lines of the lists under the root members `LISTS`, by
+    name.
     """
 
     value: Value
@@ -70,7 +71,7 @@ def first_refusal(value: Value) -> RefusedValue | None:
 
 
 def whole(value: Value) -> Value:
-    """Replace every float that is a whole number with an integer, for 10 and 10.0 are the same number."""
+    """Replace every whole float with an integer, since 10 and 10.0 are the same number."""
     if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
         return int(value)
     if isinstance(value, list):
@@ -79,9 +80,9 @@ def whole(value: Value) -> Value:
 
 
 def labels(value: Value) -> Value:
-    """Return tags as a list of texts: a number or boolean as its text, one text cut at its commas.
+    """Return tags as a list of texts: a number or boolean as text, a single text cut at commas.
 
-    Any other value is returned unchanged, for the rule of its field to refuse.
+    Any other value is returned unchanged, for the field's rule to refuse.
     """
     if isinstance(value, str):
         return list[Value](tag.strip() for tag in value.split(",") if tag.strip()) or value
@@ -91,7 +92,7 @@ def labels(value: Value) -> Value:
 
 
 def _label(value: Value) -> str | None:
-    """Return the text of one tag; None for a value that is no tag."""
+    """Return a tag's text; None for a value that is no tag."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -106,12 +107,12 @@ def safe_name(name: str, fallback: str) -> str:
 
 
 def list_names(names: Iterable[str]) -> str:
-    """List members for a warning; name those that are not fit to repeat once, as unknown."""
+    """List members for a warning; names unfit to repeat become a single "an unknown member"."""
     return ", ".join(dict.fromkeys(safe_name(name, "an unknown member").replace("'", "") for name in names))
 
 
 class Unacceptable(Exception):
-    """A record breaks rules; the message names each field and its allowed values."""
+    """A record breaks rules; the message names each field and the allowed values."""
 
 
 def unsound(given: Mapping[str, Value]) -> dict[str, str]:
@@ -127,7 +128,7 @@ def misspelled_right(name: str) -> str | None:
 
 
 def join_reasons(reasons: Iterable[str]) -> str:
-    """Join the faults of a record into one sentence, each fault once."""
+    """Join a record's faults into a sentence, each fault once."""
     found = list(dict.fromkeys(reasons))
     more = [f"and {len(found) - _MOST} more"] if len(found) > _MOST else []
     return "; ".join([*found[:_MOST], *more])

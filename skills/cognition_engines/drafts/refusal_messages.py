@@ -31,7 +31,7 @@ _MESSAGES: Final = {
     "dict_type": "must be an object",
 }
 _OF_TYPE: Final = {"union_tag_invalid", "union_tag_not_found"}
-MOST_FAULTS: Final = 100  # of the faults of one record
+MOST_FAULTS: Final = 100  # faults per record
 _WHOLE: Final = {"blank", "positions", "position", "ends"}  # our own, whose text names the members
 _OURS: Final = {"line", "text", "id", "instant", "sensitivity", "metadata"}
 
@@ -39,7 +39,7 @@ _OURS: Final = {"line", "text", "id", "instant", "sensitivity", "metadata"}
 def reasons(
     error: ValidationError, kind: Kind, members: Mapping[str, Value], absent: AbstractSet[str] = frozenset()
 ) -> list[str]:
-    """Return the faults of a record in words; `members` are the given ones, under our names or others.
+    """Return a record's faults in words; `members` are the given members, under our names or others.
 
     Members in `absent` are not called missing: they were given, and are refused for another reason.
     """
@@ -53,9 +53,9 @@ def reasons(
 
 
 def faults_of(error: ValidationError, kind: Kind, members: Mapping[str, Value]) -> list[tuple[str, str]]:
-    """Return the faults of a record, each with the path of its member, which is empty for the whole record.
+    """Return a record's faults, each with the member's path, which is empty for the whole record.
 
-    Of more than a hundred the first are returned, and one for the whole record with the number of further ones.
+    Of more than a hundred faults, return the first, and a fault for the whole record with the number of further faults.
     """
     found = error.errors(include_url=False, include_input=False)
     faults = [_fault(details, kind, members) for details in found[:MOST_FAULTS]]
@@ -96,13 +96,13 @@ def _describe_violation(details: ErrorDetails, kind: Kind, members: Mapping[str,
 
 
 def a(kind: Kind) -> str:
-    """Return a kind with its article, for a sentence: `an artifact chunk`."""
+    """Return a kind with an article, for a sentence: `an artifact chunk`."""
     words = kind.label.replace("_", " ")
     return f"an {words}" if words[0] in "aeiou" else f"a {words}"
 
 
 def kinds(kind: Kind, count: int = 2) -> str:
-    """Return the plural of a kind for a sentence, or the singular if `count` is 1: `artifact chunks`."""
+    """Return a kind's plural for a sentence, or the singular if `count` is 1: `artifact chunks`."""
     words = kind.label.replace("_", " ")
     if count == 1:
         return words
@@ -110,7 +110,7 @@ def kinds(kind: Kind, count: int = 2) -> str:
 
 
 def _path(details: ErrorDetails, members: Mapping[str, Value]) -> str:
-    """Return the path of a fault as the file spells it, without pydantic's steps between the parts of a union."""
+    """Return a fault's path as the file spells it, without pydantic's steps between union members."""
     path = ""
     current: Value | Mapping[str, Value] = members
     steps: Sequence[int | str] = details["loc"]

@@ -1,4 +1,4 @@
-"""The protocol of an embedding model, the checks of its answers, and the windows of long texts."""
+"""The embedding model protocol, checks of answers, and windows of long texts."""
 
 import re
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError, Foreig
 from cognition_engines.wanted import Wanted, always
 
 T = TypeVar("T")
-WINDOW: Final = 254  # with the two special tokens of BERT models, the 256 that MiniLM was trained for
+WINDOW: Final = 254  # with the two special tokens of BERT models: 256, the length in MiniLM's training
 STEP: Final = 200
-MAX_WINDOWS: Final = 64  # of a text that is stored
+MAX_WINDOWS: Final = 64  # per stored text
 QUERY_WINDOWS: Final = 4  # of a query: a caller waits for it, and others are queued behind it
 FloatArray = NDArray[np.float32]
 _IDENTITY: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,58}[a-zA-Z0-9]")
@@ -22,11 +22,11 @@ _IDENTITY: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,58}[a-zA-Z0-9]")
 def windows(tokens: Sequence[T], size: int = WINDOW, step: int = STEP, most: int = MAX_WINDOWS) -> list[Sequence[T]]:
     """Cut token ids into 1 to `most` windows of at most `size` ids, in order, the last ending with the text.
 
-    `tokens` may also be items that stand for the ids, such as their places.
+    `tokens` may also be stand-ins for the ids, such as their positions.
 
-    A text that fits is one window, an empty one is one empty window. All windows of a longer text are full; they
-    start `step` apart, the last one nearer. A text that would need more than `most` has that many spread evenly from
-    its start to its end; beyond `most * size` tokens, gaps lie between them.
+    A text that fits is a single window, as is an empty text. All windows of a longer text are full; they start `step`
+    apart, the last nearer. A text too long for `most` windows has `most`, spread evenly from start to end; beyond `most
+    * size` tokens, gaps lie between them.
 
     Raise ValueError unless 1 <= step <= size and most >= 2.
     """
@@ -46,29 +46,29 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """Identity stored with every vector, 3 to 60 of [a-zA-Z0-9._-]: vectors of equal identities are comparable."""
+        """Identity stored with every vector, 3 to 60 of [a-zA-Z0-9._-]: equal identities make them comparable."""
 
     @property
     def dim(self) -> int:
-        """Length of a vector."""
+        """Vector length."""
 
     def expect(self, dim: int) -> None:
-        """Set the expected length of vectors: from now on, other lengths are rejected as wrong answers."""
+        """Set the expected vector length: from now on, other lengths are rejected as wrong answers."""
 
     def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
-        """Return one float32 unit vector of shape (dim,), of at most QUERY_WINDOWS windows of the text.
+        """Return a float32 unit vector of shape (dim,), from at most QUERY_WINDOWS windows of the text.
 
-        Raise ComponentFailed("embedder", ...) if that fails, and NotWanted if `wanted` becomes false between windows.
+        Raise ComponentFailed("embedder", ...) on failure, and NotWanted if `wanted` becomes false between windows.
         """
 
     def embed_text(self, text: str) -> FloatArray:
-        """Return one float32 unit vector per window, shape (windows >= 1, dim); raise ComponentFailed if it fails."""
+        """Return a float32 unit vector per window, shape (windows >= 1, dim); raise ComponentFailed on failure."""
 
     def windows(self, text: str) -> int:
-        """Return the number of windows that `embed_text` makes of a text; raise ComponentFailed if that fails."""
+        """Return the number of windows made by `embed_text`; raise ComponentFailed on failure."""
 
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
-        """Return the begin and end of each window of `embed_text`, in characters; raise ComponentFailed if it fails."""
+        """Return the start and end of each window in `embed_text`, in characters; raise ComponentFailed on failure."""
 
 
 def checked_identity(model: str) -> str:
@@ -82,9 +82,9 @@ def checked_identity(model: str) -> str:
 
 
 def unit_vectors(answer: ArrayLike, count: int, dim: int | None) -> FloatArray:
-    """Return a model's answer as float32 unit rows of shape (count, dim); `dim` None takes the answer's length.
+    """Return a model's answer as float32 unit rows of shape (count, dim); `dim` None accepts any length.
 
-    Raise ComponentFailed("embedder", ...) if it has another shape, a value that is not finite, or a zero vector.
+    Raise ComponentFailed("embedder", ...) for another shape, a non-finite value, or a zero vector.
     """
     with ForeignCalls("embedder"):
         rows = np.asarray(answer, np.float64)

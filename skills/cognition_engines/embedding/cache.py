@@ -1,4 +1,4 @@
-"""The vectors of recent queries, each computed once, and the places of the windows of recent texts."""
+"""Cached vectors for recent queries, each computed once, and window positions for recent texts."""
 
 import hashlib
 import threading
@@ -12,25 +12,25 @@ from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.wanted import Wanted, always
 
-SPANS: Final = 4096  # texts whose windows are cached: placing them takes a millisecond for each 1,500 characters
+SPANS: Final = 4096  # texts with cached windows: locating windows takes a millisecond per 1,500 characters
 
 _Spans: TypeAlias = Sequence[tuple[int, int]]
 
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """The vector of a text, done or yet to come, and the `wanted` of each caller that waits for it."""
+    """A text's vector, present or pending, and the `wanted` of each waiting caller."""
 
     made: Future[FloatArray] = field(default_factory=Future)
     wanted: list[Wanted] = field(default_factory=list)
 
 
 class QueryCache:
-    """The `size` most recently used query vectors of one embedder, without any results of searches.
+    """An embedder's `size` most recently used query vectors, without any search results.
 
-    If several threads ask for equal texts at the same moment, the first embeds the text for as long as one of them
-    wants it; the others wait for that, at most `wait_seconds`. A failure reaches all threads that waited and is
-    forgotten. `hits` counts calls that embedded nothing, `misses` the rest.
+    If several threads ask for equal texts at the same moment, the first embeds the text for as long as any of them
+    wants it; the others wait at most `wait_seconds`. A failure reaches all waiting threads and is not cached. `hits`
+    counts calls without embedding, `misses` the rest.
     """
 
     def __init__(self, embedder: Embedder, size: int = 1024, wait_seconds: float = 5.0) -> None:
@@ -72,7 +72,7 @@ class QueryCache:
         return self._embed(text, entry) if first else self._await(text, entry)
 
     def cached_vector(self, text: str) -> FloatArray | None:
-        """Return the vector of `text` if it is cached, else None; never block."""
+        """Return the cached vector for `text`, else None; never block."""
         with self._lock:
             entry = self._entries.get(text)
             if entry is None or not entry.made.done() or entry.made.exception() is not None:
@@ -82,7 +82,7 @@ class QueryCache:
             return entry.made.result()
 
     def spans(self, text: str) -> _Spans:
-        """Return the places of the windows of a text, as the embedder reports them."""
+        """Return the window positions for a text, as reported by the embedder."""
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         with self._lock:
             found = self._spans.get(digest)
@@ -97,7 +97,7 @@ class QueryCache:
         return found
 
     def probe(self) -> None:
-        """Embed a word without looking here first; raise as the embedder does if that does not work."""
+        """Embed a word, bypassing the cache; raise as the embedder does on failure."""
         self._embedder.embed_query("ready")
 
     def __len__(self) -> int:
@@ -117,7 +117,7 @@ class QueryCache:
         except BaseException as error:
             with self._lock:
                 self._forget(text, entry)
-            # Waiting callers must not be left waiting, nor be stopped by a signal that was meant for this thread.
+            # Waiting callers must not be left waiting, nor be stopped by a signal meant for this thread.
             own = isinstance(error, Exception)
             entry.made.set_exception(error if own else ComponentFailed("embedder", type(error).__name__))
             raise

@@ -1,6 +1,6 @@
-"""An embedding function of Chroma's registry as an Embedder.
+"""An embedding function from Chroma's registry as an Embedder.
 
-The only module here that imports chromadb, which takes seconds: `open_embedder` loads it when it is asked for.
+The only module here that imports chromadb, which takes seconds: `open_embedder` loads it on demand.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ _PROBE: Final = "dimension"
 
 
 class RegistryEmbedder:
-    """An Embedder over one function: each text is one call and one window, and only the function limits its length."""
+    """An Embedder over a registry function: each text is a single call and window; only the function limits length."""
 
     def __init__(self, function: EmbeddingFunction[Any], model: str) -> None:
         """Take `model` as the identity; raise ConfigurationError if `checked_identity` refuses it."""
@@ -37,7 +37,7 @@ class RegistryEmbedder:
 
     @property
     def dim(self) -> int:
-        """Length of a vector, as in the first answer; the function is called once if there was none yet."""
+        """Vector length, as in the first answer; without an earlier answer, call the function once."""
         if self._dim is None:
             self.embed_query(_PROBE)
         if self._dim is None:
@@ -77,10 +77,10 @@ class RegistryEmbedder:
 
 
 def open_registry(name: str, settings: Mapping[str, object]) -> RegistryEmbedder:
-    """Build the registry's function `name` with `settings` as its constructor's keyword arguments.
+    """Build the registry's function `name` with `settings` as the constructor's keyword arguments.
 
-    Keys come from the environment only, under the names that the function documents (`api_key_env_var` names
-    another). Raise ConfigurationError naming the setting if that fails.
+    Keys come from the environment only, under the names documented by the function (`api_key_env_var` names another).
+    On failure raise ConfigurationError, which names the setting.
     """
     kind = known_embedding_functions.get(name)
     if kind is None:
@@ -109,7 +109,7 @@ def _built(kind: type[EmbeddingFunction[Any]], name: str, settings: Mapping[str,
 
 
 def _fingerprint(function: EmbeddingFunction[Any], name: str, settings: Mapping[str, object]) -> str:
-    # The function's own configuration holds the defaults, such as the model's name, that a release may change.
+    # The function's own configuration holds defaults, such as the model name, which a release may change.
     try:
         with ForeignCalls("embedder"):
             stated = json.dumps([dict(settings), function.get_config()], sort_keys=True)

@@ -1,7 +1,7 @@
 """A transformer run with onnxruntime: the packaged MiniLM, or a folder with `model.onnx` and `tokenizer.json`.
 
-Nothing is downloaded. Each window is one call of batch size 1: dynamically quantised models scale activations over the
-whole batch, so that a text's vector would otherwise depend on its neighbours.
+Nothing is downloaded. Each window is a call with batch size 1: dynamically quantised models scale activations over the
+whole batch, so a text's vector would otherwise depend on neighbours.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ Pooling = Literal["mean", "cls"]
 _OVERLAP: Final = WINDOW - STEP
 _KNOWN_INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _TOKEN_OUTPUTS: Final = ("last_hidden_state", "token_embeddings")
-_SLOW_FUSION: Final = "SkipLayerNormFusion"  # its operator takes twice the time of the two that it replaces
+_SLOW_FUSION: Final = "SkipLayerNormFusion"  # its operator takes twice the time of the two it replaces
 
 
 _PACKAGED: Final = Path(__file__).parent / "minilm"
@@ -41,7 +41,7 @@ _PACKAGED: Final = Path(__file__).parent / "minilm"
 
 @dataclass(frozen=True, slots=True)
 class PackagedFile:
-    """A file of the packaged model, and the hash that it must have."""
+    """A file in the packaged model, and the required hash."""
 
     name: str
     sha256: str
@@ -55,7 +55,7 @@ MINILM_TOKENIZER: Final = PackagedFile(
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """The content of the files of an OnnxEmbedder. `setting` is the setting that named the files, for messages."""
+    """File contents for an OnnxEmbedder. `setting` is the setting that named the files, for messages."""
 
     name: str
     setting: str
@@ -64,9 +64,9 @@ class ModelFiles:
 
 
 def packaged_bytes(file: PackagedFile, folder: Path = _PACKAGED) -> bytes:
-    """Return the content of a file of the packaged model.
+    """Return the content of a packaged model file.
 
-    Raise ConfigurationError, with the command that helps, if it is absent or another file than expected.
+    Raise ConfigurationError, with the command that helps, if it is absent or differs from the expected file.
     """
     path = folder / file.name
     remedy = "install the server again from where it came, with pip install --force-reinstall"
@@ -86,7 +86,7 @@ def packaged_model() -> ModelFiles:
 
 
 def model_folder(folder: Path) -> ModelFiles:
-    """Return the model of a folder; raise ConfigurationError if one of its two files cannot be read."""
+    """Read the model in a folder; raise ConfigurationError if either file cannot be read."""
     try:
         weights, tokenizer = ((folder / name).read_bytes() for name in ("model.onnx", "tokenizer.json"))
     except OSError as error:
@@ -98,10 +98,10 @@ def model_folder(folder: Path) -> ModelFiles:
 
 
 class OnnxEmbedder:
-    """An Embedder over one onnxruntime session. Several threads may call it; onnxruntime runs without the GIL.
+    """An Embedder over an onnxruntime session. Thread-safe; onnxruntime runs without the GIL.
 
-    A text is cut into windows of 254 tokens, its prefix included. A query longer than that is the mean of its windows:
-    of all of them, or of four, namely the first, the last and two evenly between them.
+    A text is cut into windows of 254 tokens, prefix included. A longer query is the mean over the windows: all, or
+    four, namely the first, the last and two evenly between them.
     """
 
     def __init__(
@@ -114,8 +114,8 @@ class OnnxEmbedder:
     ) -> None:
         """Load the model and try it on a full window.
 
-        `threads` is the number of threads of onnxruntime within one call, at least 1. Raise ConfigurationError naming
-        the setting if a file is no model, the two do not fit, or a prefix leaves no room for text.
+        `threads` is the number of onnxruntime threads within a call, at least 1. Raise ConfigurationError, which names
+        the setting, if a file is no model, the two do not fit, or a prefix leaves no room for text.
         """
         self._setting = files.setting
         self._pooling = pooling
@@ -128,7 +128,7 @@ class OnnxEmbedder:
             self._query_prefix = self._prefix(query_prefix, "embedding.query_prefix")
             self._text_prefix = self._prefix(text_prefix, "embedding.text_prefix")
             filler = self._ids("a") or [0]
-            self._dim = len(self._run((filler * WINDOW)[:WINDOW]))
+            self._dim = len(self._embed_window((filler * WINDOW)[:WINDOW]))
         except ComponentFailed as error:
             raise ConfigurationError(f"{files.setting}: the model cannot be used: {error}") from error
         self._model = checked_identity(_identity(files, pooling, text_prefix))
@@ -157,7 +157,7 @@ class OnnxEmbedder:
 
     def windows(self, text: str) -> int:
         with ForeignCalls("embedder"):
-            return len(self._parts(text, self._text_prefix, MAX_WINDOWS))
+            return len(self._split_windows(text, self._text_prefix, MAX_WINDOWS))
 
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
         size = WINDOW - len(self._text_prefix)
@@ -166,17 +166,17 @@ class OnnxEmbedder:
         parts = windows(places, size, size - _OVERLAP)
         return [(part[0][0], part[-1][1]) if part else (0, len(text)) for part in parts]
 
-    def _parts(self, text: str, prefix: list[int], most: int) -> list[Sequence[int]]:
+    def _split_windows(self, text: str, prefix: list[int], most: int) -> list[Sequence[int]]:
         size = WINDOW - len(prefix)
         return windows(self._ids(text), size, size - _OVERLAP, most)
 
     def _embed(self, text: str, prefix: list[int], most: int = MAX_WINDOWS, wanted: Wanted = always) -> FloatArray:
         answers = []
         with ForeignCalls("embedder"):
-            for part in self._parts(text, prefix, most):
+            for part in self._split_windows(text, prefix, most):
                 if not wanted():
                     raise NotWanted("no caller waits for this embedding any more")
-                answers.append(self._run([*prefix, *part]))
+                answers.append(self._embed_window([*prefix, *part]))
         return unit_vectors(answers, len(answers), self._dim)
 
     def _ids(self, text: str) -> list[int]:
@@ -189,8 +189,8 @@ class OnnxEmbedder:
             raise ConfigurationError(f"{setting}: {len(ids)} tokens, at most {_OVERLAP} leave room for the text")
         return ids
 
-    def _run(self, content: Sequence[int]) -> NDArray[np.float64]:
-        """Return the pooled answer for one window, not yet of unit length."""
+    def _embed_window(self, content: Sequence[int]) -> NDArray[np.float64]:
+        """Return the pooled answer for a window, not yet of unit length."""
         ids = np.array([[*self._before, *content, *self._after]], np.int64)
         values = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         with ForeignCalls("embedder"):
@@ -198,7 +198,7 @@ class OnnxEmbedder:
             tokens = np.asarray(answer, np.float64)
         if tokens.ndim != 3 or tokens.shape[:2] != ids.shape:
             raise ComponentFailed("embedder", f"the model answered {ids.shape} tokens with shape {tokens.shape}")
-        # One window and no padding: the attention mask is all ones, so that the mean is the plain mean.
+        # A single window without padding: the attention mask is all ones, so the mean is the plain mean.
         pooled: NDArray[np.float64] = tokens[0, 0] if self._pooling == "cls" else tokens[0].mean(axis=0)
         return pooled
 
@@ -214,7 +214,7 @@ def _tokenizer(content: bytes) -> Tokenizer:
 
 
 def _special_ids(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
-    """Return the ids that the tokenizer puts before and after a text."""
+    """Return the ids added by the tokenizer before and after a text."""
     encoding = tokenizer.encode("a")
     mask = encoding.special_tokens_mask
     first = mask.index(0)
@@ -227,7 +227,7 @@ def _session(weights: bytes, threads: int) -> onnxruntime.InferenceSession:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # Idle threads of the pool would otherwise spin on a core that others need.
+    # Idle threads in the pool would otherwise spin on a core that others need.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(
         weights, options, providers=["CPUExecutionProvider"], disabled_optimizers=[_SLOW_FUSION]
@@ -235,7 +235,7 @@ def _session(weights: bytes, threads: int) -> onnxruntime.InferenceSession:
 
 
 def _signature(session: onnxruntime.InferenceSession, setting: str) -> tuple[list[str], str]:
-    """Return the graph's inputs, and the output with one vector per token."""
+    """Return the graph's inputs, and the output with a vector per token."""
     inputs = [str(value.name) for value in session.get_inputs()]
     unknown = sorted(set(inputs) - _KNOWN_INPUTS)
     if unknown or "input_ids" not in inputs:
@@ -249,6 +249,6 @@ def _identity(files: ModelFiles, pooling: str, text_prefix: str) -> str:
     scheme = f"w{WINDOW}s{STEP}"
     if files.name == "minilm":
         return f"minilm-{weights}-{scheme}"
-    # All that changes a stored vector; the query prefix does not.
+    # All inputs that change a stored vector; the query prefix does not.
     rest = b"\0".join((files.tokenizer, pooling.encode(), text_prefix.encode()))
     return f"{files.name}-{weights}-{hashlib.sha256(rest).hexdigest()[:6]}-{scheme}"

@@ -1,4 +1,4 @@
-"""The model that the settings of the section `embedding` choose."""
+"""The model chosen by the settings in the section `embedding`."""
 
 import importlib
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ _REGISTRY_PREFIX: Final = "chroma:"
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingChoice:
-    """The choice of a model, and its options.
+    """A model choice with options.
 
     `model` is "minilm" (packaged), "onnx" (the folder `path`), "none" (no vectors) or "chroma:<name>" (Chroma's
-    registry, with `settings`). `pooling` ("mean" or "cls") and the prefixes belong to "onnx"; `threads` (at least 1) is
-    the number that one call of a local model may use.
+    registry, with `settings`). `pooling` ("mean" or "cls") and the prefixes belong to "onnx"; `threads` (at least 1)
+    limits the threads in a local model's call.
     """
 
     model: str = "minilm"
@@ -58,7 +58,7 @@ def open_embedder(choice: EmbeddingChoice) -> Embedder | None:
             choice.threads,
         )
     if choice.model.startswith(_REGISTRY_PREFIX):
-        # Loaded by name so that a server without it does not pay for importing chromadb's functions.
+        # Loaded by name: a server without it does not pay for importing chromadb's functions.
         registry = importlib.import_module("cognition_engines.embedding.chroma_function")
         opened: Embedder = registry.open_registry(choice.model.removeprefix(_REGISTRY_PREFIX), choice.settings)
         return opened

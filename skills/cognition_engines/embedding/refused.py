@@ -1,4 +1,4 @@
-"""Texts that a model refuses although it works: their records are stored without vectors."""
+"""Texts refused by a working model: their records are stored without vectors."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ PROBE: Final = "Does the model work?"
 
 
 class RefusedText(ComponentFailed):
-    """A model that works refuses one text, for this reason."""
+    """A working model refuses a text, for this reason."""
 
     def __init__(self, component: str, reason: str) -> None:
         super().__init__(component, reason)
@@ -17,7 +17,7 @@ class RefusedText(ComponentFailed):
 
 
 def embed_alone(text: str, embedder: Embedder) -> FloatArray:
-    """Return the vectors of a text, at the second attempt if the model works otherwise.
+    """Return a text's vectors, at the second attempt if the model works otherwise.
 
     Raise RefusedText if it refuses only this text, ComponentFailed if it fails.
     """
@@ -32,7 +32,7 @@ def embed_alone(text: str, embedder: Embedder) -> FloatArray:
 
 
 def embed_or_refuse(text: str, embedder: Embedder) -> FloatArray | RefusedText:
-    """Return the vectors of a text, or the refusal. Raise ComponentFailed if the model fails."""
+    """Return a text's vectors, or the refusal. Raise ComponentFailed if the model fails."""
     try:
         return embed_alone(text, embedder)
     except RefusedText as refused:

@@ -1,4 +1,4 @@
-"""Decisions that agents recorded, as MADR files for a pull request; an ingest of a merged file makes it their owner."""
+"""Agents' decisions as MADR files for a pull request; ingesting a merged file makes the file their owner."""
 
 import json
 import re
@@ -18,12 +18,12 @@ from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 
-EXPORTED: Final = "cstp-export"  # the member of the front matter that has the hash of the content
+EXPORTED: Final = "cstp-export"  # the front matter member with the content hash
 _PAGE: Final = 200
-_LONGEST_NAME: Final = 60  # characters of a title in the name of a file
+_LONGEST_NAME: Final = 60  # title characters in a file name
 _NO_LETTERS: Final = re.compile(r"[^a-z0-9]+")
 _NOT_IN_YAML: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-# Members that files have no member of their own for, so that they are metadata there.
+# Members without a counterpart in files: metadata there.
 _OTHERS: Final = (
     *("feature", "pr", "validFrom", "validTo", "file", "line", "commit", "reviewBy", "sources"),
     "kpiIndicators",
@@ -32,16 +32,16 @@ _OTHERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DecisionFile:
-    """One file: its name and its whole text."""
+    """A file's name and whole text."""
 
     name: str
     text: str
 
 
 def decision_files(records: Records, set_aside: SetAside, project: str | None = None) -> Iterator[DecisionFile]:
-    """Yield a file for each decision of an agent that is in no file yet, by id, of a project or of all.
+    """Yield a file for each decision by an agent that is in no file yet, by id, for a project or for all.
 
-    Decisions that cannot be written are left out, and are in `set_aside` then.
+    Decisions that cannot be written are left out and noted in `set_aside`.
     """
     ids, rows = records.ids(Kind.DECISION), RowReader(set_aside, Part.EXPORT)
     for start in range(0, len(ids), _PAGE):
@@ -57,7 +57,7 @@ def decision_files(records: Records, set_aside: SetAside, project: str | None = 
 
 
 def _read_file(records: Records, id: str) -> DecisionFile | None:
-    """Return the file of a decision; None if it was deleted meanwhile."""
+    """Return a decision's file; None if it was deleted meanwhile."""
     whole = records.decisions.history(id, EVERYTHING)
     return None if whole is None else decision_file(whole)
 
@@ -68,28 +68,28 @@ def decision_file(found: DecisionHistory) -> DecisionFile:
     assert isinstance(decision, Decision)
     members = {
         name: value
-        for name, value in _members(decision, found.stored.origin.content_hash).items()
+        for name, value in _front_matter(decision, found.stored.origin.content_hash).items()
         if value not in (None, [], {})
     }
     front = [f"{name}: {_write_yaml(value)}" for name, value in members.items()]
     links = [_link_text(str(decision.id), link) for link in found.links]
     body = [f"# {decision.title}", decision.text, "## Links\n\n" + "\n".join(links) if links else ""]
     text = "\n".join(["---", *front, "---"]) + "\n" + "\n\n".join(filter(None, body)) + "\n"
-    return DecisionFile(_name(decision), text)
+    return DecisionFile(_file_name(decision), text)
 
 
 def _write_yaml(value: JsonValue) -> str:
-    """Return a value as JSON that is YAML, too: without characters that YAML forbids or takes for the end of a line."""
+    """Return a value as JSON that is also YAML: without characters forbidden in YAML or read there as a line end."""
     text = json.dumps(value, ensure_ascii=False)
     return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _name(decision: Decision) -> str:
+def _file_name(decision: Decision) -> str:
     words = _NO_LETTERS.sub("-", decision.title.lower()).strip("-")[:_LONGEST_NAME].strip("-")
     return f"{words or 'decision'}-{str(decision.id).rpartition('_')[2]}.md"
 
 
-def _members(decision: Decision, content_hash: str) -> Mapping[str, JsonValue]:
+def _front_matter(decision: Decision, content_hash: str) -> Mapping[str, JsonValue]:
     stated = record_members(decision)
     found = stated | (stated["details"] or {})
     sources = [_without_null(one) for one in found.get("sources", ())]

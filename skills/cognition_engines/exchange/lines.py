@@ -1,9 +1,9 @@
-"""Records as lines of JSON, as `cstp export` writes and `cstp import` reads them.
+"""Records as JSON lines, as written by `cstp export` and read by `cstp import`.
 
     {"kind": "cluster", "record": {...}, "origin": {"source": ..., "ordinal": 0, "ingestedAs": null}, "updatedAt": ...}
 
-A line has everything of a record but its vectors, which are computed again: its id, project and sensitivity, its origin
-and the time of its last change. Two stores with equal records give equal lines in the same order.
+A line has the whole record except its vectors, which are computed again: id, project and sensitivity, origin and last
+change time. Two stores with equal records give equal lines in the same order.
 """
 
 import re
@@ -47,7 +47,7 @@ class _Reason(Model):
     strength: Share | None = None
 
 
-# Rules of a decision's members on a line, by type, and by name if one differs from others of its type.
+# Rules for a decision's members on a line, by type, and by name for exceptions.
 _BY_TYPE: Final[Mapping[Any, Any]] = {
     str: _Label,
     str | None: _Label | None,
@@ -56,7 +56,7 @@ _BY_TYPE: Final[Mapping[Any, Any]] = {
     tuple[str, ...]: tuple[_Label, ...],
 }
 _BY_NAME: Final[Mapping[str, Any]] = {
-    "title": Annotated[str, Text(100_000)],  # a call may state a decision of one long line
+    "title": Annotated[str, Text(100_000)],  # a call may state a decision in a single long line
     "text": Annotated[str, Text(10_000_000, shortest=0)],
     "status": _Status | None,
     "reasons": tuple[_Reason, ...],
@@ -67,7 +67,7 @@ _BY_NAME: Final[Mapping[str, Any]] = {
 
 
 def _decision_line() -> type[Any]:
-    """Return the class of a stored decision; unlike in a record file, it also has the status as written.
+    """Return the class for a stored decision; unlike in a record file, it also has the status as written.
 
     It has the members of `Decision` but the id, whose form `_record` checks for all kinds.
     """
@@ -113,22 +113,22 @@ _DECISION: Final = TypeAdapter[Any](_Decision)
 
 
 def line_of(stored: StoredRecord) -> bytes:
-    """Return a record as one line, with its end."""
+    """Return a record as a line, with the line end."""
     text = to_json(_dump_record(stored.record, stored.origin, stored.updated_at, stored.expires_at)).decode()
-    return f"{one_line(text)}\n".encode()  # JSON still, with nothing in it that a terminal obeys
+    return f"{one_line(text)}\n".encode()  # still JSON, with nothing a terminal obeys
 
 
 def object_of(entry: Entry, at: datetime) -> dict[str, Any]:
-    """Return an entry as the object of a line, with its digest; `at` is the time when its content changed.
+    """Return an entry as a line's object, with the digest; `at` is the time when its content changed.
 
-    `over` is the repository and path of the stored record that it may replace, if it has another place.
+    `over` is the repository and path of the stored record it may replace, if that has another place.
     """
     found = {**_dump_record(entry.record, entry.origin, at, entry.expires_at), "digest": entry.origin.digest}
     return found if entry.over is None else found | {"over": list(entry.over)}
 
 
 def origin_object(origin: Origin) -> dict[str, Any]:
-    """Return an origin in the form of lines, with its digest."""
+    """Return an origin as in lines, with the digest."""
     dumped: dict[str, Any] = _ORIGIN.dump_python(_origin_line(origin), mode="json", by_alias=True)
     return {**dumped, "digest": origin.digest}
 
@@ -174,7 +174,7 @@ def _dump_record(record: Record, origin: Origin, updated_at: datetime, expires_a
 
 
 def record_members(record: Record) -> dict[str, Any]:
-    """Return the members of a record as lines have them, by their names in camelCase."""
+    """Return a record's members as in lines, by their names in camelCase."""
     if isinstance(record, Decision):
         given = {name: value for name, value in _by_name(record).items() if name != "id"}
         given["affects"] = tuple(GivenPart(type=one.type, pattern=one.pattern) for one in record.affects)
@@ -191,9 +191,9 @@ def _by_name(record: Any) -> dict[str, Any]:
 
 
 def read_line(line: bytes) -> Entry:
-    """Return the entry of a line, without vectors. Raise `UnreadableLine` if there is none."""
+    """Return a line's entry, without vectors. Raise `UnreadableLine` if there is none."""
     try:
-        given = from_json(line, allow_inf_nan=False)  # reads 1e400 as well, so that its member is named
+        given = from_json(line, allow_inf_nan=False)  # also reads 1e400, so that its member is named
     except ValueError:
         raise UnreadableLine("is not JSON in UTF-8") from None
     if not isinstance(given, dict):
@@ -202,7 +202,7 @@ def read_line(line: bytes) -> Entry:
         # through JSON, for strict fields take lists and times from nothing else
         read = _LINE.validate_json(line)
     except ValidationError as error:
-        raise UnreadableLine(_reason(error, "")) from None
+        raise UnreadableLine(_join_faults(error, "")) from None
     if read.kind not in KINDS:
         raise UnreadableLine(f"kind must be one of {', '.join(KINDS)}")
     kind = KINDS[read.kind]
@@ -211,7 +211,7 @@ def read_line(line: bytes) -> Entry:
     try:
         record = _record(kind, read.record)
     except ValidationError as error:
-        raise UnreadableLine(_reason(error, "record.")) from None
+        raise UnreadableLine(_join_faults(error, "record.")) from None
     said = digest(record, read.origin.ordinal)
     return Entry(record, _origin(read.origin, said), updated_at=read.updated_at, expires_at=read.expires_at)
 
@@ -244,8 +244,8 @@ def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
     return Decision(id=id, **given)
 
 
-def _reason(error: ValidationError, before: str) -> str:
-    """Join all faults, each with its place; names that are no plain words are not repeated."""
+def _join_faults(error: ValidationError, before: str) -> str:
+    """Join all faults, each with the place; names other than plain words are not repeated."""
     return join_reasons(_describe_error(one, before) for one in error.errors(include_url=False, include_input=False))
 
 

@@ -1,8 +1,7 @@
-"""A file of exported records into a store: checked whole first, then written in batches, each committed whole.
+"""Import of exported records into a store: the file is checked whole first, then written in batches, each atomic.
 
-A run that is killed has lost nothing that it committed, and the next one finishes the rest: records that are stored
-unchanged already are left alone. Lines that would restore a forgotten record are skipped: the record itself, or a part
-of it under another id.
+A killed run loses nothing it committed, and the next run finishes the rest: stored, unchanged records are left alone.
+Lines that would restore a forgotten record are skipped: the record itself, or part of it under another id.
 """
 
 from collections import Counter
@@ -36,19 +35,19 @@ from cognition_engines.store.values import PART, Entry, IdTaken, StoredRecord
 T = TypeVar("T")
 
 BATCH: Final = 64  # records between two commits
-MOST: Final = 100  # problems that are reported
-LONGEST: Final = 64 * 2**20  # bytes of a line: the largest text that is stored, all of it escaped
+MOST: Final = 100  # reported problems
+LONGEST: Final = 64 * 2**20  # bytes per line: the largest stored text, fully escaped
 Name: TypeAlias = tuple[Kind, str]
 _PARENTS: Final[Mapping[Role, tuple[Kind, ...]]] = {
     Role.SOURCE: (Kind.SOURCE,),
     Role.ARTIFACT: (Kind.ARTIFACT, Kind.TURN),
 }
-_PAGE: Final = 1000  # names that the ledger and the store are asked about at once
+_PAGE: Final = 1000  # names per query to the ledger and the store
 
 
 @dataclass(frozen=True, slots=True)
 class LineRefs:
-    """The values that decide if a line is skipped. `updated_at` in microseconds since 1970, None for now."""
+    """Values that decide if a line is skipped. `updated_at` in microseconds since 1970, None for now."""
 
     name: Name
     updated_at: int | None
@@ -59,7 +58,7 @@ class LineRefs:
 
 
 def refs_of(entry: Entry) -> LineRefs:
-    """Return the values that decide about the line of an entry."""
+    """Return the values that decide about an entry's line."""
     parents: list[Name] = []
     passages: list[Name] = []
     for role, _, target in references_of(entry.record, entry.origin):
@@ -69,7 +68,7 @@ def refs_of(entry: Entry) -> LineRefs:
         parents += [(Kind.ENTITY, end) for end in (entry.record.source_id, entry.record.target_id)]
     origin = entry.origin
     return LineRefs(
-        _name(entry),
+        _record_name(entry),
         None if entry.updated_at is None else microseconds(entry.updated_at),
         origin.recorded_by if origin.is_written else None,
         origin.ordinal == PART,
@@ -81,11 +80,13 @@ def refs_of(entry: Entry) -> LineRefs:
 def forgotten_names(lines: Sequence[LineRefs], records: Records) -> set[Name]:
     """Return the names of the lines to leave out.
 
-    A line is left out if its record was forgotten since, if its owner's record that it belongs to was forgotten and is
-    neither in the store nor on another line, or if all passages that it was made of are left out or forgotten.
+    A line is left out if the record was forgotten since, if the owning record was forgotten and is neither in the store
+    nor on another line, or if all source passages are left out or forgotten.
     """
     found: dict[Name, Erasure] = {}
-    for page in _pages(sorted({name for one in lines for name in (one.name, *one.parents, *one.passages)}), _PAGE):
+    for page in _split_pages(
+        sorted({name for one in lines for name in (one.name, *one.parents, *one.passages)}), _PAGE
+    ):
         found |= records.forgetting.find_erasures(page)
     gone = found
     if not gone:
@@ -107,7 +108,7 @@ def forgotten_names(lines: Sequence[LineRefs], records: Records) -> set[Name]:
 
 
 def is_older(line: LineRefs, erasure: Erasure) -> bool:
-    """Return whether the record of a line is no younger than an erasure."""
+    """Return whether a line's record is as old as an erasure or older."""
     return line.updated_at is not None and line.updated_at <= erasure.at
 
 
@@ -116,7 +117,7 @@ def _goes_with(line: LineRefs, erasure: Erasure) -> bool:
 
 
 def _find_stored(names: Iterable[Name], records: Records) -> dict[Name, StoredRecord]:
-    """Return the records of these names that are in the store."""
+    """Return the stored records with these names."""
     by_kind: dict[Kind, list[str]] = {}
     for kind, id in names:
         by_kind.setdefault(kind, []).append(id)
@@ -126,7 +127,7 @@ def _find_stored(names: Iterable[Name], records: Records) -> dict[Name, StoredRe
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """The counts of an import; if any line was `rejected`, nothing was written."""
+    """Import counts; if any line was `rejected`, nothing was written."""
 
     read: int
     new: int
@@ -135,19 +136,19 @@ class ImportSummary:
     rejected: tuple[Problem, ...]
     kinds: Mapping[str, int]
     forgotten: int = 0  # left out: they were forgotten after the export
-    secrets: tuple[Problem, ...] = ()  # found in lines that were stored
+    secrets: tuple[Problem, ...] = ()  # in stored lines
 
 
 def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher, set_aside: SetAside) -> Iterator[bytes]:
-    """Yield the lines of all records of these kinds, by kind and id; note records that no import accepts.
+    """Yield lines for all records of these kinds, by kind and id; note records no import would accept.
 
-    Each is as of the moment when it is read: a server may write meanwhile. Records that cannot be written as a line are
-    left out, and are in `set_aside` then.
+    Each line is as of the reading: a server may write meanwhile. Records that cannot be written as a line are left out
+    and noted in `set_aside`.
     """
     counts, rows = records.counts(), RowReader(set_aside, Part.EXPORT)
     watcher.start("exporting", sum(counts.get(kind, 0) for kind in kinds))
     for kind in kinds:
-        for page in _pages(records.ids(kind), 200):
+        for page in _split_pages(records.ids(kind), 200):
             found = records.reads.by_ids(kind, page, rows)
             for stored in (found[id] for id in page if id in found):
                 line = set_aside.attempt(Part.EXPORT, stored.version, partial(_checked_line, stored), None)
@@ -157,7 +158,7 @@ def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher, set_
 
 
 def _checked_line(stored: StoredRecord) -> bytes:
-    """Return the line of a record. Raise UnreadableLine if no import accepts it."""
+    """Return a record's line. Raise UnreadableLine if no import would accept it."""
     line = line_of(stored)
     read_line(line)
     return line
@@ -172,12 +173,12 @@ def import_file(
     erasures: Sequence[Erasure] = (),
     secrets: SecretPolicy = FILES,
 ) -> ImportSummary:
-    """Import the records of a file, all of them or, if a line is invalid, none.
+    """Import the records in a file: all or, if a line is invalid, none.
 
-    Leave out the records forgotten since, by the ledger of the store and `erasures`, which are added to it. By the
-    policy for secrets, lines with secrets are reported, or invalid: `mask` refuses them, too, since the ids and digests
-    were computed from their texts. The file is read twice, so a pipe will not do. Raise OSError for a file that cannot
-    be read, ComponentFailed when the store or the embedder fails, or when the file was not the same the second time.
+    Leave out records forgotten since, by the store's ledger and `erasures`, which are added to it. By the secret
+    policy, lines with secrets are reported, or invalid: `mask` also refuses them, since ids and digests were computed
+    from their texts. The file is read twice, so a pipe will not do. Raise OSError for an unreadable file,
+    ComponentFailed when the store or the embedder fails, or when the file changed between the reads.
     """
     found: list[Problem] = []
     kinds, problems, lines, refs = _check_file(path, records, secrets, found)
@@ -189,8 +190,8 @@ def import_file(
     counts: Counter[str] = Counter()
     watcher.start("importing", lines)
     with ThreadPool(threads) as pool:
-        for batch in _pages(_entries(path), BATCH):
-            counts.update(_write(batch, lost, records, embedder, pool))
+        for batch in _split_pages(_entries(path), BATCH):
+            counts.update(_write_batch(batch, lost, records, embedder, pool))
             watcher.advance(len(batch))
     if counts.total() != lines:
         raise ComponentFailed("import", f"{path}: the file was changed meanwhile: {lines} lines, then {counts.total()}")
@@ -200,7 +201,7 @@ def import_file(
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The place of a record in the file, and the values compared with the store."""
+    """A record's place in the file, and the values compared with the store."""
 
     number: int
     kind: Kind
@@ -212,16 +213,16 @@ class _Line:
 def _check_file(
     path: Path, records: Records, policy: SecretPolicy, secrets: list[Problem]
 ) -> tuple[dict[str, int], list[Problem], int, list[LineRefs]]:
-    """Return the number of records of each kind, the problems, the lines with text, and their references."""
+    """Return the record count per kind, the problems, the number of lines with text, and all references."""
     kinds: Counter[Kind] = Counter()
     problems: list[Problem] = []
     first: dict[tuple[Kind, str], _Line] = {}
     lines = 0
-    for number, line in _lines(path):
+    for number, line in _read_lines(path):
         lines += 1
         try:
-            entry = _read(line)
-            kind, id = _name(entry)
+            entry = _parse_line(line)
+            kind, id = _record_name(entry)
             place = (namesakes(kind)[0], id)
             if place in first:
                 raise UnreadableLine(f"record.id is that of line {first[place].number}")
@@ -241,8 +242,8 @@ def _check_file(
 
 
 def _taken_ids(path: Path, records: Records, lines: Mapping[tuple[Kind, str], _Line]) -> Iterator[Problem]:
-    """Yield a problem for each id that a record of another origin or kind has, and for each record stored otherwise."""
-    for page in _pages(lines.items(), 1000):
+    """Yield a problem for each id of a record with another origin or kind, and for each record stored otherwise."""
+    for page in _split_pages(lines.items(), 1000):
         of_page = dict(page)
         by_identity = {(line.origin.identity, line.project): name for name, line in page if line.origin.identity}
         names = [(line.kind, id) for (_, id), line in page]
@@ -258,34 +259,34 @@ def _taken_ids(path: Path, records: Records, lines: Mapping[tuple[Kind, str], _L
                 yield Problem(str(path), of_page[name].number, f"the record is stored already with the id {known.id}")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
+def _read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
     with path.open("rb") as file:
         yield from ((number, line) for number, line in lines_of(file, LONGEST) if line is None or line.strip())
 
 
-def _read(line: bytes | None) -> Entry:
+def _parse_line(line: bytes | None) -> Entry:
     if line is None:
         raise UnreadableLine(f"the line has more than {LONGEST // 2**20} MiB")
     return read_line(line)
 
 
 def _entries(path: Path) -> Iterator[Entry]:
-    for number, line in _lines(path):
+    for number, line in _read_lines(path):
         try:
-            yield _read(line)
+            yield _parse_line(line)
         except UnreadableLine as error:
             raise ComponentFailed("import", f"{path}:{number}: the file was changed meanwhile: {error}") from None
 
 
-def _write(
+def _write_batch(
     batch: Sequence[Entry], lost_names: Set[Name], records: Records, embedder: Embedder | None, pool: ThreadPool
 ) -> Counter[str]:
     alive = _unforgotten(batch, lost_names, records)
     lost, batch = len(batch) - len(alive), alive
-    known = _find_stored({_name(entry) for entry in batch}, records)
+    known = _find_stored({_record_name(entry) for entry in batch}, records)
     fresh = []
     for entry in batch:
-        stored = known.get(_name(entry))
+        stored = known.get(_record_name(entry))
         if not _same(entry, stored):
             fresh.append(entry if stored is None else replace(entry, over=stored.origin.place))
     counts: Counter[str] = Counter({"unchanged": len(batch) - len(fresh), "forgotten": lost})
@@ -306,9 +307,9 @@ def _with_vectors(
     embedder: Embedder,
     pool: ThreadPool,
 ) -> list[Entry]:
-    """Return the entries with vectors: those that the store has of the same text and model, else new ones."""
+    """Return the entries with vectors: stored vectors for the same text and model, else new ones."""
     texts = [embedding_text(entry.record) for entry in fresh]
-    held = [known.get(_name(entry)) for entry in fresh]
+    held = [known.get(_record_name(entry)) for entry in fresh]
     keys = [
         stored.key if stored is not None and text is not None and embedding_text(stored.record) == text else None
         for stored, text in zip(held, texts, strict=True)
@@ -328,7 +329,7 @@ def _with_vectors(
 
 
 def _unforgotten(batch: Sequence[Entry], lost: Set[Name], records: Records) -> list[Entry]:
-    """Return the entries that are not lost, but those forgotten since the file was checked."""
+    """Return the entries, without lost records and records forgotten since the check."""
     refs = [refs_of(entry) for entry in batch]
     gone = records.forgetting.find_erasures([one.name for one in refs])
     return [
@@ -338,18 +339,18 @@ def _unforgotten(batch: Sequence[Entry], lost: Set[Name], records: Records) -> l
     ]
 
 
-def _name(entry: Entry) -> Name:
+def _record_name(entry: Entry) -> Name:
     return kind_of(entry.record), str(entry.record.id)
 
 
 def _same(entry: Entry, stored: StoredRecord | None) -> bool:
-    """Return whether a record is stored as it was exported; its digest may come from another place."""
+    """Return whether a record is stored as exported; the digest may come from another place."""
     if stored is None or stored.record != entry.record or stored.expires_at != entry.expires_at:
         return False
     return replace(entry.origin, digest="") == replace(stored.origin, digest="")
 
 
-def _pages(values: Iterable[T], size: int) -> Iterator[list[T]]:
+def _split_pages(values: Iterable[T], size: int) -> Iterator[list[T]]:
     rest = iter(values)
     while page := list(islice(rest, size)):
         yield page

@@ -1,7 +1,7 @@
-"""The folder of the indexes: its lock, copies of it for other processes of one machine, and the notes in it.
+"""The index folder: lock, copies for other processes on the machine, and notes.
 
-One process writes a folder, any number may write records. Of several workers the first has the folder, and each other
-one has a copy, which follows the records by itself from then on, as the index of any other server does.
+A folder has a single writer; any number of processes may write records. Among several workers the first has the folder;
+each other worker has a copy, which follows the records by itself from then on, like any other server's index.
 """
 
 import fcntl
@@ -24,12 +24,12 @@ _LOCK: Final = "lock"
 _LONGEST_NAME: Final = 1024
 _TRIES: Final = 10
 _PAUSE_SECONDS: Final = 0.05
-COPIES: Final = "copies"  # the folder of the copies, in the folder of the indexes
+COPIES: Final = "copies"  # the folder for copies, in the index folder
 _MARKS: Final = "compacted.json"
 
 
 class FolderLock:
-    """The lock of a folder, from construction until `close` or the end of the process."""
+    """A folder's lock, from construction until `close` or the end of the process."""
 
     def __init__(self, folder: Path, *, tries: int = _TRIES) -> None:
         """Take the lock of `folder`, which is made if it is missing.
@@ -48,23 +48,23 @@ class FolderLock:
             if not _taken_soon(self._file, folder, tries):
                 by = _describe_holder(_name_in(self._file))
                 raise FolderInUse(f"{folder} is held by another {by}; stop it, or name another --data-dir")
-            _write_name(self._file, "")  # instead of the name of a former holder
+            _write_name(self._file, "")  # in place of a former holder's name
             undo.pop_all()
 
     def name_holder(self, name: str) -> None:
-        """Write who has the lock, for `holder`: the address of a server, or a command."""
+        """Write the lock holder's name, for `holder`: a server address, or a command."""
         _write_name(self._file, name)
 
     @classmethod
     def from_received_file(cls, file: int) -> "FolderLock":
-        """Return the lock whose open file was sent by another process, which had it until then."""
+        """Make the lock from an open file received from another process, the holder until then."""
         lock = cls.__new__(cls)
         lock._file = file
         _write_name(file, "")
         return lock
 
     def copy(self) -> int:
-        """Return a second open file of the lock: the lock is released when both are closed."""
+        """Return a second open file for the lock: the lock is released when both are closed."""
         return os.dup(self._file)
 
     def close(self) -> None:
@@ -75,7 +75,7 @@ class FolderLock:
 
 
 def holder(folder: Path) -> str | None:
-    """Return the name of the holder of `folder`, "" if it has no name, None if the lock is free. Create nothing.
+    """Return the name of `folder`'s holder, "" if it has no name, None if the lock is free. Create nothing.
 
     The folder need not exist. Raise ConfigurationError if there are no locks.
     """
@@ -92,12 +92,12 @@ def holder(folder: Path) -> str | None:
 
 
 def is_held(folder: Path) -> bool:
-    """Return whether a process has the lock of the folder, by the same test as `holder`."""
+    """Return whether a process has the folder's lock, by the same test as `holder`."""
     return holder(folder) is not None
 
 
 def is_address(name: str) -> bool:
-    """Return whether the name of a holder is the address of a server."""
+    """Return whether a holder's name is a server address."""
     return name.startswith(("http://", "https://"))
 
 
@@ -112,7 +112,7 @@ def _name_in(file: int) -> str:
 
 
 def _write_name(file: int, name: str) -> None:
-    """Replace the name in place: on a full disk a shortened file could not grow again, and its holder had no name."""
+    """Replace the name in place: on a full disk a shortened file could not grow againand would lose the name."""
     with suppress(OSError):  # the first holder of a folder on a full disk has none
         os.pwrite(file, name.encode().ljust(_LONGEST_NAME, b"\0"), 0)
 
@@ -140,22 +140,22 @@ def _take_lock(file: int, how: int, folder: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WorkerNumber:
-    """The number of this process among `count` processes over one folder, from 1; the first one writes its files."""
+    """This process's number among `count` processes over a folder, from 1; the first writes the folder."""
 
     number: int = 1
     count: int = 1
 
     @property
     def writes(self) -> bool:
-        """True if this process does the work of one process for all: index files, missing vectors, expiry."""
+        """True if this process does the shared work: index files, missing vectors, expiry."""
         return self.number == 1
 
     def folder(self, indexes: Path) -> Path:
-        """Return the folder in which this process has its index files."""
+        """Return the folder for this process's index files."""
         return indexes if self.writes else indexes / COPIES / str(self.number)
 
     def choice(self, choice: VectorChoice, *, shared: bool) -> VectorChoice:
-        """Return the choice of this process: only one process uses a Chroma folder, the others rank in memory.
+        """Return this process's choice: only one process uses a Chroma folder, the others rank in memory.
 
         With `shared`, the records have locks for several processes, and one process writes to the Chroma server.
         """
@@ -166,7 +166,7 @@ ALONE: Final = WorkerNumber()
 
 
 def prepare_folder(indexes: Path, worker: WorkerNumber) -> None:
-    """Remove unused copies if `worker` is the first one, else begin its copy; the caller holds the lock of its folder.
+    """Remove unused copies for the first `worker`, else begin its copy; the caller holds its folder's lock.
 
     Words that cannot be copied are read from the records. Raise OSError if a folder cannot be written.
     """
@@ -181,7 +181,7 @@ def prepare_folder(indexes: Path, worker: WorkerNumber) -> None:
 
 
 def remove_copy(indexes: Path, worker: WorkerNumber) -> None:
-    """Remove the copy of a process that is about to end, or leave it to the next start."""
+    """Remove the copy of an ending process, or leave it to the next start."""
     if not worker.writes:
         shutil.rmtree(worker.folder(indexes), ignore_errors=True)
         with suppress(OSError):  # others are there
@@ -189,7 +189,7 @@ def remove_copy(indexes: Path, worker: WorkerNumber) -> None:
 
 
 def _remove_copies(copies: Path) -> None:
-    """Remove the copies that no process has: they may hold words of records that were deleted since."""
+    """Remove copies without a process: they may hold words of records deleted since."""
     for copy in copies.glob("*"):
         if not is_held(copy):
             shutil.rmtree(copy, ignore_errors=True)
@@ -199,14 +199,14 @@ def _remove_copies(copies: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CompactionMarks:
-    """One `seq` each for words and for vectors: the files contain nothing of records deleted up to it."""
+    """A `seq` for words and a `seq` for vectors: the files contain nothing from records deleted up to it."""
 
     keywords: int = 0
     vectors: int = 0
 
 
 def read_marks(folder: Path) -> CompactionMarks:
-    """Return the marks in the folder of the indexes; zeros if there are none, or none that can be read."""
+    """Return the marks in the index folder; zeros if they are absent or unreadable."""
     try:
         found = CompactionMarks(**json.loads((folder / _MARKS).read_bytes()))
         return CompactionMarks(int(found.keywords), int(found.vectors))
@@ -215,11 +215,11 @@ def read_marks(folder: Path) -> CompactionMarks:
 
 
 def write_marks(folder: Path, marks: CompactionMarks) -> None:
-    """Write the marks, whole or not at all. Raise OSError if that fails."""
+    """Write the marks, whole or not at all. Raise OSError on failure."""
     write_json(folder / _MARKS, asdict(marks), durable=True)
 
 
 def remove_set_aside(folder: Path) -> None:
-    """Remove the keyword indexes that were set aside as damaged. Raise OSError if that fails."""
+    """Remove keyword indexes set aside as damaged. Raise OSError on failure."""
     for damaged in folder.glob("*/keywords.damaged-*"):
         shutil.rmtree(damaged)

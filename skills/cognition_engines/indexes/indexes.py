@@ -1,4 +1,4 @@
-"""The indexes of one store, one for each search space: opening, start and close."""
+"""A store's indexes, one for each search space: opening, start and close."""
 
 import logging
 import shutil
@@ -40,17 +40,17 @@ from cognition_engines.store.values import FloatArray, StoredRecord
 
 FILL_SECONDS: Final = 2.0
 FILL_PAGE: Final = 16
-SAVE_SECONDS: Final = 15.0  # columns that did not change between two looks are saved
-SAVED_ROWS: Final = 1000  # that are not saved yet, at least
+SAVE_SECONDS: Final = 15.0  # columns unchanged between two looks are saved
+SAVED_ROWS: Final = 1000  # minimum of unsaved rows
 SAVED_SECONDS: Final = 300.0  # between two times: if records expire all the time, each removes the file
 _log = logging.getLogger(__name__)
 DEFAULT: Final = VectorChoice()
 
 
 class Indexes:
-    """One index for each search space over one store, under one lock on their folder.
+    """A store's indexes, one per search space, under a common folder lock.
 
-    `folder` belongs to the first of several workers; the others have theirs in it.
+    `folder` belongs to the first worker; the others have theirs in it.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Indexes:
         self._saver = BackgroundThread(
             "saver", self._save, self.background, "columns cannot be saved for the next start"
         )
-        self._watcher = Watcher(ChangeWatch(records.store), self._follow_what_is_behind, self.background)
+        self._watcher = Watcher(ChangeWatch(records.store), self._follow_lagging_indexes, self.background)
 
     def __getitem__(self, space: Space) -> SpaceIndex:
         return self._spaces[space.name]
@@ -103,7 +103,7 @@ class Indexes:
         return worst([index.vectors.state for index in self.all_spaces if index.vectors is not None])
 
     def start(self) -> None:
-        """Catch up with the store, then continue in the background. Raise ComponentFailed if that fails."""
+        """Catch up with the store, then continue in the background. Raise ComponentFailed on failure."""
         if self._worker.writes:
             self._retry_set_aside()
         for index in self.all_spaces:
@@ -115,7 +115,7 @@ class Indexes:
             self._saver.start()
 
     def _retry_set_aside(self) -> None:
-        """Let all indexes read the records again that the former process has set aside."""
+        """Let all indexes read records again that the previous process set aside."""
         keys = self.set_aside.load()
         if not keys:
             return
@@ -137,7 +137,7 @@ class Indexes:
             index.follow_now()
 
     def save_columns(self) -> None:
-        """Save the columns for the next start, of each index in which enough has changed since the last time."""
+        """Save each index's columns for the next start if enough has changed since the last save."""
         if self._worker.writes:
             for index in self.all_spaces:
                 index.save_columns(SAVED_ROWS)
@@ -155,46 +155,46 @@ class Indexes:
 
     @property
     def words_compacted(self) -> int:
-        """As far as is known, no file has words of records that were deleted up to this `seq`."""
+        """The `seq` up to which, as far as is known, no file has words of deleted records."""
         return max(self._marks.keywords, min(index.words_compacted for index in self.all_spaces))
 
     @property
     def vectors_compacted(self) -> int | None:
-        """As `words_compacted`, of vectors in files of this process; None if there are no such files."""
+        """As `words_compacted`, for vectors in this process's files; None if there are no such files."""
         some = any(index.vectors is not None and index.vectors.in_folder for index in self.all_spaces)
         return self._marks.vectors if some else None
 
     @property
     def is_alone(self) -> bool:
-        """True if no other worker has indexes of these records, which this process could not check."""
+        """True if no other worker has indexes over these records, which this process could not check."""
         return self._worker.count == 1
 
     @property
     def vectors_on_server(self) -> bool:
-        """True if a Chroma server has vectors of this store."""
+        """True if a Chroma server has vectors for this store."""
         return any(index.vectors is not None and index.vectors.on_server for index in self.all_spaces)
 
     def note_compacted(self) -> None:
-        """Store the last compacted change for the next start, and remove indexes that were set aside as damaged."""
+        """Store the last compacted change for the next start, and remove indexes set aside as damaged."""
         words = self.words_compacted
         if words > self._marks.keywords:
             remove_set_aside(self._folder)
             self._marks = replace(self._marks, keywords=words)
             write_marks(self._folder, self._marks)
 
-    def _follow_what_is_behind(self) -> None:
-        """Let those indexes follow that lack a change: the changes of this process, they have followed already."""
+    def _follow_lagging_indexes(self) -> None:
+        """Wake indexes that lack a change; they have already followed this process's own changes."""
         last = self._records.last_seq()
         for index in self.all_spaces:
             if index.snapshot.seq < last:
                 index.follow_now()
 
     def name_holder(self, name: str) -> None:
-        """Write who has the folder: the address of a server, or a command."""
+        """Write the folder holder's name: a server address, or a command."""
         self._lock.name_holder(name)
 
     def copy_lock(self) -> int:
-        """Return an open file that keeps the lock of the folder after the indexes are closed."""
+        """Return an open file that keeps the folder locked after the indexes are closed."""
         return self._lock.copy()
 
     def wait_until_vectors_are_ready(self) -> bool:
@@ -226,7 +226,7 @@ class Indexes:
         return SAVE_SECONDS
 
     def _fill(self) -> float:
-        """Embed the records without vectors of this model: of another configuration, or from before a change of it."""
+        """Embed records without vectors of this model: from another configuration, or from before a change of model."""
         # looking for them reads every record, so only after something was written
         if self._filled != (last := self._records.last_seq()):
             for index in self.all_spaces:
@@ -245,9 +245,9 @@ def fill_vectors(
     on_page: Callable[[int], object] = id,
     set_aside: SetAside | None = None,
 ) -> int:
-    """Embed every record of `space` that has no vectors of `embedder`'s model; return their number.
+    """Embed every record in `space` without vectors from `embedder`'s model; return their number.
 
-    End early on `stop`. Call `on_page` with the number of records of each step. If the model works but refuses a text,
+    End early on `stop`. Call `on_page` with the number of records in each step. If the model works but refuses a text,
     raise ComponentFailed, which names the record; with `set_aside`, note the record there and skip it from then on.
     """
     if embedder is None:
@@ -271,7 +271,7 @@ def fill_vectors(
 
 
 def _embed_record(stored: StoredRecord, embedder: Embedder, set_aside: SetAside | None) -> list[FloatArray]:
-    """Return the vectors of a record; none if it has no text, or if the model refuses it."""
+    """Return a record's vectors; none if it has no text, or if the model refuses it."""
     text = embedding_text(stored.record)
     version = RecordVersion(stored.key, stored.seq, stored.kind.label, str(stored.record.id))
     if text is None or (set_aside is not None and set_aside.holds(Part.VECTORS, version)):
@@ -291,7 +291,7 @@ def _embed_record(stored: StoredRecord, embedder: Embedder, set_aside: SetAside 
 
 
 def remove_indexes(folder: Path) -> None:
-    """Remove the keyword and vector indexes in `folder`; the caller holds its lock or the lock of its parent.
+    """Remove the keyword and vector indexes in `folder`; the caller holds its lock or its parent's lock.
 
     Raise ConfigurationError if the folder cannot be written.
     """
@@ -316,9 +316,9 @@ def open_indexes(
     relevance: Relevance = RELEVANCE,
     lock: FolderLock | None = None,
 ) -> Indexes:
-    """Take the lock of `folder`, or of the copy of a `worker` in it, and open the indexes there, not yet started.
+    """Take the lock of `folder`, or of a `worker`'s copy in it, and open the indexes there, not yet started.
 
-    A `lock` that the caller has taken already is closed with the indexes. Raise FolderInUse, ConfigurationError or
+    A `lock` already held by the caller is closed with the indexes. Raise FolderInUse, ConfigurationError or
     ComponentFailed.
     """
     place, chosen = worker.folder(folder), worker.choice(choice, shared=records.is_shared)

@@ -1,4 +1,4 @@
-"""The last change that all indexes of this process have applied, for callers that wait for a change."""
+"""The last change applied by all indexes of this process, for callers that wait for a change."""
 
 import asyncio
 from asyncio import AbstractEventLoop, Future
@@ -10,11 +10,11 @@ from typing import Final, Protocol
 
 from cognition_engines.indexes.indexes import Indexes
 
-_LOOK_SECONDS: Final = 0.001  # between two checks of other workers; they need a few of these
+_LOOK_SECONDS: Final = 0.001  # between two checks of other workers, which need several of these
 
 
 class OtherWorkers(Protocol):
-    """The other processes that answer the same callers as this one, and the last change that each has applied."""
+    """The other processes that answer the same callers, and the last change applied by each."""
 
     def note(self, seq: int) -> None:
         """Note that this process shows every change up to `seq`."""
@@ -23,7 +23,7 @@ class OtherWorkers(Protocol):
         """Let the others look for changes at once, without waiting for them."""
 
     def shown_seq(self) -> int:
-        """Return the `seq` up to which all of them show every change, this process included."""
+        """Return the `seq` up to which all workers show every change, including this process."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +34,7 @@ class _Waiting:
 
 
 class PublishedSeq:
-    """The changes that every index of this process shows; callers can wait for one."""
+    """Changes shown by every index of this process; callers can wait for a change."""
 
     def __init__(self, indexes: Indexes, others: OtherWorkers | None = None) -> None:
         self._indexes: Final = indexes
@@ -42,7 +42,7 @@ class PublishedSeq:
         self._waiting: list[_Waiting] = []
         self._lock = Lock()
         indexes.watch(self._publish)
-        self._note()
+        self._note_for_others()
 
     @property
     def seq(self) -> int:
@@ -59,7 +59,7 @@ class PublishedSeq:
             self._waiting.append(waiting)
         if hurry:
             self._indexes.follow_now()
-        self._publish()  # it may have been shown before this one waited
+        self._publish()  # it may have been shown before this wait began
         try:
             return await asyncio.wait_for(waiting.done, seconds)
         except TimeoutError:
@@ -69,7 +69,7 @@ class PublishedSeq:
                 self._waiting.remove(waiting)
 
     async def reached_everywhere(self, seq: int, seconds: float) -> bool:
-        """Return whether the indexes of all workers, this one included, show the changes up to `seq` in this time."""
+        """Return whether all workers' indexes, including this one, show the changes up to `seq` in this time."""
         others, until = self._others, monotonic() + seconds
         if others is None:
             return await self.wait_for(seq, seconds)
@@ -82,12 +82,12 @@ class PublishedSeq:
             await asyncio.sleep(_LOOK_SECONDS)
         return True
 
-    def _note(self) -> None:
+    def _note_for_others(self) -> None:
         if self._others is not None:
             self._others.note(self.seq)
 
     def _publish(self) -> None:
-        self._note()
+        self._note_for_others()
         with self._lock:
             if not self._waiting:
                 return

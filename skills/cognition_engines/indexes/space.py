@@ -1,4 +1,4 @@
-"""The index of one search space: columns, keywords and neighbours that follow the records in the background."""
+"""A search space's index: columns, keywords and neighbours that follow the records in the background."""
 
 import logging
 import shutil
@@ -31,8 +31,8 @@ PAGE: Final = 1000
 RETRY_SECONDS: Final = 0.25  # between two attempts after a failure, at first
 IDLE_SECONDS: Final = 1.0  # between two looks, if the watcher finds no commit
 LONGEST_PAUSE: Final = 2.0  # between two attempts to follow
-# After changes that came while others were applied: as long as that took, up to this, so that one commit of the words
-# takes in several writes. A caller that writes one thing after the other never waits for it.
+# After changes that came while others were applied: as long as that took, up to this, so that a commit of the words
+# takes in several writes. A caller with sequential writes never waits for it.
 LONGEST_REST: Final = 0.1
 _ATTEMPTS: Final = 3  # to find the saved columns and the records at the same state
 _log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HeldKeys:
-    """The numbers of texts and windows of some records in the indexes; without `all_vectors`, one was not checked."""
+    """The numbers of some records' texts and windows in the indexes; `all_vectors` is false if one was not checked."""
 
     texts: int
     windows: int
@@ -48,21 +48,21 @@ class HeldKeys:
 
 
 class LiveKeywords:
-    """The owner of the keyword index of one store. One thread applies, checks and closes; any may ask.
+    """The owner of a store's keyword index. One thread applies, checks and closes; any may read.
 
-    A damaged folder is set aside, and its index is rebuilt while queries are answered.
+    A damaged folder is set aside, and the index is rebuilt while queries are answered.
     """
 
     index: KeywordIndex
 
     def __init__(self, folder: Path, store_id: str, columns: str, last_seq: int, relevance: Relevance) -> None:
-        """Open the index in `folder`, or begin a new one there if it is damaged or ahead of `last_seq`.
+        """Open the index in `folder`, or begin a new index there if it is damaged or ahead of `last_seq`.
 
         Raise FolderInUse, ConfigurationError or ComponentFailed.
         """
         self._folder = folder
         self._asked = store_id, columns, relevance
-        self._open()
+        self._open_index()
         if self.index.seq > last_seq:
             self.start_over()  # the records were replaced by older ones
 
@@ -70,12 +70,12 @@ class LiveKeywords:
         """Begin a new index, which is empty."""
         self.index.close()
         shutil.rmtree(self._folder)
-        self._open()
+        self._open_index()
 
     def check(self) -> None:
-        """Begin a new index if the files of this one are not as they were written.
+        """Begin a new index if the files of this one are not as written.
 
-        Raise ConfigurationError, ComponentFailed or OSError if that fails; then try again.
+        On failure raise ConfigurationError, ComponentFailed or OSError; then try again.
         """
         try:
             if self.index.is_open:
@@ -85,18 +85,18 @@ class LiveKeywords:
             _log.warning("%s; rebuilding", error)
             with suppress(ComponentFailed):
                 self.index.close()
-        self._open()
+        self._open_index()
 
-    def _open(self) -> None:
+    def _open_index(self) -> None:
         self.index = KeywordIndex.open(self._folder, *self._asked)
         if (left := self.index.set_aside) is not None:
             _log.warning("the keyword index was set aside at %s (%s)", left.folder, left.reason)
 
 
 class SpaceIndex:
-    """Columns, keywords and neighbours over the records of one space, following them until closed.
+    """Columns, keywords and neighbours over a space's records, following them until closed.
 
-    Every change is in the keyword index before it is in a snapshot, so every record in a snapshot can be found by its
+    Every change is in the keyword index before it is in a snapshot, so every record in a snapshot can be found by
     words. A rebuilt keyword index catches up in the background, and cannot be searched until then.
     """
 
@@ -127,10 +127,10 @@ class SpaceIndex:
         self._rebuilding = Outage(f"the keyword index cannot be rebuilt ({space.name})")
         self._retry_seconds = RETRY_SECONDS
         self._compact = False  # true if the keyword index must be written again
-        self.words_compacted = 0  # no file has words of records that were deleted up to this seq
+        self.words_compacted = 0  # no file has words of records deleted up to this seq
         self._published: Callable[[], object] = lambda: None
         outage = f"the indexes do not follow the records ({space.name})"
-        self._thread = BackgroundThread(f"{space.name}-follower", self._follow, background, outage)
+        self._thread = BackgroundThread(f"{space.name}-follower", self._follow_records, background, outage)
 
     def watch(self, published: Callable[[], object]) -> None:
         """Call `published` from the index's thread whenever a newer snapshot is shown."""
@@ -165,9 +165,9 @@ class SpaceIndex:
         return ViewerKeywords(index, viewer)
 
     def start(self) -> None:
-        """Catch up with the store, then continue in the background. Raise ComponentFailed if that fails.
+        """Catch up with the store, then continue in the background. Raise ComponentFailed on failure.
 
-        A keyword index that was set aside is rebuilt in the background.
+        A keyword index set aside as damaged is rebuilt in the background.
         """
         damaged = self.keywords.set_aside is not None
         windows = 0
@@ -218,13 +218,13 @@ class SpaceIndex:
         return saved.seq
 
     def save_columns(self, least: int) -> None:
-        """Save the columns for the next start if at least `least` rows are not in the saved ones."""
+        """Save the columns for the next start if at least `least` rows are unsaved."""
         snapshot = self.snapshot
         if len(snapshot.newer_than(self._saved.seq)) >= least:
             self._saved.save(snapshot)
 
     def find_held(self, keys: Sequence[int]) -> HeldKeys:
-        """Return the numbers of searchable texts and windows of these records, and whether all indexes were checked."""
+        """Return the numbers of these records' searchable texts and windows, and whether all indexes were checked."""
         shown = self.snapshot
         rows = [row for key in keys if key < len(shown.row_of) and (row := int(shown.row_of[key])) >= 0]
         windows = sum(int(shown.counts[row]) for row in rows if shown.alive[row])
@@ -232,7 +232,7 @@ class SpaceIndex:
         return HeldKeys(self.keywords.count_held(keys), windows + (near or 0), all_vectors=near is not None)
 
     def compact_words(self) -> None:
-        """Let the thread that follows write the words again without the words of deleted records."""
+        """Let the following thread write the words again without deleted records' words."""
         self._compact = True
         self._thread.wake()
 
@@ -251,7 +251,7 @@ class SpaceIndex:
         if not self._thread.is_alive:
             self.keywords.close()
 
-    def _follow(self) -> float:
+    def _follow_records(self) -> float:
         """Follow the records once; return the pause until the next time."""
         failure, behind = None, False
         try:
@@ -264,7 +264,7 @@ class SpaceIndex:
             failure = "keywords"
         began = monotonic()
         try:
-            # changes that a failed attempt has applied are published by the next one
+            # changes applied by a failed attempt are published by the next attempt
             if self._records.last_seq() > self.snapshot.seq:
                 while (
                     self._step(skip_words=self.keywords.seq < self._columns.seq) and not self._thread.stopping.is_set()
@@ -303,14 +303,14 @@ class SpaceIndex:
         return self._records.reads.vectors_of(keys, self.model)
 
     def _rebuild_words(self) -> bool:
-        """Apply one page to a keyword index that is behind the columns; return whether it still is."""
+        """Apply a page to a keyword index that is behind the columns; return whether it still is."""
         if self.keywords.seq >= self._columns.seq:
             return False
         self._texts.apply(self._texts.read(self.keywords.seq, PAGE).page, self._apply_words)
         return self.keywords.seq < self._columns.seq
 
     def _write_words_again(self) -> None:
-        """Replace the files of the words if that was requested and nothing is being rebuilt."""
+        """Replace the word files if requested and nothing is being rebuilt."""
         if not self._compact or self.keywords.seq < self._columns.seq:
             return
         seq = self.keywords.seq
@@ -329,11 +329,11 @@ class SpaceIndex:
             after = page.seq
 
     def _texts_of(self, page: Page, keys: Sequence[int]) -> list[Text]:
-        """Return the texts of some of a page's records, with their marks."""
+        """Return the texts of some records in a page, with their marks."""
         return add_label_terms(self._records.keyword_texts.by_keys(keys), page, self.snapshot.read)
 
     def _step(self, *, skip_words: bool) -> bool:
-        """Apply one page of changes, to words and columns or to columns alone; return whether there may be more."""
+        """Apply a page of changes, to words and columns or to columns alone; return whether there may be more."""
         page, more = self._column_rows.read(self._columns.seq, PAGE, self.model)
         if len(page.removed):
             self._saved.discard(page.seq)
@@ -343,7 +343,7 @@ class SpaceIndex:
         return more
 
     def _apply_words(self, page: Page) -> None:
-        """Add the page's texts, or newer ones, to the keyword index; skip texts that it has already."""
+        """Add the page's texts, or newer versions, to the keyword index; skip texts already in it."""
         if page.seq <= self.keywords.seq:
             return
         newer: list[int] = page.keys[page.seqs > self.keywords.seq].tolist()
@@ -367,7 +367,7 @@ def open_space(
     set_aside: SetAside,
     background: Background,
 ) -> SpaceIndex:
-    """Open the index of `space` in `folder`, whose lock is held, not yet started; `saved_in` has its saved columns.
+    """Open the index of `space` in `folder`, whose lock is held, not yet started; `saved_in` has the saved columns.
 
     Raise FolderInUse, ConfigurationError or ComponentFailed.
     """
@@ -384,5 +384,5 @@ def open_space(
 
 
 def worst(states: Sequence[str]) -> str:
-    """Return the worst of several states: `down` before `rebuilding` before `degraded` before `ready`."""
+    """Return the worst state: `down` before `rebuilding` before `degraded` before `ready`."""
     return next((state for state in ("down", "rebuilding", "degraded") if state in states), "ready")

@@ -1,4 +1,4 @@
-"""A thread that notices the commits of any process."""
+"""A thread that notices commits by any process."""
 
 from collections.abc import Callable
 from typing import Final
@@ -8,16 +8,16 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.store.change_feed import ChangeWatch
 
 LOOK_SECONDS: Final = 0.05
-# Between two checks while each finds changes: indexes that follow each commit of a long run alone would cost more
-# than the run.
+# Between two checks while each finds changes: indexes that follow each commit of a long run singly would cost more than
+# the run.
 LONGEST_LOOK: Final = 0.1
 DOWN_SECONDS: Final = 2.0  # while the database does not answer
 
 
 class Watcher:
-    """A thread that looks for commits until it is stopped, and calls `found`, which may raise ComponentFailed.
+    """A thread that looks for commits until stopped, and calls `found`, which may raise ComponentFailed.
 
-    A commit that it misses, the indexes find by themselves a moment later.
+    The indexes find a missed commit by themselves a moment later.
     """
 
     def __init__(self, watch: ChangeWatch, found: Callable[[], object], background: Background) -> None:

@@ -1,4 +1,4 @@
-"""Small files of the indexes that are replaced whole or not at all."""
+"""Small index files, replaced whole or not at all."""
 
 import json
 import os
@@ -7,14 +7,14 @@ from pathlib import Path
 
 
 def draft_of(path: Path) -> Path:
-    """Return the path of the unfinished file that replaces `path`; a killed process leaves one."""
+    """Return the path of the unfinished file that replaces `path`; a killed process leaves it behind."""
     return path.with_name(f"{path.name}.new")
 
 
 def write_json(path: Path, value: object, *, durable: bool) -> None:
-    """Replace a file by a JSON document, if `durable` only once that is on the disk.
+    """Replace a file by a JSON document; if `durable`, only once that is on the disk.
 
-    Raise OSError if that fails; the file is unchanged then, and no draft is left.
+    Raise OSError on failure; the file is then unchanged, and no draft is left.
     """
     draft = draft_of(path)
     try:

@@ -1,1 +1,1 @@
-"""The kinds of records: one definition each, which validates, describes and stores it."""
+"""Record kinds: a definition each, which validates, describes and stores the kind."""

@@ -1,4 +1,4 @@
-"""The parts of a project that a decision governs: their rules, and the texts by which the decision is found."""
+"""The parts of a project governed by a decision: their rules, and the texts that find the decision."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -25,29 +25,29 @@ from cstp.values.decisions import AffectedPart, AffectedType
 PATH: Final = "path"
 MOST_PARTS: Final = 100  # of a decision
 MOST_WILDCARDS: Final = 200  # of a decision's patterns together
-MOST_NAMED: Final = 64  # paths in its text
+MOST_NAMED: Final = 64  # paths in a decision's text
 _MOST_NAMES: Final = 21  # of a path in a text
 _NAMED: Final = re.compile(
     r"(?<![\w/.:-])(?:[\w.@+-]{1,100}/){1,20}[\w.@+-]{1,100}(?![\w/])|`([\w@+-][\w.@+-]{0,100}\.\w{1,10})`"
 )
-PATHS: Final = f"{PATH}:"  # before a list of patterns of paths
+PATHS: Final = f"{PATH}:"  # before a list of path patterns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenPart(Model):
-    """A part in a file: paths by a pattern, relative to the root of the repository, or anything else by its name."""
+    """A part in a file: paths by a pattern relative to the repository root, or anything else by name."""
 
     type: AffectedType = "path"
     pattern: Annotated[str, Line(LONGEST_GOVERNING)]
 
 
 def check_part(type: str, pattern: str) -> None:
-    """Raise BadPattern, whose message completes the name of the pattern, if it is no pattern of paths."""
+    """Raise BadPattern for an invalid path pattern; the message continues after the pattern's name."""
     if type == PATH:
         check_governing(pattern)
 
 
-def _check(part: GivenPart) -> GivenPart:
+def _check_given_part(part: GivenPart) -> GivenPart:
     try:
         check_part(part.type, part.pattern)
     except BadPattern as error:
@@ -56,10 +56,7 @@ def _check(part: GivenPart) -> GivenPart:
 
 
 def check_together(parts: Iterable[tuple[str, str]]) -> None:
-    """Raise BadPattern if the patterns of a decision have too many wildcards together; `parts` are types and patterns.
-
-    Each of them has been checked.
-    """
+    """Raise BadPattern for too many wildcards in a decision's patterns; `parts` are checked types and patterns."""
     if count_wildcards(pattern for type, pattern in parts if type == PATH) > MOST_WILDCARDS:
         raise BadPattern(f"must have at most {MOST_WILDCARDS} wildcards in all patterns together")
 
@@ -74,7 +71,11 @@ def _check_together(parts: tuple[GivenPart, ...]) -> tuple[GivenPart, ...]:
 
 GivenParts: TypeAlias = Annotated[
     tuple[
-        Annotated[GivenPart, OrText(lambda text: GivenPart(pattern=text), LONGEST_GOVERNING), AfterValidator(_check)],
+        Annotated[
+            GivenPart,
+            OrText(lambda text: GivenPart(pattern=text), LONGEST_GOVERNING),
+            AfterValidator(_check_given_part),
+        ],
         ...,
     ],
     Field(
@@ -87,7 +88,7 @@ GivenParts: TypeAlias = Annotated[
 
 
 def refused_part(given: object) -> str | None:
-    """Return the rule that a list of a file breaks, with the number of the first bad pattern; None without one."""
+    """Return the rule broken by a file's list, with the first bad pattern's number; None for a valid list."""
     parts: list[tuple[str, str]] = []
     for number, item in enumerate(given if isinstance(given, list) else [given], start=1):
         kind, pattern = (item.get("type", PATH), item.get("pattern")) if isinstance(item, dict) else (PATH, item)
@@ -114,9 +115,9 @@ def parts_of(given: Iterable[GivenPart]) -> tuple[AffectedPart, ...]:
 
 
 def governed_texts(parts: Iterable[AffectedPart]) -> tuple[str, ...]:
-    """Return the texts of a decision's parts: the type and the name, of paths the pattern.
+    """Return the texts for a decision's parts: the type and the name, or the pattern for paths.
 
-    Patterns of a list with a negated one count together, so they are one text, a line for each.
+    Patterns in a list with a negated pattern count together, so they are a single text, one per line.
     """
     paths = [one.pattern for one in parts if one.type == PATH]
     lists = ["\n".join(paths)] if any(path.startswith("!") for path in paths) else paths
@@ -135,7 +136,7 @@ def named_paths(decision: Decision) -> tuple[str, ...]:
 
 
 def endings_of(path: str) -> list[str]:
-    """Return the ways to name a file in a text: its path, and the ends of it with several names."""
+    """Return the names of a file in a text: its path, and the path's ends with several names."""
     names = path.split("/")
     return [path, *("/".join(names[start:]) for start in range(max(1, len(names) - _MOST_NAMES), len(names) - 1))]
 
@@ -143,7 +144,7 @@ def endings_of(path: str) -> list[str]:
 def matched_parts(
     parts: Sequence[AffectedPart], files: PathSet, names: Collection[str], wanted: Wanted = always
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the texts of the parts that choose a file or are one of the names, the most specific first; and the files.
+    """Return the part texts that choose a file or equal a name, the most specific first; and the files.
 
     Raise NotWanted if no caller waits any more.
     """
@@ -161,7 +162,7 @@ def matched_parts(
 
 
 def specificity(text: str) -> int:
-    """Return how specific the text of a decision's part is: the names without a wildcard, of a name 1."""
+    """Return a part text's specificity: the names without a wildcard, 1 for a plain name."""
     if not text.startswith(PATHS):
         return 1
     return max(0 if line.startswith("!") else count_names(line) for line in text.removeprefix(PATHS).split("\n"))

@@ -1,4 +1,4 @@
-"""Spoken and written texts: artifacts, their chunks, and the turns of conversations."""
+"""Spoken and written texts: artifacts, their chunks, and turns in conversations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ from cognition_engines.kinds.spec import (
     Kind,
     KindSpec,
     Role as ReferenceRole,
-    first,
+    first_not_none,
     named_ids,
-    own,
     plain_facets,
+    stated_access,
     with_title,
 )
 from cognition_engines.unicode_forms import fold_text
@@ -55,7 +55,7 @@ DocumentStatus: TypeAlias = Literal["draft", "final", "approved", "superseded", 
 DistributionScope: TypeAlias = Literal["private", "team", "department", "company", "public"]
 Role: TypeAlias = Literal["user", "assistant", "system"]
 CONTEXTS: Final[tuple[str, ...]] = get_args(Context)
-LONGEST: Final = 4_000_000  # of an artifact: an answer has at most 5 MiB, with its other members
+LONGEST: Final = 4_000_000  # per artifact: an answer has at most 5 MiB, with its other members
 CONVERSATION: Final = "conversation"  # the context of every turn
 
 ARTIFACT: Final = "art_"  # before the ids of artifacts and turns
@@ -67,7 +67,7 @@ Replaced: TypeAlias = Annotated[tuple[str, ...], Lines(MAX_REF, 100)]  # ids of 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact(Base):
-    """A mail, a note, minutes, a document. When `chunked`, its chunks are searched in its place."""
+    """A mail, a note, minutes, a document. When `chunked`, the chunks are searched in its place."""
 
     id: ArtifactId | None = None
     content: Annotated[str, Text(LONGEST, most_bytes=LONGEST)]
@@ -95,7 +95,7 @@ class Artifact(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactChunk(Base):
-    """A passage of an artifact, from which it inherits project, clearance and facets."""
+    """An artifact's passage; it inherits project, clearance and facets from the artifact."""
 
     artifact_id: Ref
     content: Annotated[str, Text(1_000_000)]
@@ -113,7 +113,7 @@ class ArtifactChunk(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn(Base):
-    """One utterance of a conversation. `turn_index` is None if its source gives none."""
+    """An utterance in a conversation. `turn_index` is None if the source gives none."""
 
     id: ArtifactId | None = None
     conversation_id: Annotated[str, Line(200)]
@@ -130,7 +130,7 @@ class Turn(Base):
 
 
 def conversation_name(turn: Turn) -> str:
-    """Return the name of a conversation in the source of a turn: a title, a subject or a channel, else the id."""
+    """Return a conversation's name from a turn's source: a title, a subject or a channel, else the id."""
     names = (turn.metadata.get(member) for member in ("title", "subject", "channel"))
     return next((name for name in names if isinstance(name, str) and name), turn.conversation_id)
 
@@ -154,16 +154,18 @@ def _named_in_turn(turn: Turn) -> Iterator[tuple[ReferenceRole, str]]:
 
 
 def _artifact_facets(artifact: Artifact) -> Facets:
-    at = first(artifact.ts, artifact.ingested_at, artifact.document_date)
+    at = first_not_none(artifact.ts, artifact.ingested_at, artifact.document_date)
     system = fold_text(artifact.source_system)
     author, people = _people(artifact.author, artifact.participants)
-    return Facets(*own(artifact), at, artifact.context, system, artifact.importance, author=author, people=people)
+    return Facets(
+        *stated_access(artifact), at, artifact.context, system, artifact.importance, author=author, people=people
+    )
 
 
 def _turn_facets(turn: Turn) -> Facets:
     author, people = _people(turn.speaker, ())
     system = fold_text(turn.source_system)
-    return Facets(*own(turn), turn.ts, CONVERSATION, system, turn.importance, author=author, people=people)
+    return Facets(*stated_access(turn), turn.ts, CONVERSATION, system, turn.importance, author=author, people=people)
 
 
 def _people(author: str | None, others: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:

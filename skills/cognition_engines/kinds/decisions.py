@@ -1,7 +1,7 @@
-"""Decisions, their reviews and links: their names, and the resolution of their references.
+"""Decisions, their reviews and links: their names, and how references resolve.
 
-The names are texts in the table `links`: an id; an id in a file within its repository, and everywhere if it is the only
-one; a file's name, its stem and its number within their folder.
+The names are texts in the table `links`: an id; an id in a file, within the file's repository, and everywhere if it is
+unique; a file's name, stem and number within their folder.
 """
 
 import posixpath
@@ -30,22 +30,33 @@ from cognition_engines.kinds.fields import (
     Text,
     a_line,
 )
-from cognition_engines.kinds.spec import MAX_ID, Facets, Kind, KindSpec, Origin, Reference, Role, first, own, short_key
+from cognition_engines.kinds.spec import (
+    MAX_ID,
+    Facets,
+    Kind,
+    KindSpec,
+    Origin,
+    Reference,
+    Role,
+    first_not_none,
+    short_key,
+    stated_access,
+)
 from cognition_engines.models import SENSITIVITIES, SUPERSEDED, Decision
 from cognition_engines.unicode_forms import fold_text
 from cstp.values.decisions import Evidence
 
 BY_ID: Final = "id "  # before an id as answers have it
-ANYWHERE: Final = "given "  # before an id that a file gives: a name that counts if exactly one decision has it
-ENDED: Final = (SUPERSEDED, "deprecated", "rejected")  # the statuses of decisions that are not in force
-UNDECIDED: Final = ("draft", "proposed", "pending")  # the statuses that agents may set for their own decisions
+ANYWHERE: Final = "given "  # before an id given by a file: a name that counts if exactly one decision has it
+ENDED: Final = (SUPERSEDED, "deprecated", "rejected")  # statuses of decisions not in force
+UNDECIDED: Final = ("draft", "proposed", "pending")  # statuses that agents may set for their own decisions
 EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_ENDINGS: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")  # of files that are one decision each
-_PAGES: Final = ("readme", "index")  # the name of such a file is its folder's
+_ENDINGS: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")  # of single-decision files
+_PAGES: Final = ("readme", "index")  # such a file has its folder's name
 _NUMBERED: Final = re.compile(r"(?:[a-z]{1,10}[-_ ]?)?(?!\d{4}-\d{2}-\d{2})0*(\d{1,6})(?!\d)")
 _NUMBER: Final = re.compile(r"(?:[a-z]{1,10}[ #.-]{0,2})?#?0*(\d{1,6})")
 
-TITLE_LENGTH: Final = 32_768  # as in calls, whose statement may be one line
+TITLE_LENGTH: Final = 32_768  # as in calls, whose statement may be a single line
 TEXT_LENGTH: Final = 1_000_000
 LABEL_LENGTH: Final = 256  # characters of a category, a tag or a project, as in calls
 MOST_TAGS: Final = 100  # as in calls
@@ -72,7 +83,7 @@ class GivenReason(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenDecision(Model):
-    """A decision in a file; the description of a member completes "must be ..."."""
+    """A decision in a file; a member's description completes "must be ..."."""
 
     id: Annotated[
         Id | None, Field(description="text of 1 to 200 printable characters without blanks, or an integer")
@@ -118,11 +129,11 @@ class GivenDecision(Model):
 
 
 def names_of(id: str, origin: Origin) -> list[str]:
-    """Return the names of a decision of this id and origin."""
+    """Return the names of a decision with this id and origin."""
     names = [f"{BY_ID}{id}"]
     if origin.given is not None:
         names += [in_repository(origin.repository, origin.given), f"{ANYWHERE}{origin.given}"]
-    folder, stem, ending = _place(origin)
+    folder, stem, ending = _split_place(origin)
     if ending in _ENDINGS:
         names += [_path_within(folder, stem + ending), _path_within(folder, stem)]
         if number := _NUMBERED.match(stem):
@@ -131,11 +142,11 @@ def names_of(id: str, origin: Origin) -> list[str]:
 
 
 def named_by(reference: str, origin: Origin) -> list[str]:
-    """Return the names that a reference of this origin may mean, the likeliest first."""
+    """Return the possible names for a reference from this origin, the likeliest first."""
     if len(reference) > MAX_ID:
-        return []  # no record is called so, and the index takes no longer ones
+        return []  # no record has such a name, and the index takes no longer names
     id = reference.strip()
-    folder, text = _place(origin)[0], fold_text(id)
+    folder, text = _split_place(origin)[0], fold_text(id)
     names = [in_repository(origin.repository, id), _path_within(folder, text)]
     if number := _NUMBER.fullmatch(text):
         names.append(_path_within(folder, f"#{number[1]}"))
@@ -143,7 +154,7 @@ def named_by(reference: str, origin: Origin) -> list[str]:
 
 
 def _references(decision: Decision, origin: Origin) -> Iterator[Reference]:
-    """Yield the names of a decision, and all names that its references may mean."""
+    """Yield a decision's names, and all possible names for the references."""
     for name in names_of(str(decision.id), origin):
         yield Reference(Role.CALLED, Kind.DECISION, name)
     for role, references in ((Role.SUPERSEDES, decision.supersedes), (Role.SUPERSEDED_BY, decision.superseded_by)):
@@ -153,12 +164,12 @@ def _references(decision: Decision, origin: Origin) -> Iterator[Reference]:
 
 
 def in_repository(repository: str, id: str) -> str:
-    """Return the name of a decision that a file of the repository gives this id."""
+    """Return the name of a decision with this id in a repository's file."""
     return _path_within(repository, f"id {id}")
 
 
 def of_any_repository(name: str) -> str | None:
-    """Return the id in a name that decisions of every repository may use; None if it is another name."""
+    """Return the id in a name shared by every repository; None for another name."""
     return next((name.removeprefix(each) for each in (BY_ID, ANYWHERE) if name.startswith(each)), None)
 
 
@@ -166,8 +177,8 @@ def _path_within(folder: str, name: str) -> str:
     return f"{short_key(folder)} {name}"
 
 
-def _place(origin: Origin) -> tuple[str, str, str]:
-    """Return the folder of a file in its repository, and in lower case its name without ending, and its ending."""
+def _split_place(origin: Origin) -> tuple[str, str, str]:
+    """Return a file's folder in its repository, and in lower case the name without ending, and the ending."""
     repository, path = origin.place
     folder, file = posixpath.split(path)
     stem, ending = posixpath.splitext(fold_text(file))
@@ -177,9 +188,9 @@ def _place(origin: Origin) -> tuple[str, str, str]:
 
 
 def _facets(decision: Decision) -> Facets:
-    since = first(decision.valid_from, decision.date)
+    since = first_not_none(decision.valid_from, decision.date)
     until = EARLIEST if decision.status in ENDED else decision.valid_to  # when it ended is not known
-    return Facets(*own(decision), decision.date, context="decision", since=since, until=until)
+    return Facets(*stated_access(decision), decision.date, context="decision", since=since, until=until)
 
 
 DECISION: Final = KindSpec(
@@ -199,7 +210,7 @@ DECISION: Final = KindSpec(
 
 @dataclass(frozen=True, slots=True)
 class ReviewContent:
-    """The statements of a reviewer other than the outcome; `affected_kpis` are numbers by name."""
+    """A reviewer's statements other than the outcome; `affected_kpis` are numbers by name."""
 
     actual_result: str | None = None
     lessons: str | None = None
@@ -211,7 +222,7 @@ class ReviewContent:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """One review. `self_review` says that the reviewer recorded the decision; `number` counts from 1."""
+    """A review. `self_review`: the reviewer recorded the decision; `number` counts from 1."""
 
     id: str
     number: int
@@ -226,10 +237,10 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class DecisionLink:
-    """A link made by an agent, with the ids of its ends.
+    """A link made by an agent, with the ids of both ends.
 
-    `effective_at` is the time since which a supersession is in effect; None if it is not, and for other types.
-    `ended_at` and `ended_by` are set if an agent ended the link, or replaced it by another one.
+    `effective_at` is the start of a supersession's effect; None without an effect, and for other types. `ended_at` and
+    `ended_by` are set if an agent ended or replaced the link.
     """
 
     source: str

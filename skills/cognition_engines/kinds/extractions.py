@@ -1,4 +1,4 @@
-"""Extractions from sources: seven types, each with its own content."""
+"""Extractions from sources: seven types with different content."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, make_dataclass
@@ -9,9 +9,9 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_orig
 from pydantic import Field
 
 from cognition_engines.kinds.fields import Base, Count, Instant, Line, Lines, Model, Ref, Share, Text
-from cognition_engines.kinds.spec import Facets, Kind, KindSpec, Role, named_ids, own
+from cognition_engines.kinds.spec import Facets, Kind, KindSpec, Role, named_ids, stated_access
 
-LONG: Final = 100_000  # characters of a text of the content
+LONG: Final = 100_000  # characters per text
 
 Long: TypeAlias = Annotated[str, Text(LONG)]
 Name: TypeAlias = Annotated[str, Line(500)]
@@ -23,7 +23,7 @@ EXTRACTION_TYPES: Final[tuple[str, ...]] = get_args(ExtractionType)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionContent(Model):
-    """A question and its answer."""
+    """A question and the answer."""
 
     question: Long
     options: Short = ()
@@ -46,7 +46,7 @@ class PatternContent(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarningContent(Model):
-    """A failure, and its signs."""
+    """A failure, and the signs."""
 
     title: Name
     description: Long
@@ -57,7 +57,7 @@ class WarningContent(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodStep(Model):
-    """One step of a methodology."""
+    """A methodology step."""
 
     order: Count | None = None
     title: Name
@@ -77,7 +77,7 @@ class MethodologyContent(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChecklistItem(Model):
-    """One thing to check."""
+    """A thing to check."""
 
     item: Item
     required: bool | None = None
@@ -94,7 +94,7 @@ class ChecklistContent(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonaContent(Model):
-    """A role, with its tasks."""
+    """A role with tasks."""
 
     role: Name
     responsibilities: Short = ()
@@ -104,7 +104,7 @@ class PersonaContent(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowStep(Model):
-    """One step of a workflow."""
+    """A workflow step."""
 
     order: Count | None = None
     action: Long
@@ -134,7 +134,7 @@ Content: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction(Base):
-    """A statement extracted from a source. Each type has its own class, in `CLASSES`."""
+    """A statement extracted from a source. `CLASSES` has a class for each type."""
 
     type: ExtractionType
     content: Content
@@ -151,7 +151,7 @@ class Extraction(Base):
 
 
 def _class_of(type: str, content: type[Model]) -> type[Extraction]:
-    """Return the class of the extractions of a type."""
+    """Make the extraction class for a type."""
     return make_dataclass(
         f"{type.capitalize()}Extraction",
         [("type", Literal[type], type), ("content", content)],
@@ -165,11 +165,11 @@ def _class_of(type: str, content: type[Model]) -> type[Extraction]:
 
 CONTENTS: Final[Mapping[str, type[Model]]] = dict(zip(EXTRACTION_TYPES, get_args(Content), strict=True))
 CLASSES: Final[Mapping[str, type[Extraction]]] = {name: _class_of(name, content) for name, content in CONTENTS.items()}
-HEADINGS: Final = ("question", "name", "title", "role")  # an extraction's content has one of them
+HEADINGS: Final = ("question", "name", "title", "role")  # every extraction's content has exactly one
 
 
 def heading(extraction: Extraction) -> str:
-    """Return the name of an extraction: its question, name, title or role."""
+    """Return an extraction's name: the question, name, title or role."""
     found: str = next(getattr(extraction.content, name) for name in HEADINGS if hasattr(extraction.content, name))
     return found
 
@@ -184,18 +184,18 @@ def _content_hints(type: str) -> Mapping[str, Any]:
 
 
 def content_names(type: str) -> frozenset[str]:
-    """Return the names of the members of an extraction's content."""
+    """Return the member names in a type's content."""
     return frozenset(_content_hints(type))
 
 
 @cache
 def content_lists(type: str) -> frozenset[str]:
-    """Return the names of the members of an extraction's content that are lists."""
+    """Return the names of the list members in a type's content."""
     return frozenset(name for name, hint in _content_hints(type).items() if get_origin(hint) is tuple)
 
 
-def _texts(extraction: Extraction) -> Iterator[str]:
-    """Yield the heading, then every other text of the content in the order of its members, then the topics."""
+def _searched_texts(extraction: Extraction) -> Iterator[str]:
+    """Yield the heading, then all other content texts in member order, then the topics."""
     yield heading(extraction)
     for field in fields(extraction.content):
         if field.name not in HEADINGS:
@@ -204,7 +204,7 @@ def _texts(extraction: Extraction) -> Iterator[str]:
 
 
 def _texts_in(value: object) -> Iterator[str]:
-    """Yield the texts in a member: a text, a list of texts or objects, an object; not its numbers and truth values."""
+    """Yield the texts in a member: a text, a list of texts or objects, an object; no numbers and truth values."""
     if isinstance(value, str):
         if value:
             yield value
@@ -230,9 +230,9 @@ EXTRACTION: Final = KindSpec(
     made_prefix="ext_",
     spaces=("knowledge", "extractions"),
     identity=("source_id", "chunk_id", "content"),
-    embedding_text=lambda extraction: "\n".join(_texts(extraction)),
+    embedding_text=lambda extraction: "\n".join(_searched_texts(extraction)),
     title=heading,
-    facets=lambda extraction: Facets(*own(extraction), extraction.extracted_at),
+    facets=lambda extraction: Facets(*stated_access(extraction), extraction.extracted_at),
     ids={"source_id": Role.SOURCE, "chunk_id": Role.CHUNK, "chunk_ids": Role.CHUNK},
     aliases=named_ids("extraction_id"),
     has_members=_is_extraction,

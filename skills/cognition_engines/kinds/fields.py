@@ -1,7 +1,7 @@
-"""The types of record fields. Invalid values are rejected with a reason, never repaired or cut.
+"""Record field types. Invalid values are rejected with a reason, never repaired or cut.
 
-A record is validated from JSON (`TypeAdapter.validate_json`); the reasons that start here are pydantic errors of the
-types `line`, `text`, `id`, `instant`, `sensitivity` and `metadata`, and name no value.
+A record is validated from JSON (`TypeAdapter.validate_json`); the reasons made here are pydantic errors with the types
+`line`, `text`, `id`, `instant`, `sensitivity` and `metadata`, and name no value.
 """
 
 import re
@@ -63,13 +63,13 @@ def sound(text: str) -> bool:
     return True
 
 
-def _text(value: str) -> str:
+def _check_sound(value: str) -> str:
     if not sound(value):
         raise PydanticCustomError("text", "must have no NUL and no lone surrogate")
     return value
 
 
-def _line(value: str) -> str:
+def _check_line(value: str) -> str:
     if _HAS_CONTROL.search(value) or value.isspace() or not sound(value):
         raise PydanticCustomError("line", "must be one line, and not blank")
     return value
@@ -82,7 +82,7 @@ def _id(value: str) -> str:
 
 
 def is_line(text: str, longest: int) -> bool:
-    """Return whether a text is one line, not blank, of at most `longest` characters."""
+    """Return whether a text is a single line, not blank, up to `longest` characters."""
     return 0 < len(text) <= longest and not (_HAS_CONTROL.search(text) or text.isspace()) and sound(text)
 
 
@@ -93,12 +93,12 @@ def a_line(longest: int) -> str:
 
 def _line_schema(longest: int) -> CoreSchema:
     text = core_schema.str_schema(strict=True, min_length=1, max_length=longest)
-    return core_schema.no_info_after_validator_function(_line, text)
+    return core_schema.no_info_after_validator_function(_check_line, text)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Of a `str`: one line, not blank, 1 to `longest` characters."""
+    """For `str`: a single line, not blank, 1 to `longest` characters."""
 
     longest: int
 
@@ -111,7 +111,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Of a `str`: `shortest` to `longest` characters, no NUL, no lone surrogate; as JSON at most `most_bytes`."""
+    """For `str`: `shortest` to `longest` characters, no NUL, no lone surrogate; as JSON at most `most_bytes`."""
 
     longest: int
     shortest: int = 1
@@ -122,7 +122,7 @@ class Text:
         return core_schema.no_info_after_validator_function(self._check_text, text)
 
     def _check_text(self, value: str) -> str:
-        _text(value)
+        _check_sound(value)
         most = self.most_bytes
         # a character takes at most six bytes, as \u0001 does
         if most is not None and len(value) * 6 > most and len(orjson.dumps(value)) > most:
@@ -134,7 +134,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Of a `tuple[str, ...]`: `least` to `most` items, each a `Line(longest)`; one text is a list of one."""
+    """For `tuple[str, ...]`: `least` to `most` items, each a `Line(longest)`; a text is a list with a single item."""
 
     longest: int
     most: int
@@ -158,13 +158,13 @@ def _as_list(value: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class OrText:
-    """Of a model: a text of up to `longest` characters on one line is replaced by the result of `make`."""
+    """For a model: a text on a single line, up to `longest` characters, is replaced by the result of `make`."""
 
     make: Callable[[str], object]
     longest: int = MAX_REF
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        # distinguished by its type: a union would report the mistakes of both
+        # distinguished by type: a union would report the mistakes in both
         both = core_schema.tagged_union_schema(
             {"text": _line_schema(self.longest), "object": handler(source)},
             lambda value: "text" if isinstance(value, str) else "object",
@@ -175,7 +175,7 @@ class OrText:
 
 
 def _instant(value: object) -> object:
-    """Return an aware UTC time of an ISO 8601 text: a bare date is its first moment, a naive time is in UTC."""
+    """Return an ISO 8601 text as an aware UTC time: a bare date is the day's start, a naive time is in UTC."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -205,13 +205,13 @@ def _metadata(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     if len(value) > MAX_MEMBERS or size > MAX_METADATA:
         reason = f"must have at most {MAX_MEMBERS} members and {MAX_METADATA} characters as JSON"
         raise PydanticCustomError("metadata", reason)
-    if not all(map(sound, _texts(value))):
+    if not all(map(sound, _all_texts(value))):
         raise PydanticCustomError("metadata", "must have no NUL and no lone surrogate")
     return value
 
 
-def _texts(value: JsonValue) -> list[str]:
-    """Return all texts in a JSON value, names of members included."""
+def _all_texts(value: JsonValue) -> list[str]:
+    """Return all texts in a JSON value, including member names."""
     found: list[str] = []
     open_: list[Any] = [value]
     while open_:
@@ -240,7 +240,7 @@ Id: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Prefixed:
-    """Of an `Id` that is stored with `prefix` in front: that has at most `MAX_REF` characters, as a reference has."""
+    """For an `Id` stored with `prefix` in front: at most `MAX_REF` characters together, as in a reference."""
 
     prefix: str
 
@@ -278,14 +278,14 @@ Metadata: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """The base of records and their parts; members are read in camelCase and snake_case, others are rejected."""
+    """Base class for records and their parts; members are read in camelCase and snake_case, others are rejected."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CONFIG
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base(Model):
-    """Fields of every record. `id`, `project` and `sensitivity` are None if the source gives none."""
+    """Fields in every record. `id`, `project` and `sensitivity` are None if the source gives none."""
 
     id: Id | None = None
     project: Annotated[str, Line(200)] | None = None
@@ -294,13 +294,13 @@ class Base(Model):
 
 
 def in_order(start: int | None, end: int | None) -> None:
-    """Raise PydanticCustomError if a passage ends at its start or before."""
+    """Raise PydanticCustomError if a passage ends at the start or before."""
     if start is not None and end is not None and end <= start:
         raise PydanticCustomError("positions", "endChar must be greater than startChar")
 
 
 def check_part(index: int, total: int) -> None:
-    """Raise if the index of a part is not below the number of parts."""
+    """Raise if a part's index is not below the number of parts."""
     if index >= total:
         raise PydanticCustomError("position", "chunkIndex must be less than totalChunks")
 

@@ -25,7 +25,17 @@ from cognition_engines.kinds.fields import (
     in_order,
     normal,
 )
-from cognition_engines.kinds.spec import Facets, Kind, KindSpec, Origin, Reference, Role, named_ids, own, plain_facets
+from cognition_engines.kinds.spec import (
+    Facets,
+    Kind,
+    KindSpec,
+    Origin,
+    Reference,
+    Role,
+    named_ids,
+    plain_facets,
+    stated_access,
+)
 
 ActorRole: TypeAlias = Literal["owner", "contributor", "reviewer", "stakeholder", "other"]
 SubjectType: TypeAlias = Literal["person", "project", "object", "other"]
@@ -39,7 +49,7 @@ _GAPS: Final = re.compile(r"[\s_-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor(Model):
-    """A participant of an event, by name or id."""
+    """An event's participant, by name or id."""
 
     ref: Ref
     role: ActorRole = "other"
@@ -47,7 +57,7 @@ class Actor(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject(Model):
-    """A subject of an event, by name or id."""
+    """An event's subject, by name or id."""
 
     ref: Ref
     type: SubjectType = "other"
@@ -55,7 +65,7 @@ class Subject(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence(Model):
-    """The words that an event was read from, and their position in the artifact."""
+    """The words behind an event, and their position in the artifact."""
 
     quote: Annotated[str, Text(2000)]
     start_char: Count | None = None
@@ -68,7 +78,7 @@ class Evidence(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event(Base):
-    """Something that happened. `category` keeps its spelling."""
+    """Something that happened. `category` keeps the source's spelling."""
 
     id: Annotated[Id, Prefixed(EVENT)] | None = None
     category: Annotated[str, Line(100)]
@@ -87,7 +97,7 @@ def _entity_type(value: object) -> object:
 
 
 def _in_any_case(words: Iterable[str]) -> str:
-    """Return a pattern of these words in any case, which JSON Schema does not know."""
+    """Return a pattern for these words in any case: JSON Schema lacks an option for that."""
     return "^({})$".format("|".join("".join(f"[{one}{one.upper()}]" for one in word) for word in words))
 
 
@@ -96,7 +106,7 @@ _ENTITY_TYPE: Final = {"type": "string", "pattern": _in_any_case([*get_args(Enti
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity(Base):
-    """A person, organisation, project, object or place; found by its id, its name and its aliases."""
+    """A person, organisation, project, object or place; found by id, name and aliases."""
 
     name: Annotated[str, Line(200)]
     type: Annotated[EntityType, BeforeValidator(_entity_type), WithJsonSchema(_ENTITY_TYPE)] = "other"
@@ -112,7 +122,7 @@ def _edge_type(value: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge(Base):
-    """A relation from one entity to another. The type is in upper case with `_` between words."""
+    """A relation from an entity to another. The type is in upper case with `_` between words."""
 
     source_id: Ref
     target_id: Ref
@@ -167,7 +177,7 @@ GRAPH: Final = (
         keyword_text=lambda event: "\n".join([_event_text(event), *(evidence.quote for evidence in event.evidence)]),
         day=lambda event: None if event.event_time is None else event.event_time.date(),
         shown_text=lambda event: str(event.narrative),
-        facets=lambda event: Facets(*own(event), event.event_time),
+        facets=lambda event: Facets(*stated_access(event), event.event_time),
         ids={"artifact_id": Role.ARTIFACT},
         names=_named_in_event,
         aliases={**named_ids("event_id"), "actor": "actors", "evidence_quote": "evidence"},

@@ -21,7 +21,17 @@ from cognition_engines.kinds.fields import (
     in_order,
     normal,
 )
-from cognition_engines.kinds.spec import Facets, Kind, KindSpec, Role, first, named_ids, own, plain_facets, with_title
+from cognition_engines.kinds.spec import (
+    Facets,
+    Kind,
+    KindSpec,
+    Role,
+    first_not_none,
+    named_ids,
+    plain_facets,
+    stated_access,
+    with_title,
+)
 from cognition_engines.unicode_forms import fold_text
 
 
@@ -42,7 +52,7 @@ class Source(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place(Model):
-    """The place in its source where a chunk begins.
+    """The place in the source where a chunk begins.
 
     Pages, slides and cells count from 1; `headings` are the headings above it and its own, the outermost first.
     """
@@ -57,7 +67,7 @@ class Place(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeCard(Model):
-    """A summary of a chunk."""
+    """A chunk summary."""
 
     summary: Annotated[str, Text(400)]
     takeaways: Annotated[tuple[str, ...], Lines(1000, 5, least=3)]
@@ -67,7 +77,7 @@ class KnowledgeCard(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk(Base):
-    """A passage of a source. `source` is the kind of its source (kindle, reader), not its id."""
+    """A source passage. `source` is the source's kind (kindle, reader), not the source's id."""
 
     content: Annotated[str, Text(1_000_000)]
     source_id: Ref | None = None
@@ -110,8 +120,8 @@ def _chunk_facets(chunk: Chunk) -> Facets:
     system = None if chunk.source is None else fold_text(chunk.source)
     author = None if chunk.author is None else normal(chunk.author)
     people = () if author is None else (author,)
-    at = first(chunk.last_highlighted_at, chunk.created_at)
-    return Facets(*own(chunk), at, system=system, author=author, people=people)
+    at = first_not_none(chunk.last_highlighted_at, chunk.created_at)
+    return Facets(*stated_access(chunk), at, system=system, author=author, people=people)
 
 
 def _is_chunk(names: frozenset[str], _: object) -> bool:
@@ -177,7 +187,7 @@ KNOWLEDGE_KINDS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode(Model):
-    """One experience. Its id is a number, 1 to 2^63-1; a missing time stays missing."""
+    """An experience. The id is a number, 1 to 2^63-1; a missing time stays missing."""
 
     id: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
     project: Annotated[str, Line(200)] | None = None
@@ -196,7 +206,7 @@ class Episode(Model):
 
 
 def lesson(episode: Episode) -> str:
-    """Return the searchable text of an episode: the query and, if known, the reflection."""
+    """Return an episode's searchable text: the query and, if known, the reflection."""
     return episode.query if episode.reflection is None else f"{episode.query}\n\n{episode.reflection}"
 
 
@@ -207,7 +217,7 @@ EPISODE: Final = KindSpec(
     made_prefix=None,
     spaces=("episodes",),
     embedding_text=lesson,
-    facets=lambda episode: Facets(*own(episode), episode.created_at),
+    facets=lambda episode: Facets(*stated_access(episode), episode.created_at),
     aliases=named_ids("episode_id"),
     has_members=lambda names, _: names >= {"query", "reward"},
 )

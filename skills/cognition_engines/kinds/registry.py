@@ -1,4 +1,4 @@
-"""All kinds of records, and look-ups in their specs."""
+"""All record kinds, and lookups in their specs."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -23,11 +23,11 @@ Record: TypeAlias = Decision | OtherRecord
 
 
 class IncompleteKind(Exception):
-    """A kind has no spec, or one that shares a unique value with another kind."""
+    """A kind has no spec, or shares a unique value with another kind."""
 
 
 def check_specs(*specs: KindSpec) -> Mapping[Kind, KindSpec]:
-    """Return the specs by kind. Raise IncompleteKind unless every kind has one, with its own model and table."""
+    """Return the specs by kind. Raise IncompleteKind unless every kind has a spec with its own model and table."""
     found = {spec.kind: spec for spec in specs}
     missing = [kind.label for kind in Kind if kind not in found]
     if missing:
@@ -40,11 +40,11 @@ def check_specs(*specs: KindSpec) -> Mapping[Kind, KindSpec]:
 
 
 SPECS: Final = check_specs(DECISION, EPISODE, EXTRACTION, *KNOWLEDGE_KINDS, *ARTIFACTS, *GRAPH)
-# These three have their ids in common, so an id names one of them.
+# These three share their ids, so an id names a single record.
 NAMESAKES: Final = (Kind.ARTIFACT, Kind.TURN, Kind.ARTIFACT_CHUNK)
 PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # the owners of events, edges and chunks
 CHILDREN: Final = tuple(kind for kind, spec in SPECS.items() if Role.ARTIFACT in spec.ids.values())
-# The order in which members of an object are checked: those of more kinds come later.
+# Check order for an object's members: kinds with more members come later.
 DETECTED: Final = (
     Kind.EPISODE,
     Kind.EXTRACTION,
@@ -57,23 +57,23 @@ _KIND_OF: Final[Mapping[type[Any], Kind]] = {spec.model: kind for kind, spec in 
 
 
 def kind_of(record: Record) -> Kind:
-    """Return the kind of a record."""
+    """Return a record's kind."""
     return Kind.EXTRACTION if isinstance(record, Extraction) else _KIND_OF[type(record)]
 
 
 def spec_of(record: Record) -> KindSpec:
-    """Return the spec of a record's kind."""
+    """Return the spec for a record's kind."""
     return SPECS[kind_of(record)]
 
 
 def add_prefix(kind: Kind, id: str) -> str:
-    """Return the stored form of an id: artifacts, turns and events have a prefix."""
+    """Return an id as stored: artifacts, turns and events have a prefix."""
     prefix = SPECS[kind].prefix
     return id if id.startswith(prefix) else prefix + id
 
 
 def references_of(record: Record, origin: Origin) -> list[Reference]:
-    """Return the references of a record, each of a role once, and the names of an entity or a decision."""
+    """Return a record's references, without repeats in a role, and the names of an entity or a decision."""
     return list(dict.fromkeys(_references(record, origin)))
 
 
@@ -85,12 +85,12 @@ def _references(record: Record, origin: Origin) -> Iterator[Reference]:
 
 
 def names_in(record: Record) -> Iterator[tuple[Role, str]]:
-    """Yield the people and things that a record names, each with its role, as the record spells them."""
+    """Yield the people and things named in a record, each with a role, in the record's spelling."""
     return spec_of(record).names(record)
 
 
 def ids_in(record: Record) -> Iterator[tuple[str, Role, str]]:
-    """Yield the ids of other records in a record, in stored form: the member, its role, and the id."""
+    """Yield the ids of other records in a record, as stored: the member, the role, and the id."""
     for member, role in spec_of(record).ids.items():
         value = getattr(record, member)
         for id in value if isinstance(value, tuple) else (value,):
@@ -99,19 +99,19 @@ def ids_in(record: Record) -> Iterator[tuple[str, Role, str]]:
 
 
 def embedding_text(record: Record) -> str | None:
-    """Return the text to embed of a record; None if it has none."""
+    """Return a record's text to embed; None if it has none."""
     return spec_of(record).embedding_text(record)
 
 
 def keyword_text(record: Record) -> str | None:
-    """Return the text for keyword search of a record; None if it has none."""
+    """Return a record's text for keyword search; None if it has none."""
     spec = spec_of(record)
     return (spec.keyword_text or spec.embedding_text)(record)
 
 
 @cache
 def adapter(kind: Kind) -> TypeAdapter[Any]:
-    """Return the adapter that validates and writes JSON of a kind; made at its first use, since all take 0.1 s.
+    """Return the adapter that validates and writes a kind's JSON; made at first use, since all take 0.1 s.
 
     For a decision, it validates the members in files; see `decisions.GivenDecision`.
     """
@@ -120,9 +120,10 @@ def adapter(kind: Kind) -> TypeAdapter[Any]:
 
 
 def validate_record(kind: Kind, members: Mapping[str, JsonValue]) -> Record:
-    """Return a record of its members, in either spelling; null counts as absent. Raise pydantic's ValidationError.
+    """Make a record from its members, in either spelling; null counts as absent. Raise pydantic's ValidationError.
 
-    Of a decision, a `GivenDecision`. `members` holds no number beyond 64 bits and no lone surrogate, else TypeError.
+    For decisions, make a `GivenDecision`. `members` holds no number beyond 64 bits and no lone surrogate, else
+    TypeError.
     """
     given = {name: value if name == "metadata" else _present(value) for name, value in members.items()}
     record: Record = adapter(kind).validate_json(orjson.dumps({k: v for k, v in given.items() if v is not None}))
@@ -130,7 +131,7 @@ def validate_record(kind: Kind, members: Mapping[str, JsonValue]) -> Record:
 
 
 def _present(value: JsonValue) -> JsonValue:
-    """Return the value without the members that are null."""
+    """Return the value without null members."""
     if isinstance(value, dict):
         return {name: _present(member) for name, member in value.items() if member is not None}
     return [_present(item) for item in value] if isinstance(value, list) else value

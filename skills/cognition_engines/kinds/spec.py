@@ -1,6 +1,6 @@
-"""The kinds of records by number and by name, and the definition of each kind for the engine, as one value.
+"""Record kinds by number and name, and each kind's definition for the engine, as a single value.
 
-Tables, indexes, ids, readers of files, rights and joins are made of these values.
+Tables, indexes, ids, file readers, rights and joins are made from these values.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +22,7 @@ OTHER_IDS: Final = ("_id", "doc_id")  # names of an id in other systems, for any
 
 
 class Kind(IntEnum):
-    """A kind of records. Its number is stored with every record, and is never given to another kind."""
+    """A kind of records. The number is stored with every record, and never reused for another kind."""
 
     DECISION = 1
     SOURCE = 2
@@ -39,7 +39,7 @@ class Kind(IntEnum):
 
     @property
     def label(self) -> str:
-        """Its name in files and columns: `artifact_chunk`."""
+        """The name in files and columns: `artifact_chunk`."""
         return self.name.lower()
 
 
@@ -61,16 +61,15 @@ def short_key(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin of a record.
+    """A record's origin.
 
-    `source` is an absolute file path, or the address of a collection; `ordinal` is the position among its records, from
-    0, or PART for a part of a document; `digest` identifies the content that was read. `ingested_as` and `guarded_as`
-    are the project and the sensitivity that options of runs gave it, each for a scope (see ingest/rights.py); None if
-    none did.
+    `source` is an absolute file path, or a collection's address; `ordinal` is the position among its records, from 0,
+    or PART for a part of a document; `digest` identifies the read content. `ingested_as` and `guarded_as` are the
+    project and the sensitivity given by run options, each for a scope (see ingest/rights.py); None if none did.
 
-    `repository` and `path` are the place of the file, independent of the folder of the checkout, `given` is the id in
-    the file, if it has one. `identity` is a hash (32 hexadecimal digits) that identifies the record in any project; ""
-    for a record without a file.
+    `repository` and `path` are the file's place, independent of the checkout folder, `given` is the id in the file, if
+    it has one. `identity` is a hash (32 hexadecimal digits) that identifies the record in any project; "" for a record
+    without a file.
 
     `recorded_by` is the agent that wrote it, None if the operator did; `via` is the transport: ingest, cstp, mcp or
     a2a.
@@ -97,14 +96,14 @@ class Origin:
 
     @property
     def made_by(self) -> Maker:
-        """Return who made it: an agent, a file, or an import of a collection or of standard input."""
+        """Return the maker: an agent, a file, or an import from a collection or standard input."""
         if self.is_written:
             return "agent"
         return "file" if self.recorded_by is None and self.source.startswith("/") else "import"
 
     @property
     def content_hash(self) -> str:
-        """64 hexadecimal digits of the content, independent of the record's origin."""
+        """Hash of the content, 64 hexadecimal digits, independent of the record's origin."""
         return sha256(self.digest.partition(".")[0].encode()).hexdigest()
 
     @property
@@ -114,7 +113,7 @@ class Origin:
 
 
 class Role(IntEnum):
-    """The role of a reference in a record; stored, so a number is never reused for another role."""
+    """A reference's role in a record; stored, so a number is never reused for another role."""
 
     SOURCE = 1
     CLUSTER = 2
@@ -132,7 +131,7 @@ class Role(IntEnum):
 
 
 class Reference(NamedTuple):
-    """A reference: an id of the kind, or for actors, subjects, ends of edges and names a normal reference."""
+    """A reference: an id of the kind; for actors, subjects, edge ends and names a normalized reference."""
 
     role: Role
     kind: Kind
@@ -141,12 +140,12 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """The filter values of records of all kinds. A child has those of its artifact, whose key is `parent`.
+    """Filter values for records of all kinds. A child has the artifact's values; `parent` is the artifact's key.
 
     `project` and `sensitivity` decide who may see the record, `at` is in UTC, `importance` 0.0 to 1.0; `context` and
     `system` are folded by `fold_text`. `author` wrote or said it, `people` took part, including the author, each in the
-    form in which names are compared: see `kinds.fields.normal`. It is in force from `since`, None if unknown, until
-    `until`, None if no end is known; both are in UTC.
+    form for name comparison: see `kinds.fields.normal`. It is in force from `since`, None if unknown, until `until`,
+    None if no end is known; both are in UTC.
     """
 
     project: str | None
@@ -164,18 +163,17 @@ class Facets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindSpec:
-    """One kind of records.
+    """A kind's definition.
 
-    `table` and `indexed` are its table and the columns of an index of it. `spaces` names the search spaces and lists
-    that contain it. `prefix` begins every id of it, `made_prefix` the computed ones: they are computed from `identity`,
-    names of members or a function of the record; None if they are computed elsewhere. `embedding_text` and
-    `keyword_text` are the texts for vectors and for words, None if there is none; `title` is the part of them that is a
-    title, `day` the date that they begin with; `shown_text` is the text in answers of recall. `facets` returns the
-    facets that a record states itself, `ids` are the members with ids of other records, and `names` returns the people
-    and things that a record names, in its spelling; `references` are others, which depend on its file. `aliases` are
-    names of members in other systems' files, in the order in which they count, `storage` members of theirs about their
-    storage. `has_members` returns whether an object with these names (in snake_case, those that are not null) is of the
-    kind; called in the order of `registry.DETECTED`.
+    `table` and `indexed` are the table and the columns of an index on it. `spaces` names the search spaces and lists
+    that contain it. `prefix` begins every id, `made_prefix` the computed ids, which come from `identity`: member names
+    or a function of the record; None if they are computed elsewhere. `embedding_text` and `keyword_text` are the texts
+    for vectors and for words, None if there is none; `title` is their title part, `day` the date at their start;
+    `shown_text` is the text in recall answers. `facets` returns the facets stated by a record itself, `ids` are the
+    members with ids of other records, and `names` returns the people and things named in a record, in its spelling;
+    `references` are others, which depend on the file. `aliases` are member names in other systems' files, in order of
+    precedence, `storage` those systems' members about storage. `has_members` returns whether an object with these names
+    (in snake_case, without null members) is of the kind; called in the order of `registry.DETECTED`.
     """
 
     kind: Kind
@@ -189,7 +187,7 @@ class KindSpec:
     prefix: str = ""
     identity: tuple[str, ...] | Callable[[Any], str] | None = None
     embedding_text: Callable[[Any], str | None] = lambda _: None
-    keyword_text: Callable[[Any], str | None] | None = None  # None: that of embedding_text
+    keyword_text: Callable[[Any], str | None] | None = None  # None: same as embedding_text
     title: Callable[[Any], str | None] = lambda _: None
     day: Callable[[Any], date | None] = lambda _: None
     shown_text: Callable[[Any], str] | None = None
@@ -202,18 +200,18 @@ class KindSpec:
 
 
 def named_ids(*names: str) -> dict[str, str]:
-    """Return the aliases of an id: these names and the general ones."""
+    """Return an id's aliases: these names and the general ones."""
     return dict.fromkeys((*names, *OTHER_IDS), "id")
 
 
-def own(record: Any) -> tuple[str | None, Sensitivity]:
-    """Return the first facets of every kind: the project and the sensitivity that the record states."""
+def stated_access(record: Any) -> tuple[str | None, Sensitivity]:
+    """Return the facets common to all kinds: the project and the sensitivity stated by the record."""
     return record.project, Sensitivity.NORMAL if record.sensitivity is None else record.sensitivity
 
 
 def plain_facets(record: Any) -> Facets:
-    """Return the facets of a kind without facets of its content."""
-    return Facets(*own(record))
+    """Return the facets for a kind without content facets."""
+    return Facets(*stated_access(record))
 
 
 def with_title(title: str | None, content: str) -> str:
@@ -221,12 +219,12 @@ def with_title(title: str | None, content: str) -> str:
     return content if title is None else f"{title}\n{content}"
 
 
-def first(*moments: datetime | None) -> datetime | None:
-    """Return the first that is known."""
+def first_not_none(*moments: datetime | None) -> datetime | None:
+    """Return the first known moment."""
     return next((moment for moment in moments if moment is not None), None)
 
 
-# Of which kind the record is whose id a member holds, by the member's role.
+# The kind of the record identified by a member, by the member's role.
 TARGETS: Final[Mapping[Role, Kind]] = {
     Role.SOURCE: Kind.SOURCE,
     Role.CLUSTER: Kind.CLUSTER,

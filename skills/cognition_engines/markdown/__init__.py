@@ -1,1 +1,1 @@
-"""Markdown: its blocks, lines, tables and titles, without parts that are no text."""
+"""Markdown: blocks, lines, tables and titles, without parts that are no text."""

@@ -28,32 +28,32 @@ _ALT_OF_TAG: Final = re.compile(
 )
 _WORD: Final = re.compile(r"[A-Za-z]?[a-z]{3,}|(?:([A-Z])(?!\1\1)){4,}")
 _MAY_BE: Final = re.compile(r"data:|[A-Za-z0-9+/_=%-]{56}|\b(?:d|points)=", re.IGNORECASE)
-_FEWEST_WORDS: Final = 0.3  # of the characters of a text without blanks
+_FEWEST_WORDS: Final = 0.3  # share of a text's characters, in texts without blanks
 
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """A text without blobs. `ends` has, for each blob, the end of its replacement, and its end in the whole text."""
+    """A text without blobs. `ends` has, for each blob, the replacement's end, and the blob's end in the whole text."""
 
     text: str = ""
     ends: tuple[tuple[int, int], ...] = ()
 
     def in_whole(self, at: int) -> int:
-        """Return the place of a character of the text in the whole text."""
+        """Return the position in the whole text for a character in the shortened text."""
         place = bisect_right(self.ends, at, key=lambda pair: pair[0]) - 1
         short, whole = self.ends[place] if place >= 0 else (0, 0)
         return whole + at - short
 
 
 def without_blobs(text: str) -> Shortened:
-    """Replace each blob by its alternative text, or by nothing. The number of lines does not change.
+    """Replace each blob by the alternative text, or by nothing. The number of lines does not change.
 
-    Blobs are `data:` addresses, long curves of drawings, and 200 characters or more without blanks or words, such as
-    Base64; a shorter one, such as a hash, is kept.
+    Blobs are `data:` addresses, long curves in drawings, and 200 characters or more without blanks or words, such as
+    Base64; a shorter run, such as a hash, is kept.
     """
     if _MAY_BE.search(text) is None:
         return Shortened(text)
-    names = {_name(match[1]) for match in _DEFINED.finditer(text)}
+    names = {_normalize_label(match[1]) for match in _DEFINED.finditer(text)}
     kept: list[str] = []
     ends: list[tuple[int, int]] = []
     at = length = 0
@@ -70,11 +70,11 @@ def without_blobs(text: str) -> Shortened:
 
 
 def _replacement(match: re.Match[str], names: set[str]) -> str | None:
-    """Return the replacement of a blob; None for a text that is no blob."""
+    """Return a blob's replacement; None for a text that is no blob."""
     if match["link"] is not None:
         return match["alt"]
     if match["picture"] is not None:
-        return match["words"] if _name(match["name"] or match["words"]) in names else None
+        return match["words"] if _normalize_label(match["name"] or match["words"]) in names else None
     if match["tag"] is not None:
         alt = _ALT_OF_TAG.search(match["tag"])
         return (alt[1] or alt[2] or alt[3] or "" if alt is not None else "") if "data:" in match["tag"] else None
@@ -86,11 +86,11 @@ def _replacement(match: re.Match[str], names: set[str]) -> str | None:
     return None if found is not None and _says_something(found) else ""
 
 
-def _name(text: str) -> str:
+def _normalize_label(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
 def _says_something(run: str) -> bool:
-    """Return whether much of a text without blanks is words, or little of it is letters and digits, as in a rule."""
+    """Return whether a text without blanks is mostly words, or has few letters and digits, as in a rule."""
     words = sum(len(match[0]) for match in _WORD.finditer(run))
     return words >= _FEWEST_WORDS * len(run) or sum(map(str.isalnum, run)) * 2 < len(run)

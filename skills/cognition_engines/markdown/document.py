@@ -1,4 +1,4 @@
-"""A Markdown text by its lines, as markdown-it-py parses it: headings, running text, tables, and blocks to cut at."""
+"""A Markdown text by lines, as parsed by markdown-it-py: headings, running text, tables, and blocks to cut at."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ _GRID: Final = re.compile(r"\+[-=+]{3,}")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading: its level 1 to 6, its text as written, and the lines it covers (0-based, end exclusive)."""
+    """A heading: level 1 to 6, text as written, and lines (0-based, end exclusive)."""
 
     level: int
     text: str
@@ -37,9 +37,9 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of running text, without the marks of lists and quotes and without comments; `at` is 0-based.
+    """A line of running text, without list and quote marks and without comments; `at` is 0-based.
 
-    `continues` says that it continues the paragraph of the line before, `lists` is the number of lists around it.
+    `continues`: it continues the paragraph of the line before; `lists` is the number of lists around it.
     """
 
     at: int
@@ -50,7 +50,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The cells of each row with its line (0-based); if `headed`, the first row has the names of the columns."""
+    """A table's cells by row, with the row's line (0-based); if `headed`, the first row has the column names."""
 
     at: int
     rows: tuple[tuple[int, tuple[str, ...]], ...]
@@ -70,11 +70,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text split up. Lines end with LF; those of the body, below front matter and comments, begin at `body`.
+    """A text split up. Lines end with LF; body lines, below front matter and comments, begin at `body`.
 
-    The text has no blobs; `shortened` maps its positions to those before the blobs were removed. `entries` is all text
-    of the body that is neither heading nor fenced code nor comment, in order; `blocks` covers everything that is not
-    blank.
+    The text has no blobs; `shortened` maps positions to the original positions. `entries` is all body text except
+    headings, fenced code and comments, in order; `blocks` covers everything but blank lines.
     """
 
     text: str
@@ -84,12 +83,12 @@ class Document:
     headings: tuple[Heading, ...]
     entries: tuple[Line | Table, ...]
     blocks: tuple[Block, ...]
-    flaw: Notice | None = None  # of the front matter: then nothing of the file may be stored
+    flaw: Notice | None = None  # in the front matter: then nothing from the file may be stored
     shortened: Shortened = field(default_factory=Shortened)
 
 
 def read_markdown(text: str, *, indented_code: bool = True, front_matter: bool = True) -> Document:
-    """Split a text, in time linear in its size. Lines end with LF, CRLF or CR.
+    """Split a text, in time linear in the size. Lines end with LF, CRLF or CR.
 
     In plain text an indented paragraph is no code: `indented_code` False. Without `front_matter` none is parsed.
     """
@@ -105,14 +104,14 @@ def read_markdown(text: str, *, indented_code: bool = True, front_matter: bool =
 
 
 def blocks(text: str, *, indented_code: bool = True) -> tuple[Block, ...]:
-    """Return the blocks of a text without front matter, whose lines end with LF."""
+    """Return the blocks in a text without front matter and with LF line ends."""
     lines = text.split("\n")
     return tuple(_blocks(lines, 0, _find_line_facts(lines, 0, indented_code).spans))
 
 
 @dataclass(slots=True)
 class _Span:
-    """A block by its lines (0-based, end exclusive)."""
+    """A block by lines (0-based, end exclusive)."""
 
     start: int
     end: int
@@ -122,17 +121,17 @@ class _Span:
 
 @dataclass(slots=True)
 class _LineFacts:
-    """Facts about the lines of a text from its tokens."""
+    """Facts about a text's lines, from the tokens."""
 
     lines: Sequence[str]
-    last_closed: Mapping[str, int]  # the last line that closes an element of _RAW_NAMES
+    last_closed: Mapping[str, int]  # the last line that closes an element named in _RAW_NAMES
     headings: list[Heading] = field(default_factory=list)
     entries: list[Line | Table] = field(default_factory=list)
     spans: list[_Span] = field(default_factory=list)
     rule: int = -1  # the line after the last rule
-    lists: int = 0  # that are open
+    lists: int = 0  # open lists
     _quote: _Span | None = None  # the outermost quotation around
-    _raw_end: int = 0  # the line after the element that was looked through last
+    _raw_end: int = 0  # the line after the last searched element
 
     def span(self, start: int, end: int, *, whole: bool = False, heading: Heading | None = None) -> None:
         if self._quote is not None and start < self._quote.end:
@@ -156,13 +155,13 @@ class _LineFacts:
         self.span(start, end, heading=heading)
 
     def first_line(self, text: str, start: int, end: int) -> int:
-        """Return the first line of a text: the parser skips lines that only it holds blank, as of a no-break space."""
+        """Return a text's first line: the parser skips lines it alone considers blank, as with a no-break space."""
         while start < end - 1 and text.partition("\n")[0].strip() not in self.lines[start]:
             start += 1
         return start
 
     def add_paragraph(self, text: str, start: int, end: int) -> None:
-        """Add the lines of a paragraph. From the first that begins like a table on, it is not cut."""
+        """Add a paragraph's lines. From the first line that looks like a table, it is not cut."""
         first = self.first_line(text, start, end)
         lines = [(first + offset, line.strip()) for offset, line in enumerate(_without_comments(text).split("\n"))]
         if len(lines) == 2 and set(lines[1][1]) == {"="} and _NUMBERED.match(self.lines[first]):
@@ -201,7 +200,7 @@ class _LineFacts:
             self.entries.append(Table(rows[0][0], tuple(rows), headed))
 
     def raw(self, content: str, start: int, end: int) -> None:
-        """Add the text of an HTML block, and a span up to the end of an element that is never cut."""
+        """Add an HTML block's text, and a span up to the end of an element that is never cut."""
         match = _RAW.match(self.lines[start].lstrip())
         table = html_rows(content, start) if match is not None and match[1].lower() == "table" else ()
         name = match[1].lower() if match is not None else ""
@@ -250,7 +249,7 @@ def _find_line_facts(lines: Sequence[str], body: int, indented_code: bool) -> _L
 def _bound_lines(lines: Sequence[str]) -> Iterator[str]:
     """Yield the lines for the parser: long ones cut; a blank added to a heading that lacks it.
 
-    Such headings are the first line with words, and, below a blank line, any line of two marks or more and a letter.
+    Such headings are the first line with words, and, below a blank line, any line with two marks or more and a letter.
     """
     first, blank = True, True
     for line in lines:
@@ -267,7 +266,7 @@ def _bound_lines(lines: Sequence[str]) -> Iterator[str]:
 def _rows(
     lines: Sequence[str], tokens: Sequence[Token], place: int, body: int
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield the rows of the table whose first token is at a place."""
+    """Yield the rows of a table whose first token is at an index."""
     at = 0
     cells: list[str] = []
     for token in tokens[place + 1 :]:
@@ -306,7 +305,7 @@ def _without_comments(text: str) -> str:
 
 
 def _closing_line(lines: Sequence[str], start: int, name: str) -> int:
-    """Return the number of the line after the end of the element that a line opens."""
+    """Return the line number after the end of the element opened by a line."""
     depth = 0
     for at in range(start, len(lines)):
         line = lines[at].lower()
@@ -317,7 +316,7 @@ def _closing_line(lines: Sequence[str], start: int, name: str) -> int:
 
 
 def _blocks(lines: Sequence[str], body: int, spans: Sequence[_Span]) -> Iterator[Block]:
-    """Yield the blocks of the spans, and of the lines that no span covers, such as text nested too deeply."""
+    """Yield blocks for the spans, and for uncovered lines, such as text nested too deeply."""
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
@@ -337,12 +336,12 @@ def _blocks(lines: Sequence[str], body: int, spans: Sequence[_Span]) -> Iterator
 
 
 def _title(text: str) -> str:
-    """Return the words of a heading; none when they are no fit name of a section."""
+    """Return a heading's words; none when they are no fit section name."""
     title = one_line(plain_text(text))
     return title if is_title(title) and len(title) <= _LONGEST_TITLE else ""
 
 
-_LONGEST: Final = 20_000  # characters of a table that is read; a longer one is text
+_LONGEST: Final = 20_000  # characters per table; a longer table is text
 _ROW: Final = re.compile(r"<tr\b[^<>]{0,300}>(.*?)(?=<tr\b|</table|$)", re.IGNORECASE | re.DOTALL)
 _CELL: Final = re.compile(r"<t[hd]\b[^<>]{0,300}>(.*?)(?=<t[hd]\b|</t[hdr]|$)", re.IGNORECASE | re.DOTALL)
 _LINK: Final = re.compile(
@@ -352,7 +351,7 @@ _TAG: Final = re.compile(r"<[^<>]{0,1000}>")
 
 
 def html_rows(content: str, at: int) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    """Return the rows with cells of an HTML table that begins in line `at`, each with its line; links are Markdown."""
+    """Return the rows with cells in an HTML table that begins in line `at`, with line numbers; links are Markdown."""
     if len(content) > _LONGEST:
         return ()
     found: list[tuple[int, tuple[str, ...]]] = []
@@ -360,11 +359,11 @@ def html_rows(content: str, at: int) -> tuple[tuple[int, tuple[str, ...]], ...]:
     for row in _ROW.finditer(content):
         at += content.count("\n", end, row.start())
         end = row.start()
-        cells = tuple(_words(cell[1]) for cell in _CELL.finditer(row[1]))
+        cells = tuple(_cell_text(cell[1]) for cell in _CELL.finditer(row[1]))
         if cells:
             found.append((at, cells))
     return tuple(found)
 
 
-def _words(cell: str) -> str:
+def _cell_text(cell: str) -> str:
     return one_line(unescape(_TAG.sub(" ", _LINK.sub(r"[\2](\1)", cell))))

@@ -1,4 +1,4 @@
-"""The front matter at the top of a text, by its lines: the members of its blocks, and why it cannot be read."""
+"""The front matter at the top of a text, by lines: the members of its blocks, and why it cannot be read."""
 
 import re
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ _RIGHT: Final = re.compile(r"""(?:^|[{,])[\s"'?-]*(?:sensitivity|project)[\s"']*
 _TAGS: Final = re.compile(r"""(?:^|[{,])[\s"'?-]*tags[\s"']*[:=\uff1a]""", re.IGNORECASE)
 _TABBED: Final = re.compile(r"(?<!\t)\t++(?=- )")  # before an item of a list, because YAML allows only blanks
 _OTHER_FENCES: Final = ("---", "+++", ";;;", "{")
-_GOES_ON: Final = ("- ", "]", "}")  # a list under its name, and the end of one over several lines
+_GOES_ON: Final = ("- ", "]", "}")  # a list under its name, and the end of a list over several lines
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One front matter member: its name, its source text (which may run over lines) and its 1-based line."""
+    """A front matter member: name, source text (which may run over lines) and 1-based line."""
 
     name: str
     source: str
@@ -35,9 +35,9 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The members of a block, the line after it (0-based), and its fault, if any.
+    """A block's members, the line after it (0-based), and the fault, if any.
 
-    `rights`: a line of it seems to give a sensitivity or a project. `tags`: likewise.
+    `rights`: a line seems to give a sensitivity or a project. `tags`: likewise.
     """
 
     members: tuple[Member, ...]
@@ -48,10 +48,10 @@ class Block:
 
 
 def front_block(lines: Sequence[str], start: int) -> Block:
-    """Return the members of all blocks that follow each other from line `start` on (0-based).
+    """Return the members of all consecutive blocks from line `start` on (0-based).
 
-    A second block that gives neither rights nor tags begins in the line after the first; before others there may be
-    blank lines and comments. Without any block there are no members, and `end` is `start`.
+    A second block without rights and tags begins in the line after the first; before others there may be blank lines
+    and comments. Without any block there are no members, and `end` is `start`.
     """
     first = _block(lines, start)
     found = [first]
@@ -69,7 +69,7 @@ def front_block(lines: Sequence[str], start: int) -> Block:
 
 
 def _is_block(following: Block, *, directly: bool) -> bool:
-    """Return whether a second block is one: prose between two rules is none unless it seems to give rights or tags."""
+    """Return whether a second block is front matter: prose between rules is not, unless it has rights or tags."""
     return following.rights or following.tags or (directly and following.flaw is None and bool(following.members))
 
 
@@ -81,7 +81,7 @@ def _after_empty(lines: Sequence[str], start: int) -> int:
 
 
 def _block(lines: Sequence[str], start: int) -> Block:
-    """Return the block that begins at line `start` (0-based); an empty one that ends at `start` if there is none."""
+    """Return the block that begins at line `start` (0-based); without a block, an empty block that ends at `start`."""
     none = Block((), start)
     opening = lines[start].rstrip() if start < len(lines) else ""
     if not opening.strip().startswith(_OTHER_FENCES):
@@ -102,7 +102,7 @@ def _block(lines: Sequence[str], start: int) -> Block:
     if end is None:
         reason = "the front matter that begins here is not closed by a line of ---"
         return Block((), start, Notice(start + 1, reason), rights, tags)
-    members, wrong = _members(lines, range(first, end))
+    members, wrong = _parse_members(lines, range(first, end))
     if wrong is None:
         return Block(members, end + 1, None, rights, tags)
     reason = "the front matter cannot be read here: each member must be a line `name: value`"
@@ -137,7 +137,7 @@ def _closing_line(lines: Sequence[str], start: int) -> int | None:
 
 
 def _head_end(lines: Sequence[str], start: int) -> int:
-    """Return the line of the first heading or code block below `start`, up to which an unclosed block may run."""
+    """Return the line of the first heading or code block below `start`: the limit for an unclosed block."""
     ends = (at for at in range(start + 1, len(lines)) if lines[at].startswith(("# ", "## ", "```", "~~~")))
     return next(ends, len(lines))
 
@@ -146,8 +146,8 @@ def _says(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
-def _members(lines: Sequence[str], inside: range) -> tuple[tuple[Member, ...], int | None]:
-    """Return the members, and the first line (0-based) that belongs to none."""
+def _parse_members(lines: Sequence[str], inside: range) -> tuple[tuple[Member, ...], int | None]:
+    """Return the members, and the first line (0-based) outside all members."""
     indent = len(lines[inside.start]) - len(lines[inside.start].lstrip(" "))
     found: list[tuple[str, list[str], int]] = []
     wrong: int | None = None
@@ -166,5 +166,5 @@ def _members(lines: Sequence[str], inside: range) -> tuple[tuple[Member, ...], i
 
 
 def may_hold_next(member: Member) -> bool:
-    """Return whether a member that is no YAML may hold the next one, whose line is indented too far."""
+    """Return whether a member that is no YAML may hold the next member, whose line is indented too far."""
     return any(_MEMBER.fullmatch(line.strip()) for line in member.source.split("\n")[1:])

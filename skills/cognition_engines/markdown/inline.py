@@ -1,4 +1,4 @@
-"""Markdown inside one line: links, emphasis, code spans. Every expression is bounded, so time is linear."""
+"""Markdown inside a line: links, emphasis, code spans. Every expression is bounded, so time is linear."""
 
 import re
 from typing import Final
@@ -36,7 +36,7 @@ def _without_emphasis(text: str) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Return the words of one line of Markdown: the text of links, without emphasis and backticks."""
+    """Return the words of a Markdown line: with link texts, without emphasis and backticks."""
     text = text.strip()
     if len(text) > LONGEST_LINE:
         return text
@@ -51,7 +51,7 @@ def plain_text(text: str) -> str:
 
 
 def without_marks(line: str) -> str:
-    """Return a line without its quote and bullet marks."""
+    """Return a line without quote and bullet marks."""
     line = line.strip()
     while line[:1] == ">":
         line = line[1:].lstrip()
@@ -61,14 +61,14 @@ def without_marks(line: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text on one line, with single blanks."""
+    """Return the text on a single line, with single blanks."""
     return " ".join(text.split())
 
 
 def is_title(text: str) -> bool:
-    """Return whether a line is fit to name something: without controls, and with visible characters.
+    """Return whether a line is fit as a name: without controls, and with visible characters.
 
-    Joiners, soft hyphens, marks of direction and private letters are parts of words.
+    Joiners, soft hyphens, direction marks and private letters are parts of words.
     """
     kinds = {category(character) for character in text}
     return kinds.isdisjoint({"Cc", "Cs", "Zl", "Zp"}) and not kinds <= {"Cf", "Cn", "Zs"}
@@ -81,5 +81,5 @@ def excerpt(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Return the text with emphasis, quotes and brackets blanked, so that a date in them can be found."""
+    """Return the text with emphasis, quotes and brackets blanked, to find a date in them."""
     return text.translate(_EDGES).strip()

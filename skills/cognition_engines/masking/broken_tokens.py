@@ -1,6 +1,6 @@
-"""Tokens broken by escapes of Markdown, invisible characters, full-width letters or an end of a line.
+"""Tokens broken by Markdown escapes, invisible characters, full-width letters or a line end.
 
-A text with any of these is also read without them; positions are those of the text itself.
+A text with any of these is also read without them; positions are in the original text.
 """
 
 import re
@@ -19,7 +19,7 @@ _HIDDEN: Final = re.compile(
     rf"\\{{1,3}}(?=[_.-])|(?<=[A-Za-z0-9_.{_WIDE}-])[{_INVISIBLE}]{{1,8}}(?=[A-Za-z0-9_.\\{_WIDE}-])"
 )
 _ESCAPES: Final = ("\\_", "\\-", "\\.")
-# beginnings of tokens of known shapes, for tokens that go on in the next line
+# beginnings of tokens with known shapes, for tokens that continue in the next line
 _BEGINNINGS: Final = (
     *("ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "sk-", "sk_", "rk_", "xox", "xapp-", "AKIA"),
     *("ASIA", "AIza", "ya29.", "npm_", "pypi-", "hf_", "dop_v1_", "shpat_", "hvs.", "glsa_", "ntn_", "secret_"),
@@ -30,14 +30,14 @@ _BEGUN: Final = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, _BEGIN
 _BACKWARDS: Final = re.compile(r"\r?([\w.\\-]*+)", re.ASCII)
 _NEXT: Final = re.compile(r"\n[ \t>]{0,8}(?=[\w-])", re.ASCII)
 _INNER: Final = "_.-\r"
-_WIDTH: Final = 40  # characters of a line that can be the middle of a token
+_WIDTH: Final = 40  # characters per line in the middle of a token
 _PIECE: Final = re.compile(rf"[\w.-]{{{_WIDTH},}}+(?=\r?\n)", re.ASCII)
 _LONGEST: Final = 256  # characters of a token in its first line
 
 
 @dataclass(frozen=True, slots=True)
 class PlainText:
-    """A text without what breaks tokens: where something was removed, how much up to there, and the ends of lines."""
+    """A text without token breaks: the removed parts with running totals, and the line ends."""
 
     text: str
     begins: tuple[int, ...]
@@ -45,20 +45,20 @@ class PlainText:
     line_ends: tuple[int, ...]
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """Return a range of the plain text as one of the text itself."""
-        return self._place(start), self._place(end - 1) + 1
+        """Return the original range for a range in the plain text."""
+        return self._original_position(start), self._original_position(end - 1) + 1
 
     def is_joined(self, start: int, end: int) -> bool:
-        """Return whether a range of the text itself goes over a removed end of a line."""
+        """Return whether an original range spans a removed line end."""
         number = bisect_right(self.line_ends, start)
         return number < len(self.line_ends) and self.line_ends[number] < end
 
-    def _place(self, place: int) -> int:
+    def _original_position(self, place: int) -> int:
         return place + self.removed[bisect_right(self.begins, place)]
 
 
 def without_breaks(text: str) -> PlainText | None:
-    """Return a text without what breaks tokens; None if nothing does."""
+    """Return a text without token breaks; None if it has none."""
     line_ends = list(_line_ends_in_tokens(text))
     is_ascii = text.isascii()
     has_hidden = ("\\" in text and any(one in text for one in _ESCAPES)) or not (is_ascii or _SEEN.fullmatch(text))
@@ -87,7 +87,7 @@ def without_breaks(text: str) -> PlainText | None:
 
 
 def _line_ends_in_tokens(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ends of lines, with marks of quotes, after which a token may go on."""
+    """Yield line ends, with quote marks, after which a token may continue."""
     has_tokens: bool | None = None
     following = -1  # the end of a line that ends with the middle of a token
     for line_end in _NEXT.finditer(text):
@@ -107,6 +107,6 @@ def _line_ends_in_tokens(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _begins_token(text: str, end: int) -> bool:
-    """Return whether the last word of a line begins like a token."""
+    """Return whether a line's last word begins like a token."""
     run = _BACKWARDS.match(text[max(0, end - _LONGEST) : end][::-1])
     return run is not None and _BEGUN.search(run[1][::-1]) is not None

@@ -1,4 +1,4 @@
-"""Private keys in PEM form and similar blocks, which are longer than the windows of a scan."""
+"""Private keys in PEM form and similar blocks, which are longer than scan windows."""
 
 import re
 from collections.abc import Iterator
@@ -25,9 +25,9 @@ _RUN: Final = re.compile(rb"[A-Za-z0-9+/=]{40,}+")
 
 
 def without_prose(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the position of a block; of a block with prose, only those of its long runs, so that no prose is masked.
+    """Yield a block's position; for a block with prose, only the long runs, so no prose is masked.
 
-    Texts that mention the first or the last line of a key are no key, and a key may have a comment.
+    Texts that mention a key's first or last line are no key, and a key may have a comment.
     """
     if _PROSE.search(_END.sub(b"", _BEGIN.sub(b"", data[start:end]))) is None:
         yield start, end
@@ -36,7 +36,7 @@ def without_prose(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]
 
 
 def find_key_blocks(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the positions of private keys, also of those that are cut off, quoted, or have escaped ends of lines."""
+    """Yield the positions of private keys, even if truncated, quoted, or with escaped line ends."""
     if b"Private-Lines:" in data:
         counts = list(_PUTTY.finditer(data))
         for count, limit in zip(counts, [*(one.start() for one in counts), len(data)][1:], strict=True):

@@ -1,4 +1,4 @@
-"""Tokens that windows of a scan cannot hold or rules cannot see: web tokens, pairs of keys, and encoded passwords."""
+"""Tokens beyond scan windows or rules: web tokens, key pairs, and encoded passwords."""
 
 import re
 from base64 import b64decode
@@ -22,7 +22,7 @@ _NEAR: Final = 256  # bytes between the two halves of a pair
 
 
 def find_long_tokens(data: bytes) -> Iterator[Span]:
-    """Yield web tokens of any length, and logins of registries that are encoded in base64."""
+    """Yield web tokens with any length, and base64 registry logins."""
     if b"eyJ" in data:
         yield from ((*match.span(), WEB_TOKEN) for match in _WEB_TOKEN.finditer(data))
     if b'"auth"' in data:
@@ -39,7 +39,7 @@ def _is_login(encoded: bytes) -> bool:
 
 
 def whole_tokens(data: bytes, spans: Iterable[Span], general: frozenset[str]) -> Iterator[Span]:
-    """Yield tokens of known shapes with all characters that follow without a break, and both halves of AWS keys."""
+    """Yield tokens of known shapes with all following characters up to a break, and both halves of AWS keys."""
     done = 0
     for start, end, kind in sorted(set(spans)):
         if kind in general:

@@ -15,7 +15,7 @@ from cstp.values.base import Wire
 T = TypeVar("T")
 _SCANNER: Final = "cognition_engines.masking.scanner"  # loaded by name: a start without a write does not need it
 _NAMED: Final = frozenset(map(kind_of, Name))  # kinds by a name alone
-_BETWEEN: Final = "\n;\n"  # items of a list: a name at the end of a text does not belong to the next one
+_BETWEEN: Final = "\n;\n"  # list items: a name at the end of a text does not belong to the next text
 _APART: Final = f"\n{BARRIER}\n"  # other texts
 _NAMES: Final = frozenset({"id", "ids", "idempotency_key", "project", "supersedes", "origin", "repository"})
 
@@ -26,7 +26,7 @@ class _Finder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """A value with masks in place of its secrets, and the secrets by field, each kind of a field once.
+    """A value with masks in place of secrets, and the secrets by field, each kind once per field.
 
     `texts` are the secrets themselves, to find their lines in a file; never shown or stored.
     """
@@ -37,13 +37,13 @@ class Masked:
 
     @property
     def by_field(self) -> tuple[FieldSecret, ...]:
-        """One secret for each field."""
+        """A secret for each field."""
         return tuple({one.field: one for one in reversed(self.secrets)}.values())[::-1]
 
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A text within a value: its path, whether it identifies something, and its kind if its key says it is a secret."""
+    """A text within a value: path, whether it is an identifier, and the kind if the key marks it as a secret."""
 
     path: str
     text: str
@@ -52,19 +52,19 @@ class _Leaf:
 
 
 def load_rules() -> None:
-    """Load and compile the rules, which takes a third of a second, and seconds the first time on a machine."""
+    """Load and compile the rules: a third of a second, or seconds the first time on a machine."""
     import_module(_SCANNER).load_scanner()
 
 
 def mask_text(text: str) -> str:
-    """Return a text with masks in place of its secrets."""
+    """Return a text with masks in place of secrets."""
     return with_masks(text, _finder()(text))
 
 
 def mask_values(value: T, names: Mapping[tuple[type[Any], str], str] = {}) -> Masked:
-    """Return a value with masks in place of its secrets; the value itself if it has none.
+    """Return a value with masks in place of secrets; the value itself if it has none.
 
-    `names` are the paths of fields whose name is another one, by class and field; "" is that of the value around it.
+    `names` are the paths of fields under another name, by class and field; "" is the path of the surrounding value.
     """
     leaves: list[_Leaf] = []
     parts: list[str] = []
@@ -108,9 +108,9 @@ def _finder() -> _Finder:
 def _leaves(
     value: object, path: str, is_name: bool, names: Mapping[tuple[type[Any], str], str]
 ) -> Iterator[tuple[str, _Leaf, str]]:
-    """Yield all texts of a value, in the order of `_rebuild`, each with the text before and after it in the whole.
+    """Yield all texts in a value, in the order of `_rebuild`, each with the text before and after it in the whole.
 
-    A member of JSON is read as `"key": "value"`, because the key says what the value is.
+    A JSON member is read as `"key": "value"`: the key reveals what the value is.
     """
     if type(value) is str:
         yield "", _Leaf(path, value, is_name), _APART
@@ -176,7 +176,7 @@ def _changed_members(value: Any, texts: Iterator[str]) -> dict[str, Any]:
 
 
 def _kind_of_member(key: str, member: object) -> str | None:
-    """Return the kind of a member of JSON whose text or number is a secret by its key."""
+    """Return the kind of a JSON member whose key makes the text or number a secret."""
     if type(member) is not str and type(member) is not int:
         return None
     name = name_of(key)
@@ -189,7 +189,7 @@ def _kind_of_member(key: str, member: object) -> str | None:
 
 @cache
 def _fields(kind: type[Any]) -> tuple[tuple[str, str, bool], ...]:
-    """Return the fields of a model or a dataclass: name, name on the wire, and whether it identifies something."""
+    """Return the fields of a model or dataclass: name, name on the wire, and whether it is an identifier."""
     names: Iterable[str] = kind.model_fields if issubclass(kind, Wire) else [one.name for one in fields(kind)]
     return tuple((name, _camel(name), _is_name(name)) for name in names)
 

@@ -1,6 +1,6 @@
-"""Values that only a name before them shows to be secrets: `password: x`, `API_KEY=x`, `the token is x`.
+"""Values recognized as secrets only by a preceding name: `password: x`, `API_KEY=x`, `the token is x`.
 
-Names are literals that one expression finds; the rest is matched in place, so the time grows with the text alone.
+A single expression finds the names, which are literals; the rest is matched in place, so time grows only with the text.
 """
 
 import re
@@ -16,13 +16,13 @@ _WORDS: Final = re.compile(
     "|secret|token|credential|key"
 )
 _MACHINE: Final = frozenset({"secret", "token", "credential", "key"})
-# words that are names alone or after a separator, such as `_pass`, not within another word
+# words that are names alone or after a separator, as in `_pass`, not within another word
 _SHORT: Final = frozenset({"pass", "pwd", "psw", "pw", "pin"})
 _BEFORE_KEY: Final = re.compile(
     r"(?:api|access|account|auth|private|encryption|signing|master|shared|session|license|storage|webhook|deploy"
     r"|service|user|app|bot|ssh|client|secret)[\s_-]?$"
 )
-# a word before the name that makes it another thing
+# a word before the name that gives it another meaning
 _OTHER: Final = re.compile(
     r"(?:public|pub|primary|foreign|partition|sort|cache|page|continuation|pagination|sync|cursor|idempotency"
     r"|max|min|num|total|prompt|completion|pad|special)[\s_-]?(?:api|access|auth)?[\s_-]?$"
@@ -50,7 +50,7 @@ _LINK: Final = re.compile(
     rf"|(?P<is>{_OF}[ \t](?:is|was|ist|war|lautet|heißt|est|es|era|è|é|är)(?:[ \t](?:now|jetzt|still))?:?[ \t]{{1,2}})"
     r"|(?P<blank>[ \t]{1,2}))"
 )
-# look-up of a variable with a literal as its default, between an assignment and the literal
+# look-up of a variable with a literal default, between an assignment and the literal
 _LOOK_UP: Final = re.compile(
     r"(?:process\.env\.\w{1,40}|(?:os\.)?(?:getenv|environ\.get|env)\(['\"]\w{1,40}['\"])\s{0,2}(?:,|\|\||\?\?)\s{0,2}"
 )
@@ -63,7 +63,7 @@ _NUMBERED: Final = re.compile(r"s?[_-]?[0-9]{0,2}(?![^\W_])")
 _QUOTES: Final = ("'", '"', "`")
 _LOOK_UPS: Final = ("p", "o", "g", "e")  # begin a look-up
 _SHORTEST: Final = 4
-_MOST: Final = 32  # of values in characters without a break, so that time grows with the text alone
+_MOST: Final = 32  # values in a run without breaks, so that time grows only with the text
 
 
 _LINE: Final = re.compile(r"[ \t]*(?:- )?[a-z_.-]*")
@@ -75,7 +75,7 @@ _SECRET: Final = "secret"
 
 
 class _Reader:
-    """A text with its small letters, and the last run of characters in it, which nested names share."""
+    """A text with small letters, and the last run of characters, shared by nested names."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -85,7 +85,7 @@ class _Reader:
         self._values = 0
 
     def end_of_run(self, start: int) -> int:
-        """Return the end of the characters from a position that can be a value without quotes."""
+        """Return the end of the run from a position that can be a value without quotes."""
         if not self._run[0] <= start < self._run[1]:
             run = _PLAIN.match(self.text, start)
             self._run = (start, start if run is None else run.end())
@@ -95,11 +95,11 @@ class _Reader:
 
 
 def find_named_values(text: str) -> Iterator[TextSecret]:
-    """Yield the positions of values that are named as secrets."""
+    """Yield the positions of values named as secrets."""
     reader = _Reader(text)
     done = 0
     for word in _WORDS.finditer(reader.low):
-        if word.start() < done or (named := _name(reader, word.start(), word.end())) is None:
+        if word.start() < done or (named := _find_name(reader, word.start(), word.end())) is None:
             continue
         for start, end in _secrets_of(reader, word.start(), *named):
             done = max(done, end)
@@ -107,22 +107,22 @@ def find_named_values(text: str) -> Iterator[TextSecret]:
 
 
 def name_of(key: str) -> Name | None:
-    """Return the kind of a key of JSON whose value is a secret; None for any other key."""
+    """Return the kind of a JSON key for a secret; None for any other key."""
     reader = _Reader(key)
     for word in _WORDS.finditer(reader.low):
-        named = _name(reader, word.start(), word.end())
+        named = _find_name(reader, word.start(), word.end())
         if named is not None and named[1] == len(key):
             return named[0]
     return None
 
 
 def kind_of(name: Name) -> str:
-    """Return the kind of a secret in masks and reports."""
+    """Return a secret's kind in masks and reports."""
     return _PASSWORD if name in (Name.PASSWORD, Name.PASS, Name.PIN) else _SECRET
 
 
-def _name(reader: _Reader, start: int, end: int) -> tuple[Name, int] | None:
-    """Return the kind and the end of the name that a word belongs to; None if it names no secret."""
+def _find_name(reader: _Reader, start: int, end: int) -> tuple[Name, int] | None:
+    """Return the kind and the end of the name around a word; None if it names no secret."""
     low = reader.low
     word, before = low[start:end], low[max(0, start - 32) : start]
     if reader.has_marks and _is_in_mark(low, start):
@@ -156,7 +156,7 @@ def _is_in_mark(low: str, start: int) -> bool:
 
 
 def _secrets_of(reader: _Reader, begin: int, name: Name, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the secrets after a name: its value, and what follows that like another one."""
+    """Yield the secrets after a name: the value, and further values after it."""
     link = _LINK.match(reader.low, end)
     if link is None:
         return
@@ -171,7 +171,7 @@ def _secrets_of(reader: _Reader, begin: int, name: Name, end: int) -> Iterator[t
             if not is_mark and is_secret(text[slice(*inside)].strip(), name, form):
                 yield inside
         else:
-            span = _value(reader, start, name, form, begin)
+            span = _find_value(reader, start, name, form, begin)
             if span is None:
                 return
             yield span[:2]
@@ -202,13 +202,13 @@ def _form(link: re.Match[str], text: str) -> Form:
 
 
 def _quoted(text: str, start: int) -> re.Match[str] | None:
-    """Return the value between quotes at a position, or what follows an opening one."""
+    """Return the value between quotes at a position, or the text after an opening quote."""
     first = text[start : start + 1]
     return _QUOTED.match(text, start) if first in _QUOTES else _ESCAPED.match(text, start) if first == "\\" else None
 
 
 def _is_line(text: str, begin: int, start: int, end: int) -> bool:
-    """Return whether a name and a value of letters are all of a line, as in a file of settings."""
+    """Return whether a name and an alphabetic value fill a line, as in a settings file."""
     if text[end : end + 1] not in ("", "\n", "\r") or not text[start:end].isalpha() or not text[begin].islower():
         return False
     low = max(0, begin - 48)
@@ -216,8 +216,8 @@ def _is_line(text: str, begin: int, start: int, end: int) -> bool:
     return (newline >= 0 or low == 0) and _LINE.fullmatch(text, newline + 1, begin) is not None
 
 
-def _value(reader: _Reader, start: int, name: Name, form: Form, begin: int) -> tuple[int, int, bool] | None:
-    """Return the position of a secret value, and whether it ends with a quote; None if the value is no secret."""
+def _find_value(reader: _Reader, start: int, name: Name, form: Form, begin: int) -> tuple[int, int, bool] | None:
+    """Return a secret value's position, and whether it ends with a quote; None if the value is no secret."""
     text = reader.text
     quoted = _quoted(text, start)
     if quoted is not None and quoted["end"]:

@@ -1,4 +1,4 @@
-"""The values around secrets: policies, findings, and the text that replaces a secret."""
+"""The values around secrets: policies, findings, and the text in place of a secret."""
 
 import re
 from collections.abc import Sequence
@@ -8,14 +8,14 @@ from typing import Final, Literal, TypeAlias
 SecretPolicy: TypeAlias = Literal["refuse", "mask", "warn", "allow"]
 
 MARK: Final = re.compile(r"\[masked: [a-z0-9]+(?:-[a-z0-9]+){0,6}\]")  # a mask of any kind
-BARRIER: Final = "\x01"  # between texts that are scanned as one; no secret reaches over it
+BARRIER: Final = "\x01"  # between texts scanned together; no secret spans it
 AGENTS: Final[SecretPolicy] = "mask"  # the defaults
 FILES: Final[SecretPolicy] = "warn"
 
 
 @dataclass(frozen=True, slots=True)
 class SecretPolicies:
-    """The policies for writes of agents and for records of files."""
+    """Policies for agents' writes and for records in files."""
 
     agents: SecretPolicy = AGENTS
     files: SecretPolicy = FILES
@@ -26,7 +26,7 @@ POLICIES: Final = SecretPolicies()
 
 @dataclass(frozen=True, slots=True)
 class TextSecret:
-    """A secret in a text: its position in characters, and its kind, such as aws-access-key."""
+    """A secret in a text: position in characters, and kind, such as aws-access-key."""
 
     start: int
     end: int
@@ -35,9 +35,9 @@ class TextSecret:
 
 @dataclass(frozen=True, slots=True)
 class FieldSecret:
-    """A secret in a record: the path of its field, its kind, and whether it was masked.
+    """A secret in a record: field path, kind, and whether it was masked.
 
-    `is_name` marks a field that identifies a record or a group of records, where a mask would name another one.
+    `is_name` marks a field that identifies a record or a group: a mask would name a different record.
     """
 
     field: str
@@ -47,7 +47,7 @@ class FieldSecret:
 
 
 def mask_of(kind: str) -> str:
-    """Return the text that replaces a secret of a kind."""
+    """Return the mask for a secret's kind."""
     return f"[masked: {kind}]"
 
 
@@ -62,10 +62,10 @@ def with_masks(text: str, secrets: Sequence[TextSecret]) -> str:
 
 
 def refusal(kind: str) -> str:
-    """Return the reason why a text is refused: its kind, never the secret."""
+    """Return the reason for refusing a text: the kind, never the secret."""
     return f"must not contain a secret ({kind})"
 
 
 def name_refusal(kind: str) -> str:
-    """Return the reason why a name is refused that would be another one if it were masked."""
+    """Return the reason for refusing a name: a mask would make it a different name."""
     return f"must not contain a secret ({kind}); a name cannot be masked"

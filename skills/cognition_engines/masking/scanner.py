@@ -1,6 +1,6 @@
-"""Finds secrets in a text by the rules of kingfisher-secret-scanner and of rules.yml.
+"""Secret scan with the rules from kingfisher-secret-scanner and rules.yml.
 
-A text is scanned in windows: within one, the time of the library can grow with the square of the length.
+A text is scanned in windows: the library's time can grow with the square of a window's length.
 """
 
 import re
@@ -23,21 +23,21 @@ from cognition_engines.masking.word_phrases import find_word_phrases
 
 WINDOW: Final = 1024  # bytes; ends at a blank if there is one
 LONGEST_WINDOW: Final = 8192  # of a text without blanks
-ROUNDS: Final = 4  # of looks at a text with masks; a second one finds nothing in nearly all texts
-OVERLAP: Final = 256  # bytes of the window before, so that a name and its value are seen together
+ROUNDS: Final = 4  # scans of a text with masks; in nearly all texts the second finds nothing
+OVERLAP: Final = 256  # bytes from the previous window, so that a name and its value are seen together
 KEY: Final = "private-key"
 _COMPILING: Final = Lock()
 _ENDS: Final = bytes.maketrans(b",)&<>]}|", b";;;;;;;;")
 _BLANK: Final = re.compile(rb"\s")
 # kinds by a name or a place
 _GENERAL: Final = frozenset({"secret", "password", "authorization", "bearer-token", "generic-credential-uri"})
-# rules for keys of several services whose shape is the same
+# rules for several services' keys with the same shape
 _SK: Final = frozenset({"kimi-api-key", "deepseek-api-key"})
 _BRANCH: Final = re.compile(rb"ssh://[\w.-]*:$")  # a password is in no such address
 
 
 def load_scanner() -> Scanner:
-    """Return the scanner with all rules, compiled once for the process: other threads wait for the first one."""
+    """Return the scanner with all rules, compiled once per process: other threads wait for the first."""
     with _COMPILING:
         return _compile()
 
@@ -49,9 +49,9 @@ def _compile() -> Scanner:
 
 
 def find_secrets(text: str) -> tuple[TextSecret, ...]:
-    """Return the secrets in a text, in order, none of which overlap; takes time in proportion to the text.
+    """Return the secrets in a text, in order and without overlaps; takes time in proportion to the text.
 
-    A text with masks is looked through again, since a mask can bring a name and a value together.
+    A text with masks is scanned again, since a mask can bring a name and a value together.
     """
     found = _find_broken(text)
     for _ in range(ROUNDS):
@@ -63,7 +63,7 @@ def find_secrets(text: str) -> tuple[TextSecret, ...]:
 
 
 def _in_original(masked: Sequence[TextSecret], found: Sequence[TextSecret]) -> Iterator[Span]:
-    """Yield secrets that were found in a masked text with their positions in the text itself."""
+    """Yield secrets found in a masked text with their positions in the original text."""
     begins: list[int] = []  # of the masks
     longer = 0
     for one in masked:
@@ -83,7 +83,7 @@ def _in_original(masked: Sequence[TextSecret], found: Sequence[TextSecret]) -> I
 
 
 def _find_broken(text: str) -> tuple[TextSecret, ...]:
-    """Return the secrets that one look finds, with those that escapes, odd characters or ends of lines break."""
+    """Return the secrets from a single scan, including secrets broken by escapes, odd characters or line ends."""
     found = _find_once(text)
     plain = without_breaks(text)
     if plain is None:
@@ -102,7 +102,7 @@ def _find_broken(text: str) -> tuple[TextSecret, ...]:
 
 
 def _find_once(text: str) -> tuple[TextSecret, ...]:
-    """Return the secrets that one look finds."""
+    """Return the secrets from a single scan."""
     data = text.encode()
     spans = [(start, end, KEY) for start, end in find_key_blocks(data)]
     spans += find_long_tokens(data)
@@ -124,7 +124,7 @@ def _find_once(text: str) -> tuple[TextSecret, ...]:
 
 
 def _scan(window: bytes) -> Iterator[Span]:
-    """Yield the positions and kinds of the secrets in a window."""
+    """Yield the positions and kinds of secrets in a window."""
     for finding in load_scanner().scan(window):
         if finding.visible:
             location, kind = finding.location, kind_of_rule(finding.rule_id)
@@ -143,7 +143,7 @@ def _is_placeholder(secret: str, kind: str) -> bool:
 def _with_ends(window: bytes, found: list[Span]) -> bytes:
     """Return a window of equal length whose punctuation ends tokens: many rules expect a blank or a quote there.
 
-    What was found is not looked for again.
+    Found secrets are overwritten, so no rule finds them again.
     """
     parts: list[bytes] = []
     done = 0
@@ -157,7 +157,7 @@ def _with_ends(window: bytes, found: list[Span]) -> bytes:
 
 
 def _windows(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the windows of a text with their positions."""
+    """Yield a text's windows with their positions."""
     start = 0
     while True:
         if start + WINDOW >= len(data):
@@ -172,7 +172,7 @@ def _windows(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _end_of_window(data: bytes, start: int) -> int:
-    """Return the end of a window: after the last blank, else after the next one, else at the longest length."""
+    """Return a window's end: after the last blank, else after the next, else at the maximum length."""
     end = _after_blank(data, start + WINDOW // 2 + OVERLAP, start + WINDOW)
     if end is None:
         blank = _BLANK.search(data, start + WINDOW, start + LONGEST_WINDOW)
@@ -181,25 +181,25 @@ def _end_of_window(data: bytes, start: int) -> int:
 
 
 def _after_blank(data: bytes, low: int, high: int) -> int | None:
-    """Return the position after the last blank of a range."""
+    """Return the position after a range's last blank."""
     return max(data.rfind(b"\n", low, high), data.rfind(b" ", low, high), data.rfind(b"\t", low, high)) + 1 or None
 
 
 def _whole_character(data: bytes, place: int) -> int:
-    """Return the position, or the beginning of the character in which it lies."""
+    """Return the position, moved to the start of its character."""
     while place < len(data) and 0x80 <= data[place] < 0xC0:
         place -= 1
     return place
 
 
 def kind_of_rule(rule: str) -> str:
-    """Return the kind of a rule: `aws-access-token` of `betterleaks.aws-access-token`, without a variant."""
+    """Return a rule's kind: `aws-access-token` for `betterleaks.aws-access-token`, without a variant."""
     kind = rule.partition(".")[2].partition(".")[0].rpartition("/")[2] or rule
     return "sk-api-key" if kind in _SK else kind
 
 
 def _merge(spans: list[Span]) -> list[Span]:
-    """Return spans that do not overlap; overlapping ones become one, of the most specific kind."""
+    """Merge overlapping spans into spans with the most specific kind."""
     merged: list[Span] = []
     best = (False, 0)
     for start, end, kind in sorted(spans):
@@ -215,7 +215,7 @@ def _merge(spans: list[Span]) -> list[Span]:
 
 
 def _in_characters(data: bytes, spans: list[Span]) -> Iterator[Span]:
-    """Yield spans of bytes as spans of characters."""
+    """Convert byte spans to character spans."""
     done = characters = 0
     for start, end, kind in spans:
         begin, until = max(done, _whole_character(data, start)), end

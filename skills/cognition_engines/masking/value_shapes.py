@@ -1,4 +1,4 @@
-"""Shapes of named values: what can be a password or a key, and what is a path, an id, code, or prose instead."""
+"""Shapes of named values: passwords and keys on one side, paths, ids, code, and prose on the other."""
 
 import re
 from enum import Enum
@@ -7,11 +7,11 @@ from typing import Final
 
 from cognition_engines.masking.policy import MARK
 
-LONGEST: Final = 128  # characters of a value that decide
+LONGEST: Final = 128  # leading characters of a value that decide
 
 
 class Name(Enum):
-    """Kinds of names: of values chosen by people, of values made by machines, and of both."""
+    """Kinds of names: for values chosen by people, for values made by machines, and for both."""
 
     PASSWORD = "password"
     PASS = "pass"  # alone: also the outcome of a test, or a command
@@ -23,13 +23,13 @@ class Name(Enum):
 
 
 class Form(Enum):
-    """Ways to write a name with its value: `name="value"`, `NAME=value`, `name: value` and so on."""
+    """Ways to write a name with a value: `name="value"`, `NAME=value`, `name: value` and so on."""
 
     QUOTED = 1
     TIGHT = 2
     ASSIGNED = 3
-    LINE = 4  # a line of a file of settings
-    CELL = 5  # of a table, or an argument of a call
+    LINE = 4  # a line in a settings file
+    CELL = 5  # in a table, or an argument in a call
     SAID = 6  # the password is x
     ARROW = 7  # password -> x
     NEXT = 8  # password x
@@ -75,7 +75,7 @@ _METHOD: Final = re.compile(
 _TOKEN: Final = re.compile(r"[!-~]+$")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}$")
 _PUBLIC: Final = ("AAAA", "MII", "MFk", "ssh-", "data:")
-# the fewest digits of a number that is a secret: "pass" and "secret" alone are also words of a list that counts words
+# the fewest digits in a secret number: "pass" and "secret" alone are also words in word counts
 _DIGITS: Final = {Name.PIN: 4, Name.PASSWORD: 6, Name.PASS: 7, Name.SECRET: 7}
 # words of placeholders, types, labels and rules about passwords
 WORDS: Final = frozenset(
@@ -115,7 +115,7 @@ def can_be_secret(value: str) -> bool:
 
 
 def is_secret(value: str, name: Name, form: Form) -> bool:
-    """Return whether a value of a name is a secret, judged by its first characters."""
+    """Return whether a named value is a secret, by the first characters."""
     value = value[:LONGEST]
     while (mark := _BRACKETS.match(value)) is not None:  # the text after a mask can be a secret
         if MARK.match(value) is None and is_secret(mark[1].strip(), name, form):
@@ -133,13 +133,13 @@ def is_secret(value: str, name: Name, form: Form) -> bool:
 
 
 def is_number_secret(value: int, name: Name) -> bool:
-    """Return whether a number of JSON is a secret by its name: a password or a PIN of digits."""
+    """Return whether a JSON number is a secret by name: a numeric password or PIN."""
     least = _DIGITS.get(name)
     return least is not None and least <= len(str(abs(value))) <= 40
 
 
 def entropy(text: str) -> float:
-    """Return the Shannon entropy of a text in bits for each character."""
+    """Return a text's Shannon entropy in bits per character."""
     return -sum(share * log2(share) for share in (text.count(one) / len(text) for one in set(text)))
 
 
@@ -150,34 +150,34 @@ def _is_path(value: str) -> bool:
 
 
 def _is_outcome(value: str) -> bool:
-    """Return whether a value after `pass:` is a number of tests, or the names of what passed."""
+    """Return whether a value after `pass:` is a test count, or the names of passed tests."""
     if value.isdigit():
         return len(value) < _DIGITS[Name.PASS]
     return _PARTS.search(value) is not None and _are_words(value)
 
 
 def _is_code(value: str, form: Form) -> bool:
-    """Return whether a value is an expression: an attribute, or what begins a call."""
+    """Return whether a value is an expression: an attribute, or the start of a call."""
     if _CODE.match(value):
         return True
     return form is not Form.QUOTED and _ATTRIBUTE.match(value) is not None and all(map(_are_words, value.split(".")))
 
 
 def _are_words(value: str) -> bool:
-    """Return whether a value consists of words, numbers and versions alone, as `rotation-2026-11` does."""
+    """Return whether a value consists only of words, numbers and versions, like `rotation-2026-11`."""
     parts = [part for part in _PARTS.split(value) if part]
     return all(_PART.fullmatch(part) or _CAMEL.fullmatch(part) for part in parts)
 
 
 def _says_something(value: str) -> bool:
-    """Return whether a value made of words has one of placeholders, types, labels or rules."""
+    """Return whether a value made of words contains a placeholder, type, label or rule."""
     parts = [part.lower() for part in _PARTS.split(value) if part]
     bare = [part.strip("0123456789") for part in parts]
     return any(part in WORDS for part in (*parts, *bare)) and _are_words(value)
 
 
-def _kinds(value: str) -> int:
-    """Return how many kinds of characters a value has: small and capital letters, digits, and others."""
+def _count_character_classes(value: str) -> int:
+    """Count the character classes in a value: small and capital letters, digits, and others."""
     return (
         any(map(str.islower, value))
         + any(map(str.isupper, value))
@@ -191,7 +191,7 @@ def _is_password(value: str, form: Form) -> bool:
         return False
     digits, letters = any(map(str.isdigit, value)), any(map(str.isalpha, value))
     if any(map(str.isspace, value)):
-        long_enough = len(value) >= 12 or (len(value) >= 8 and _kinds(value) >= 3)
+        long_enough = len(value) >= 12 or (len(value) >= 8 and _count_character_classes(value) >= 3)
         return form is Form.QUOTED and long_enough and digits and len(value.split()) <= 8
     if form is Form.NEXT:
         return (
@@ -199,7 +199,7 @@ def _is_password(value: str, form: Form) -> bool:
             and _UNSPACED.search(value) is None
             and digits
             and letters
-            and (_kinds(value) >= 3 or (len(value) >= 16 and not _are_words(value)))
+            and (_count_character_classes(value) >= 3 or (len(value) >= 16 and not _are_words(value)))
         )
     if form is Form.ARROW and _are_words(value):
         return False
@@ -209,11 +209,11 @@ def _is_password(value: str, form: Form) -> bool:
         return letters and not (value == value.lower() and _has_date(value))
     if digits or _SPECIAL.search(value):
         return True
-    if form in (Form.QUOTED, Form.TIGHT):  # one capitalized word is a label
+    if form in (Form.QUOTED, Form.TIGHT):  # a single capitalized word is a label
         return not (form is Form.QUOTED and re.fullmatch(r"[A-Z][^\W\dA-Z_]+", value))
     if form is Form.LINE and value.islower():
         return True
-    return form in (Form.LINE, Form.ASSIGNED) and (_kinds(value) >= 2 and not _are_words(value))
+    return form in (Form.LINE, Form.ASSIGNED) and (_count_character_classes(value) >= 2 and not _are_words(value))
 
 
 def _has_date(value: str) -> bool:

@@ -1,6 +1,6 @@
-"""Secrets made of words: the recovery phrase of a wallet, and a passphrase without a digit.
+"""Secrets made of words: a wallet's recovery phrase, and a passphrase without a digit.
 
-Prose after the same names is left as it is: no list of words for phrases contains "the" or "must".
+Prose after the same names stays unchanged: no word list for phrases contains "the" or "must".
 """
 
 import re
@@ -50,7 +50,7 @@ PASSPHRASE: Final = "password"
 
 
 def find_word_phrases(text: str) -> Iterator[TextSecret]:
-    """Yield the recovery phrases and passphrases that a name before them shows."""
+    """Yield recovery phrases and passphrases that follow a name."""
     low = text.lower()
     if not any(hint in low for hint in _HINTS):
         return
@@ -82,7 +82,7 @@ def _end_of_seeds(text: str, start: int) -> int | None:
 
 
 def _end_of_passphrase(text: str, start: int) -> int | None:
-    """Return the end of a passphrase of words that is all of a line or between quotes."""
+    """Return the end of a passphrase made of words that fills a line or a quotation."""
     run = _PASSPHRASE.match(text, start)
     if run is None or any(part in _PROSE or part in WORDS for part in _PARTS.split(run[0].lower())):
         return None

@@ -1,1 +1,1 @@
-"""Search without threads: the query's text, the legs of a space, the signals, and the fusion of all into one order."""
+"""Search without threads: query text, legs per space, signals, and fusion into a single order."""

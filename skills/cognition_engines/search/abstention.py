@@ -1,7 +1,7 @@
-"""Abstention: whether a question is near enough to any record, or to what turns say of the speaker that it names.
+"""Abstention: whether a question is near enough to any record, or to turns about the speaker it names.
 
-"What did Ana paint?" is near to what Ben painted, too, so a cosine does not notice a changed name. A sentence counts as
-one about its speaker; a question, or a sentence with `you`, as one about the others (decision 0074).
+"What did Ana paint?" is also near to Ben's paintings, so a cosine does not notice a changed name. A sentence counts as
+about the speaker; a question, or a sentence with `you`, as about the others (decision 0074).
 """
 
 import re
@@ -21,9 +21,9 @@ from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
-WEIGHT: Final = 0.6  # of a share of the question's words, in cosines
-MOST: Final = 0.1  # of the shares' difference that counts for the named speaker; against, all of it counts
-LONGEST: Final = 2000  # characters of a turn that are looked at
+WEIGHT: Final = 0.6  # per share of the question's words, in cosines
+MOST: Final = 0.1  # limit for the shares' difference in favour of the named speaker; against, all counts
+LONGEST: Final = 2000  # characters read per turn
 _ROLES: Final = ("user", "assistant", "system")  # as the name of a speaker, they name no person
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+")
 _YOU: Final = re.compile(r"\byou(?:rs?)?\b", re.IGNORECASE)
@@ -31,7 +31,7 @@ _YOU: Final = re.compile(r"\byou(?:rs?)?\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class NearestRow:
-    """The row of the best cosine in all spaces."""
+    """The row with the best cosine in all spaces."""
 
     space: SpaceCandidates
     row: int
@@ -39,17 +39,17 @@ class NearestRow:
 
     @property
     def key(self) -> int:
-        """The key of its record."""
+        """The record's key."""
         return int(self.space.snapshot.keys[self.row])
 
     @property
     def id(self) -> str:
-        """The id of its record."""
+        """The record's id."""
         return self.space.snapshot.ids[self.row]
 
 
 def find_nearest(spaces: Sequence[SpaceCandidates]) -> NearestRow | None:
-    """Return the nearest row that the semantic legs have found; None if they found none."""
+    """Return the nearest row in the semantic legs; None if they are empty."""
     firsts = [
         NearestRow(each, int(each.semantic.rows[0]), float(each.semantic.scores[0]))
         for each in spaces
@@ -59,7 +59,7 @@ def find_nearest(spaces: Sequence[SpaceCandidates]) -> NearestRow | None:
 
 
 def near_turns(spaces: Sequence[SpaceCandidates]) -> dict[int, int]:
-    """Return the `seq` of each turn that the semantic legs have found, by its key."""
+    """Return the `seq` of each turn in the semantic legs, by key."""
     found: dict[int, int] = {}
     for space in spaces:
         snapshot, rows = space.snapshot, space.semantic.rows
@@ -72,7 +72,7 @@ def near_turns(spaces: Sequence[SpaceCandidates]) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _SpokenTurn:
-    """A turn of a person with the name `speaker`, and the content words of the first name."""
+    """A turn by a person with the name `speaker`, and the content words of the first name."""
 
     stored: StoredRecord
     turn: Turn
@@ -81,7 +81,7 @@ class _SpokenTurn:
 
 
 class SpeakerSupport:
-    """Compares what turns say of the speaker that a question names with what they say of others. Any thread may ask."""
+    """A comparison of turns about the speaker named in a question with turns about others. Thread-safe."""
 
     def __init__(self, records: Records, parser: QueryParser, set_aside: SetAside) -> None:
         self._records: Final = records
@@ -90,10 +90,10 @@ class SpeakerSupport:
         self._queries: Final = parser.analyzer
 
     def support(self, question: QueryText, viewer: Viewer, near: Mapping[int, int]) -> float:
-        """Return what to add to the cosine of the nearest record, -WEIGHT to WEIGHT * MOST.
+        """Return the addition to the nearest record's cosine, -WEIGHT to WEIGHT * MOST.
 
-        It is 0 unless the question names exactly one speaker of the turns `near`, the `seq` of each by key. Turns of
-        assistants, and of conversations in which the speaker says nothing near, do not count.
+        It is 0 unless the question names exactly one speaker in the turns `near`, given as `seq` by key. Turns by
+        assistants, and from conversations in which the speaker says nothing near, do not count.
         """
         read = self._records.reads.as_of(near, viewer, RowReader(self._set_aside))
         spoken = self._spoken_turns(read.values())
@@ -113,14 +113,14 @@ class SpeakerSupport:
         return [each for each in found if each is not None]
 
     def _spoken_turn(self, stored: StoredRecord) -> _SpokenTurn | None:
-        """Return the turn of a person with a name; None for any other record."""
+        """Return a turn by a person with a name; None for any other record."""
         turn = stored.record
         if not isinstance(turn, Turn) or not turn.speaker or not _is_person(turn):
             return None
         return _SpokenTurn(stored, turn, turn.speaker, self._content_words(turn.speaker.split()[0]))
 
     def _difference(self, asked: Set[str], named: str, turns: Iterable[_SpokenTurn]) -> float:
-        """Return the highest share of the words that a turn says of the named speaker, less that of the others."""
+        """Return the highest share of the words in a turn about the named speaker, minus the same for the others."""
         most = {True: 0, False: 0}
         for each in turns:
             work = partial(self._words_of, each.turn.content[:LONGEST])
@@ -132,7 +132,7 @@ class SpeakerSupport:
         return (most[True] - most[False]) / len(asked)
 
     def _words_of(self, content: str) -> tuple[set[str], set[str]]:
-        """Return the words of the sentences about the speaker of a turn, and of those about the others."""
+        """Return the words in sentences about a turn's speaker, and the words in sentences about the others."""
         sentences: dict[bool, list[str]] = {True: [], False: []}
         for sentence in _SENTENCE_END.split(content):
             sentences[not sentence.endswith("?") and not _YOU.search(sentence)].append(sentence)
@@ -144,6 +144,6 @@ class SpeakerSupport:
 
 
 def _is_person(turn: Turn) -> bool:
-    """Return whether a turn is of a speaker with a name, and not of an assistant."""
+    """Return whether a turn is by a speaker with a name, and not by an assistant."""
     named = turn.speaker is not None and turn.speaker.casefold() not in _ROLES
     return named and turn.role in (None, "user")

@@ -1,9 +1,9 @@
-"""Scores that mean the same in every space and for every query.
+"""Scores with the same meaning in every space and for every query.
 
-A calibrated score is how likely a record is to answer, 0 to 1: a logistic function of the cosine, of BM25 as a share of
-the highest that the query could reach, of the share of the pairs of its words that the text has, and of the time that
-it speaks of. The weights of the first three were fitted once (`python -m benchmarks.quality.calibrating`); no score
-depends on the other hits. Plain functions.
+A calibrated score is the probability that a record answers, 0 to 1: a logistic function of the cosine, BM25 as a share
+of the query's highest, the share of the query's word pairs in the text, and the match of the time it names. The first
+three weights were fitted once (`python -m benchmarks.quality.calibrating`); no score depends on the other hits. Plain
+functions.
 """
 
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ import numpy as np
 from cognition_engines.models import Mode
 from cognition_engines.search.candidates import DECIMALS, Doubles
 
-_LEAST: Final = 1e-9  # of a score, so that its odds are a number
+_LEAST: Final = 1e-9  # of a score, to keep its odds finite
 
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
-    """A logistic function: the log-odds are the sum of `base` and of each measure times its weight."""
+    """A logistic function: the log-odds are `base` plus each measure times its weight."""
 
     base: float
     cosine: float = 0.0
@@ -38,13 +38,13 @@ class Logistic:
         return scores
 
     def weight_of(self, signal: str) -> float:
-        """Return the weight of a signal in the texts of the best records."""
+        """Return a signal's weight in the texts of the best records."""
         return self.phrase if signal == "phrase" else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The functions of scores: of meaning and words, of meaning alone, and of words alone (also without a vector)."""
+    """Score functions: for meaning and words, for meaning alone, and for words alone (also without a vector)."""
 
     both: Logistic
     meaning: Logistic
@@ -54,7 +54,7 @@ class Calibration:
         return {Mode.HYBRID: self.both, Mode.SEMANTIC: self.meaning, Mode.KEYWORD: self.words}[mode]
 
     def scores(self, mode: Mode, cosines: Doubles, shares: Doubles, dates: Doubles) -> Doubles:
-        """Return the scores in a mode, by words alone for each cosine of NaN.
+        """Return the scores in a mode; a NaN cosine means by words alone.
 
         Shares of BM25 are 0 to 1, dates 1 or 0, see `Hit.date`.
         """
@@ -62,12 +62,12 @@ class Calibration:
         return found if mode is Mode.KEYWORD else np.where(np.isnan(cosines), by_words, found)
 
     def nearer(self, by: float) -> "Calibration":
-        """Return the calibration of a model whose cosines are higher by `by`."""
+        """Return the calibration for a model whose cosines are higher by `by`."""
         both, meaning = (replace(one, base=one.base - one.cosine * by) for one in (self.both, self.meaning))
         return Calibration(both, meaning, self.words)
 
 
-# For the time that the query speaks of: half the weight of all its phrases, as in a hybrid search (decision 0058).
+# For the query's named time: half the weight of all its phrases, as in a hybrid search (decision 0058).
 BY_DATE: Final = 0.66
 
 
@@ -80,11 +80,11 @@ CALIBRATIONS: Final[Mapping[str, Calibration]] = {
 }
 
 
-_MEASURED: Final = ("minilm-", 0.43)  # for models that were not measured: moved by their least cosine
+_MEASURED: Final = ("minilm-", 0.43)  # for models without measurements: moved by their least cosine
 
 
 def calibration_of(model: str | None, least_cosine: float | None) -> Calibration:
-    """Return the calibration of a model; if it was not measured, the packaged model's, moved to `least_cosine`."""
+    """Return a model's calibration; without measurements, the packaged model's, moved to `least_cosine`."""
     name, cosine = _MEASURED
     known = next((found for prefix, found in CALIBRATIONS.items() if model and model.startswith(prefix)), None)
     if known is not None:
@@ -96,7 +96,7 @@ UNMEASURED: Final = calibration_of(None, None)
 
 
 def raise_score(score: float, weight: float, share: float) -> float:
-    """Return the score whose log-odds are higher by the share of the weight."""
+    """Return the score with log-odds increased by the share of the weight."""
     if not (by := weight * share):
         return score
     known = min(1 - _LEAST, max(_LEAST, score))

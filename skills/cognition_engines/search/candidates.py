@@ -1,4 +1,4 @@
-"""Candidates of a search in one space, boosts for their rows, and hits. Frozen values."""
+"""Search candidates in a space, boosts for their rows, and hits. Frozen values."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from cognition_engines.models import Viewer
 
 BEST: Final = 20  # hits whose texts are read
 DECIMALS: Final = 9  # of a score
-DATE: Final = "date"  # the name of the boost that calibrated scores know, too
-EXACT: Final = ("exact", True)  # the gain of a hit that comes before all others
+DATE: Final = "date"  # the boost that calibrated scores also use
+EXACT: Final = ("exact", True)  # the gain that puts a hit before all others
 Doubles = NDArray[np.float64]
-Gains: TypeAlias = tuple[tuple[str, float], ...]  # by the name of a signal: a share of its weight, or True
+Gains: TypeAlias = tuple[tuple[str, float], ...]  # by signal name: a share of the signal's weight, or True
 
 
 class KeywordSource(Protocol):
@@ -33,10 +33,10 @@ class KeywordSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RankedRows:
-    """Rows best first, each with its score: a cosine, a BM25 score or a fused one.
+    """Rows best first, each with a score: a cosine, a BM25 score or a fused score.
 
-    `every` has all rows that have a score, in no order, if a leg knows them. `products` are the products of the query
-    with all windows of the snapshot, in single precision, if a leg has computed them.
+    `every` has all rows with a score, unordered, if a leg knows them. `products` are the query's products with all
+    windows in the snapshot, in single precision, if a leg has computed them.
     """
 
     rows: Ints
@@ -50,10 +50,10 @@ EMPTY: Final = RankedRows(np.empty(0, np.int64), np.empty(0, np.float64))
 
 @dataclass(frozen=True, slots=True)
 class RowBoost:
-    """The weight that a signal adds to the score, 0 to 1, of the rows that `marks` accepts.
+    """A signal's weight, added to the score, 0 to 1, of the rows accepted by `marks`.
 
-    With `always` all scores are divided by 1 + the weight, and each hit has its share, 0 or 1, also if no row is
-    marked. `question` is the text to embed in place of the query's, None for the query's own.
+    With `always` all scores are divided by 1 + the weight, and each hit has a share, 0 or 1, even if no row is marked.
+    `question` is the text to embed in place of the query's, None for the query's own.
     """
 
     name: str
@@ -65,13 +65,12 @@ class RowBoost:
 
 @dataclass(frozen=True, slots=True)
 class SpaceCandidates:
-    """One space in a search: the rows that may be found, and the rows that each leg found among them.
+    """A space in a search: the allowed rows, and the rows found among them by each leg.
 
-    `words` is None if no words are searched; then `keyword` is empty. `viewer` is the reader that searches. `worded`
-    are the rows that the semantic leg alone found, with their BM25, once `with_bm25` has asked for it. `boosts` are
-    those of the query for rows of any space. `highest` is the highest BM25 that the query could reach, once
-    `with_highest` has asked for it. `known` are the rows that alone have an id, a version, a symbol or a quoted phrase
-    of the query.
+    `words` is None if no words are searched; then `keyword` is empty. `viewer` is the searching reader. `worded` are
+    the rows found only by the semantic leg, with their BM25, after `with_bm25`. `boosts` apply to rows in any space.
+    `highest` is the query's highest possible BM25, after `with_highest`. `known` are the only rows with an id, a
+    version, a symbol or a quoted phrase from the query.
     """
 
     viewer: Viewer
@@ -88,9 +87,9 @@ class SpaceCandidates:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A row of one space. `distance` is the cosine distance of its best window, 0 to 2; None if it has no window.
+    """A row in a space. `distance` is its best window's cosine distance, 0 to 2; None if it has no window.
 
-    `gains` are the signals that were looked for in the row, and by which it may have gained.
+    `gains` are the signals checked in the row, with the gains.
     """
 
     space: int

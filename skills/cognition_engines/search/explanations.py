@@ -1,4 +1,4 @@
-"""Explanations of the places of hits: their scores, their places in each leg, and what each signal added."""
+"""Explanations of hit positions: scores, ranks in each leg, and each signal's addition."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ SHOWN_DECIMALS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The scores of a hit, and its places among the rows of each leg, from 1.
+    """A hit's scores, and ranks in each leg, from 1.
 
-    `score` is the measure that the mode ranks by. `gains` has the share of each signal by its name, None if it was not
-    looked for. `bm25` is 0 if the record has none of the query's words, and None if words were not asked for; `cosine`
-    is None without a vector. A place is None if the leg did not find the record, or was not asked.
+    `score` is the measure used by the mode. `gains` has each signal's share by name, None if it was not checked. `bm25`
+    is 0 if the record has none of the query's words, and None if words were not searched; `cosine` is None without a
+    vector. A rank is None if the leg did not find the record, or did not run.
     """
 
     score: float
@@ -31,7 +31,7 @@ class Explanation:
 
 
 def explain_hits(spaces: Sequence[SpaceCandidates], hits: Sequence[Hit], query: str) -> list[Explanation]:
-    """Return an explanation of each hit; ask the keyword index about rows that the semantic leg alone found."""
+    """Explain each hit; ask the keyword index about rows found only by the semantic leg."""
     worded = [with_bm25(space, query) for space in spaces]
     return [_explain_hit(worded[hit.space], hit) for hit in hits]
 
@@ -43,16 +43,16 @@ def _explain_hit(space: SpaceCandidates, hit: Hit) -> Explanation:
         {signal.name: gains.get(signal.name) for signal in SIGNALS},
         None if space.words is None else _score((space.keyword, space.worded), hit.row),
         None if hit.distance is None else round(1 - hit.distance, SHOWN_DECIMALS),
-        _place(space.semantic, hit.row),
-        _place(space.keyword, hit.row),
+        _find_rank(space.semantic, hit.row),
+        _find_rank(space.keyword, hit.row),
     )
 
 
-def _place(leg: RankedRows, row: int) -> int | None:
+def _find_rank(leg: RankedRows, row: int) -> int | None:
     places = np.flatnonzero(leg.rows == row)
     return int(places[0]) + 1 if len(places) else None
 
 
 def _score(legs: Sequence[RankedRows], row: int) -> float:
-    found = (float(leg.scores[place - 1]) for leg in legs if (place := _place(leg, row)) is not None)
+    found = (float(leg.scores[place - 1]) for leg in legs if (place := _find_rank(leg, row)) is not None)
     return round(next(found, 0.0), SHOWN_DECIMALS)

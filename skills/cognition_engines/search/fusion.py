@@ -1,4 +1,4 @@
-"""One order out of the candidates of all spaces: scores, boosts of rows, and gains by the texts of the best hits."""
+"""A single order from all spaces' candidates: scores, row boosts, and gains from the best hits' texts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ from cognition_engines.search.legs import cosines, distances
 
 @dataclass(frozen=True, slots=True)
 class JoinedRows:
-    """Rows of all spaces, one after the other; cosines are NaN for none.
+    """The rows of all spaces, concatenated; cosines are NaN for none.
 
-    `by_meaning` is whether cosines were computed. `marks` has 1 or 0 for each row, by the name of a boost.
+    `by_meaning` is whether cosines were computed. `marks` has 1 or 0 for each row, by boost name.
     """
 
     spaces: Ints
@@ -40,7 +40,7 @@ class JoinedRows:
 
 
 Scoring: TypeAlias = Callable[[Sequence[SpaceCandidates], JoinedRows], Doubles]
-# Takes cosines (NaN for none), shares of BM25, and 1 for a record of the time that the query names, else 0.
+# Arguments: cosines (NaN for none), shares of BM25, and 1 for a record from the query's named time, else 0.
 RecordScoring: TypeAlias = Callable[[Doubles, Doubles, Doubles], Doubles]
 
 
@@ -53,10 +53,10 @@ def rank_spaces(
     *,
     groups: bool = False,
 ) -> list[list[Hit]]:
-    """Return the best `limit` hits of each set of spaces, given by their numbers, with scores on one scale.
+    """Return the best `limit` hits for each set of spaces, given by their numbers, with scores on a common scale.
 
-    Without `sets`, all spaces are one set. The candidates must have been through `with_bm25`. With `groups`, an
-    artifact and its chunks are one hit, the best of them. Without `vector` hits have no distances.
+    Without `sets`, all spaces are a single set. The candidates must have been through `with_bm25`. With `groups`, an
+    artifact and its chunks are a single hit, the best among them. Without `vector` hits have no distances.
     """
     joined = _join_rows(spaces, vector)
     scores = scoring(spaces, joined)
@@ -67,20 +67,20 @@ def rank_spaces(
 
 
 def score_by_cosine(_: Sequence[SpaceCandidates], joined: JoinedRows) -> Doubles:
-    """Return the cosine of each row."""
+    """Return each row's cosine."""
     return joined.cosines
 
 
 def score_by_bm25(_: Sequence[SpaceCandidates], joined: JoinedRows) -> Doubles:
-    """Return the BM25 of each row."""
+    """Return each row's BM25."""
     return joined.bm25
 
 
 def score_by_both(spaces: Sequence[SpaceCandidates], joined: JoinedRows) -> Doubles:
-    """Return half cosine and half BM25 of each row, both scaled over all rows, with the boosts.
+    """Return half cosine and half BM25 for each row, both scaled over all rows, with the boosts.
 
-    A row that has none of the query's words scores 0, a row without a vector takes the lowest cosine. If no row has a
-    word of the query, cosines alone are the scores; without a vector of the query, BM25 alone, scaled.
+    A row without any of the query's words scores 0, a row without a vector gets the lowest cosine. If no row has a word
+    from the query, cosines alone are the scores; without a query vector, BM25 alone, scaled.
     """
     scores = joined.cosines
     if any(len(space.keyword.rows) for space in spaces):
@@ -96,7 +96,7 @@ def score_by_both(spaces: Sequence[SpaceCandidates], joined: JoinedRows) -> Doub
 
 
 def score_each(score: RecordScoring) -> Scoring:
-    """Return a scoring of each row by its cosine, its share of BM25 and its time alone.
+    """Return a scoring for each row by the row's own cosine, share of BM25 and time alone.
 
     The candidates must have been through `with_highest`.
     """
@@ -112,9 +112,9 @@ def _score_each(score: RecordScoring, spaces: Sequence[SpaceCandidates], joined:
 
 @dataclass(frozen=True, slots=True)
 class TextGain:
-    """The gain of the first hits by a signal: the share of each, and the function of a score, the weight and a share.
+    """The first hits' gain by a signal: each hit's share, and the function of a score, the weight and a share.
 
-    With `always` each of them has its share, also of 0.
+    With `always` each has a share, even if 0.
     """
 
     name: str
@@ -125,7 +125,7 @@ class TextGain:
 
 
 def lift_hits(spaces: Sequence[SpaceCandidates], hits: Sequence[Hit], gains: Sequence[TextGain]) -> list[Hit]:
-    """Return the hits in a new order, best first: the first ones gain by what was read in their texts."""
+    """Return the hits in a new order, best first: the first hits gain by their texts."""
     count = len(gains[0].shares)
     first = [_lift_hit(hit, [(gain, gain.shares[place]) for gain in gains]) for place, hit in enumerate(hits[:count])]
     first.sort(key=lambda hit: (-hit.score, spaces[hit.space].snapshot.ids[hit.row]))
@@ -144,7 +144,7 @@ def _lift_hit(hit: Hit, shares: Sequence[tuple[TextGain, float]]) -> Hit:
 
 
 def order_hits(spaces: Sequence[SpaceCandidates], hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits by score, ties by id, exact ones first: with the best score, which no other hit then has."""
+    """Return the hits by score, ties by id, exact hits first, with a best score that no other hit has."""
     if any(EXACT in hit.gains for hit in hits):
         best = max(hit.score for hit in hits)
         lower = round(best - 1e-9, DECIMALS)
@@ -153,7 +153,7 @@ def order_hits(spaces: Sequence[SpaceCandidates], hits: Sequence[Hit]) -> list[H
 
 
 def with_distances(spaces: Sequence[SpaceCandidates], hits: Sequence[Hit], vector: Floats) -> list[Hit]:
-    """Return the hits with the distances of their rows."""
+    """Return the hits with their rows' distances."""
     found: dict[tuple[int, int], float | None] = {}
     for number, space in enumerate(spaces):
         if rows := [hit.row for hit in hits if hit.space == number]:
@@ -164,7 +164,7 @@ def with_distances(spaces: Sequence[SpaceCandidates], hits: Sequence[Hit], vecto
 
 
 def record_key(space: SpaceCandidates, row: int) -> int:
-    """Return the key of a row's record, or of its artifact if it is a chunk of one."""
+    """Return the key of a row's record, or of the artifact for a chunk."""
     snapshot = space.snapshot
     parent = int(snapshot.numbers["parent"][row])
     chunk = snapshot.codes["kind"].get(Kind.ARTIFACT_CHUNK.label)
@@ -185,7 +185,7 @@ def _join_rows(spaces: Sequence[SpaceCandidates], vector: Floats | None) -> Join
 
 
 def _rows_of(space: SpaceCandidates, vector: Floats | None) -> tuple[Ints, Doubles, Doubles]:
-    """Return the rows of both legs, each once, with their cosines and BM25."""
+    """Return the rows in both legs, each once, with their cosines and BM25."""
     if vector is None and not len(space.semantic.rows):
         leg = space.keyword
         return leg.rows, np.full(len(leg.rows), np.nan), leg.scores.astype(np.float64, copy=False)
@@ -197,12 +197,12 @@ def _rows_of(space: SpaceCandidates, vector: Floats | None) -> tuple[Ints, Doubl
 
 
 def _mark_rows(pairs: Sequence[tuple[SpaceCandidates, Ints]], boost: RowBoost) -> Doubles:
-    """Return 1 for each row that the boost is for, else 0."""
+    """Return 1 for each boosted row, else 0."""
     return np.concatenate([boost.marks(space.snapshot, rows) for space, rows in pairs]).astype(np.float64)
 
 
 def _row_cosines(space: SpaceCandidates, rows: Ints, vector: Floats | None) -> Doubles:
-    """Return the cosine of each of the ascending rows, NaN for none; the leg has computed most of them."""
+    """Return the cosine for each of the ascending rows, NaN for none; the leg has computed most."""
     found = np.full(len(rows), np.nan)
     if vector is not None:
         known = np.searchsorted(rows, space.semantic.rows)
@@ -214,7 +214,7 @@ def _row_cosines(space: SpaceCandidates, rows: Ints, vector: Floats | None) -> D
 
 
 def _bm25(space: SpaceCandidates, rows: Ints) -> Doubles:
-    """Return the BM25 of each of the ascending rows; 0 for a row that has none of the query's words."""
+    """Return the BM25 for each of the ascending rows; 0 for a row without the query's words."""
     if (every := space.keyword.every) is not None:
         scores = np.zeros(len(space.snapshot.keys))
         scores[every.rows] = every.scores
@@ -226,7 +226,7 @@ def _bm25(space: SpaceCandidates, rows: Ints) -> Doubles:
 
 
 def _fill_missing(meaning: Doubles) -> Doubles:
-    """Return the cosines with the lowest one in place of each NaN; all 0 if all are NaN."""
+    """Return the cosines with the lowest in place of each NaN; all 0 if all are NaN."""
     if np.isnan(meaning).all():
         return np.zeros_like(meaning)
     return np.where(np.isnan(meaning), np.nanmin(meaning), meaning)
@@ -251,7 +251,7 @@ def _best_hits(
         first = _firsts(order, group_of)[:limit] if groups else order[:limit]
         if len(first) == limit or len(places) == len(values):
             break
-        most *= 4  # several of the best are chunks of one artifact
+        most *= 4  # several of the best are chunks from a single artifact
     away = distances(joined.cosines[first])
     gains = _gains(spaces, joined, first)
     return [
@@ -261,7 +261,7 @@ def _best_hits(
 
 
 def _gains(spaces: Sequence[SpaceCandidates], joined: JoinedRows, places: Sequence[int]) -> list[Gains]:
-    """Return the boosts of the rows at some places."""
+    """Return the row boosts at some places."""
     boosts = spaces[0].boosts
     if not boosts:
         return [()] * len(places)
@@ -277,14 +277,14 @@ def _gains(spaces: Sequence[SpaceCandidates], joined: JoinedRows, places: Sequen
 
 
 def _highest(scores: Doubles, count: int) -> Ints:
-    """Return the places of the `count` highest scores, with all that equal the last of them."""
+    """Return the places of the `count` highest scores, including ties with the last."""
     if len(scores) <= count:
         return np.arange(len(scores))
     return np.flatnonzero(scores >= np.partition(scores, len(scores) - count)[len(scores) - count])
 
 
 def _groups(spaces: Sequence[SpaceCandidates], joined: JoinedRows) -> list[int]:
-    """Return the key of each row's artifact if the row is a chunk of one, else the row's own key."""
+    """Return each row's artifact key if the row is a chunk, else the row's own key."""
     found: list[int] = []
     for number, space in enumerate(spaces):
         rows = joined.rows[joined.spaces == number]
@@ -296,7 +296,7 @@ def _groups(spaces: Sequence[SpaceCandidates], joined: JoinedRows) -> list[int]:
 
 
 def _firsts(order: Sequence[int], groups: Sequence[int]) -> list[int]:
-    """Return the first place of each group."""
+    """Return each group's first place."""
     first: dict[int, int] = {}
     for place in order:
         first.setdefault(groups[place], place)

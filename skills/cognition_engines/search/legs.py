@@ -1,7 +1,7 @@
-"""The legs of a search: the rows that rank best under a mask, by meaning and by words. Plain functions over a snapshot.
+"""Search legs: the best rows under a mask, by meaning and by words. Plain functions over a snapshot.
 
-Semantic: cosine of a record's best window to the query. Keyword: BM25. Every order breaks ties by id. fusion.py makes
-one order of both.
+Semantic: cosine between a record's best window and the query. Keyword: BM25. Every order breaks ties by id. fusion.py
+combines both.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ from cognition_engines.models import Conditions, Viewer
 from cognition_engines.search.candidates import EMPTY, Doubles, KeywordSource, RankedRows, SpaceCandidates
 
 CANDIDATES: Final = 100  # of each leg
-SMALL_SPACE: Final = 2000  # rows that the viewer sees: up to here all rows that have a word are asked for at once
+SMALL_SPACE: Final = 2000  # rows visible to the viewer: up to here all rows with a word are fetched at once
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
 LEAST_CANDIDATES: Final = 1000  # of the sketches, for exact ranking: see indexes/columns/sketches.py
 CANDIDATES_EACH: Final = 10
@@ -33,15 +33,15 @@ FETCHED_VECTOR: Final = 4.0
 STREAMED_VECTOR: Final = 0.045
 NEIGHBOUR_CALL: Final = 1000.0
 NEIGHBOUR: Final = 4.5
-# A share of the cost of sketches: the neighbour index finds far fewer of the true nearest, so it must save the rest.
+# A share of the sketches' cost: the neighbour index finds far fewer of the true nearest, so it must save the rest.
 CLEARLY: Final = 0.2
 LEAST_NEIGHBOURS: Final = 300  # asked for ten among 200,000 it finds 0.88 of the true ten, asked for this many 0.94
 NAMING: Final = 2300  # naming rows to the keyword index costs as much as this number of hits,
 NAMING_EACH: Final = 2.7  # and this many more for each row
-# Holding the index to a label costs up to this many hits for each row that has it; this is less than the real cost,
-# as a filter may be opposed to the query, and then most hits fall away.
+# Restricting the index to a label costs up to this many hits for each row with the label; less than the real cost, as a
+# filter may be opposed to the query, and then most hits fall away.
 LABELLED_EACH: Final = 0.01
-SPARE: Final = 1.25  # hits beyond the number that the share of matching rows predicts
+SPARE: Final = 1.25  # hits beyond the number predicted by the share of matching rows
 BOLDEST: Final = 8  # the number of hits asked for grows at most by this factor
 
 
@@ -52,11 +52,11 @@ class Neighbours(Protocol):
     def seq(self) -> int: ...
 
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
-        """Return the keys of the records that own the nearest windows, with repeats; None if the index is lost."""
+        """Return the keys of the records with the nearest windows, with repeats; None if the index is lost."""
 
 
 def _coarse_cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> tuple[Floats, Floats | None]:
-    """Return the cosine of each row's best window to `vector`, in single precision; every row must have a window.
+    """Return each row's best cosine to `vector` over windows, in single precision; every row must have a window.
 
     The products with all windows come second, None if they were not computed.
     """
@@ -88,7 +88,7 @@ def gathered_products(vectors: Floats, places: Ints, vector: Floats) -> Floats:
 
 
 def cosines(snapshot: Snapshot, rows: Ints, vector: Floats, products: Floats | None = None) -> Doubles:
-    """Return the cosine of each row's best window to `vector`, in double precision; NaN for a row without a window.
+    """Return each row's best cosine to `vector` over windows, in double precision; NaN for a row without a window.
 
     Equal vectors get equal cosines. `products` are as in `RankedRows`.
     """
@@ -149,14 +149,14 @@ def _best_cosines(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) ->
 def semantic_leg(
     snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, neighbours: Neighbours | None, viewer: Viewer
 ) -> RankedRows:
-    """Return the `limit` rows under the mask whose best window is nearest, with their cosines.
+    """Return the `limit` rows under the mask with the nearest best windows, with their cosines.
 
-    Use the way that costs least by the constants above: exact ranking if few rows match; the neighbour index if most
-    do (a filter may be opposed to the query, and its neighbours then all fall away); sketches in between. Rows that
-    the neighbour index has not seen yet are always ranked exactly.
+    Use the cheapest way by the constants above: exact ranking if few rows match; the neighbour index if most do (a
+    filter may be opposed to the query, and the neighbours then all fall away); sketches in between. Rows unseen by the
+    neighbour index are always ranked exactly.
 
-    Rows that `viewer` may not see change nothing: they have no part in the costs, and as the neighbour index is
-    approximate over all rows, it answers only a viewer that sees all of them.
+    Rows hidden from `viewer` change nothing: they have no part in the costs, and as the neighbour index is approximate
+    over all rows, it answers only a viewer who sees all of them.
     """
     accepted = snapshot.windows_of(mask)
     exact, sketched = _costs(snapshot, int(np.count_nonzero(accepted)), limit, viewer)
@@ -171,7 +171,7 @@ def semantic_leg(
     if sketched < exact:
         for count in _candidate_counts(_candidates(limit), snapshot):
             alike = _nearest_rows(snapshot, accepted, vector, count)
-            # a few long records may own all the windows that were chosen
+            # a few long records may own all chosen windows
             if len(alike) >= limit:
                 return _best_cosines(snapshot, alike, vector, limit)
     return _best_cosines(snapshot, np.flatnonzero(mask), vector, limit)
@@ -213,7 +213,7 @@ def _candidate_counts(count: int, snapshot: Snapshot) -> Iterator[int]:
 
 
 def _nearest_rows(snapshot: Snapshot, accepted: Bools, vector: Floats, count: int) -> Ints:
-    """Return the rows that own the `count` accepted windows whose signs differ least from the query's."""
+    """Return the rows with the `count` accepted windows whose signs differ least from the query's."""
     nearest = sketches.nearest_sketches(snapshot.sketches, vector, accepted, count)
     owners = snapshot.owners[nearest]  # in order, as all windows of a row stand together
     return owners[np.flatnonzero(np.diff(owners, prepend=-1))]
@@ -222,7 +222,7 @@ def _nearest_rows(snapshot: Snapshot, accepted: Bools, vector: Floats, count: in
 def _approximate(
     snapshot: Snapshot, mask: Bools, matching: int, vector: Floats, limit: int, neighbours: Neighbours, budget: float
 ) -> RankedRows | None:
-    """Over-fetch by the share of rows that match, then by the share seen, while `budget` microseconds allow."""
+    """Over-fetch by the share of matching rows, then by the seen share, while `budget` microseconds allow."""
     fresh = snapshot.newer_than(neighbours.seq)
     budget -= int(snapshot.counts[fresh].sum()) * (GATHERED_VECTOR if snapshot.fetch is None else FETCHED_VECTOR)
     per_record = len(snapshot.owners) / max(1, len(snapshot.keys))
@@ -251,10 +251,10 @@ def keyword_leg(
     viewer: Viewer,
     labelled: Conditions = (),
 ) -> RankedRows:
-    """Return the `limit` rows under the mask with the best BM25 score; only rows that have a word of the query.
+    """Return the `limit` rows under the mask with the best BM25 score; only rows with a word from the query.
 
-    `words` finds rows that `viewer` sees. `labelled` are conditions on labels and sets that every row under the mask
-    meets. The keyword index is held to the condition that the fewest rows meet, if that costs less than the hits that
+    `words` finds rows visible to `viewer`. `labelled` are conditions on labels and sets met by every row under the
+    mask. The keyword index is restricted to the condition met by the fewest rows, if that costs less than the hits that
     would fall away, or if too many did.
     """
     matching = int(np.count_nonzero(mask))
@@ -278,7 +278,7 @@ def keyword_leg(
         keys, scores = words.search(query, wanted, marks=marks)
         found = _ranked_hits(snapshot, mask, (keys, scores), limit)
         exhausted = len(keys) < wanted
-        # the last hit must score below the last one taken, or an equal one with a smaller id may still be missing
+        # the last hit must score below the last taken hit, or an equal hit with a smaller id may still be missing
         if exhausted or (len(found.rows) == limit and scores[-1] < found.scores[-1]):
             return found
         if narrowest is not None and not held:
@@ -289,7 +289,7 @@ def keyword_leg(
 
 
 def _wanted_hits(limit: int, matching: int, among: int) -> int:
-    """Return how many hits of `among` rows are likely to include `limit` that match."""
+    """Estimate how many hits in `among` rows include `limit` matching hits."""
     return int(limit * among / matching * SPARE) + 1
 
 
@@ -298,7 +298,7 @@ def _ranked_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Doubles], li
 
 
 def accepted_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Doubles]) -> tuple[Ints, Doubles]:
-    """Return the rows under the mask that were hit, and their scores."""
+    """Return the hit rows under the mask, and their scores."""
     keys, scores = hits
     within = (keys >= 0) & (keys < len(snapshot.row_of))
     rows = snapshot.row_of[keys[within]]
@@ -317,7 +317,7 @@ def distances(meaning: Doubles) -> list[float | None]:
 def with_semantic_leg(
     space: SpaceCandidates, limit: int, vector: Floats | None, neighbours: Neighbours | None = None
 ) -> SpaceCandidates:
-    """Return the candidates with a semantic leg of `limit` rows, or of fewer if there are no more."""
+    """Return the candidates with a semantic leg of at most `limit` rows."""
     if vector is None:
         return replace(space, semantic=EMPTY)
     found = semantic_leg(space.snapshot, space.mask, vector, limit, neighbours, space.viewer)
@@ -325,9 +325,9 @@ def with_semantic_leg(
 
 
 def with_keyword_leg(space: SpaceCandidates, limit: int, query: str, labelled: Conditions = ()) -> SpaceCandidates:
-    """Return the candidates with a keyword leg of `limit` rows, or of fewer if there are no more, and `worded` empty.
+    """Return the candidates with a keyword leg of at most `limit` rows, and empty `worded`.
 
-    `labelled` are conditions on labels and sets that every row meets.
+    `labelled` are conditions on labels and sets met by every row.
     """
     leg = EMPTY
     if space.words is not None:
@@ -336,7 +336,7 @@ def with_keyword_leg(space: SpaceCandidates, limit: int, query: str, labelled: C
 
 
 def with_bm25(space: SpaceCandidates, query: str) -> SpaceCandidates:
-    """Return the candidates with the BM25 of the rows that the semantic leg alone found, from the keyword index."""
+    """Return the candidates with the keyword index's BM25 for rows found only by the semantic leg."""
     # if the keyword leg found nothing, no row has a word of the query
     if space.words is None or not len(space.keyword.rows) or space.keyword.every is not None:
         return space
@@ -348,12 +348,12 @@ def with_bm25(space: SpaceCandidates, query: str) -> SpaceCandidates:
 
 
 def with_highest(space: SpaceCandidates, query: str) -> SpaceCandidates:
-    """Return the candidates with the highest BM25 that the query could reach, from the keyword index."""
+    """Return the candidates with the query's highest possible BM25, from the keyword index."""
     return space if space.words is None else replace(space, highest=space.words.highest(query))
 
 
 def doubled_limit(space: SpaceCandidates) -> int:
-    """Return how many rows to ask the legs for so that they find more: twice as many."""
+    """Return the row limit for legs that should find more: twice the current number."""
     return 2 * max(len(space.semantic.rows), len(space.keyword.rows), 1)
 
 

@@ -1,4 +1,4 @@
-"""The text of a query: its words, phrases, known items, possible names and what it asks for, each read once."""
+"""Query text: words, phrases, known items, possible names and intent, each read once."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,12 +13,12 @@ from cognition_engines.kinds.fields import normal
 from cognition_engines.relevance import Relevance
 from cognition_engines.unicode_forms import fold_text
 
-QUERIES: Final = 512  # that are cached
+QUERIES: Final = 512  # cached
 LONGEST_CACHED: Final = 1 << 11  # characters
 MOST_PAIRS: Final = 64
-LOOKED_AT: Final = 600  # characters of a text or a question: a long message begins with what is asked and wanted
+LOOKED_AT: Final = 600  # characters of a text or a question: a long message begins with its question and wishes
 _AROUND: Final = ".,;:!?()[]{}<>*\"'“”‘’«»¿¡"  # around a word of a query
-# quotes, hyphens and dashes, and characters that are not shown
+# quotes, hyphens and dashes, and invisible characters
 _TYPOGRAPHIC: Final = tuple(
     (each, read)
     for written, read in (("‘’‚‛", "'"), ("“”„‟", '"'), ("‐‑‒–—−", "-"), ("\u00ad\u200b\u2060\ufeff", ""))
@@ -35,7 +35,7 @@ _QUOTED: Final = re.compile(
     )
     + rf"|[‘‚]((?:[^‘’‚]|\b’\b){{2,{LONGEST_ITEM}}})[’‘](?!\w)"
 )
-# a possessive, the line of a file or the port of a host, and the `@`, `-` or `v` before a version
+# a possessive, a file's line or a host's port, and the `@`, `-` or `v` before a version
 _SHORTER: Final = (
     (re.compile("['’]s$"), ""),
     (re.compile(r"(\.[a-z]\w{0,7}|^\d+(?:\.\d+){3})(?::\d+){1,2}$", re.IGNORECASE), r"\1"),
@@ -63,7 +63,7 @@ _ADVICE: Final = re.compile(
     r"|\b(?:which|where|can you|could you|would you|should i|suggest|recommend|help me)\b",
     re.IGNORECASE,
 )
-# words of a question about the past, which wants what was decided then
+# words in a question about the past, which wants former decisions
 _PAST: Final = re.compile(
     r"\b(?:before(?=\W*$)|earlier|previous(?:ly)?|formerly|original(?:ly)?|initially|used to|no longer|history of|"
     r"replaced|superseded|abandoned)\b|^before,",
@@ -73,7 +73,7 @@ _PAST: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PossibleName:
-    """A possible name in a question, as names are compared, and the characters that it takes up, with an `'s`."""
+    """A possible name in a question, in the form for name comparison, and the characters, with an `'s`."""
 
     text: str
     start: int
@@ -82,7 +82,7 @@ class PossibleName:
 
 @dataclass(frozen=True)  # without slots, for the cached properties
 class QueryText:
-    """The text of a query. Each part of it is read once, when the first step of a search needs it."""
+    """A query's text. Each part is read once, when the first step of a search needs it."""
 
     text: str
     analyzer: QueryAnalyzer = field(repr=False)
@@ -93,7 +93,7 @@ class QueryText:
 
     @cached_property
     def content_words(self) -> frozenset[str]:
-        """The words of the query as they are in texts, without stop words unless there are no others."""
+        """The query's words as in texts, without stop words unless there are no others."""
         return frozenset(self._weights[0])
 
     @cached_property
@@ -103,12 +103,12 @@ class QueryText:
 
     @cached_property
     def pairs(self) -> tuple[str, ...]:
-        """The phrases of the query, see `read_pairs`."""
+        """The query's phrases, see `read_pairs`."""
         return read_pairs(self.text, self.analyzer.content_words)
 
     @cached_property
     def items(self) -> tuple[str, ...]:
-        """The items of the query that one record may have alone, see `read_items`."""
+        """The query's items that may be unique to a record, see `read_items`."""
         return read_items(self.text)
 
     @cached_property
@@ -118,25 +118,25 @@ class QueryText:
 
     @cached_property
     def is_about_user(self) -> bool:
-        """Whether a question is asked as I and of no answer that was given to it, in English."""
+        """Whether a question is in the first person and not about an earlier answer, in English."""
         looked_at = self.text[:LONGEST_QUESTION]
         return bool(_FIRST_PERSON.search(looked_at) and not _ADDRESSED.search(looked_at))
 
     @cached_property
     def is_about_past(self) -> bool:
-        """Whether a question asks for what was decided before, in English."""
+        """Whether a question asks for former decisions, in English."""
         return _PAST.search(self.text) is not None
 
     @cached_property
     def asks_for_advice(self) -> bool:
-        """Whether a question asks how, what or where something should be done, in English."""
+        """Whether a question asks how to do something, what to do or where, in English."""
         return _ADVICE.search(self.text[:LOOKED_AT]) is not None
 
 
 class QueryParser:
-    """A parser of queries, for searches that weigh words and signals by `relevance`.
+    """A query parser, for searches that weigh words and signals by `relevance`.
 
-    Agents repeat their queries, so the latest texts are cached. Any thread may ask.
+    Agents repeat their queries, so the latest texts are cached. Thread-safe.
     """
 
     def __init__(self, relevance: Relevance) -> None:
@@ -145,22 +145,22 @@ class QueryParser:
         self._known: dict[str, QueryText] = {}
 
     def parse(self, text: str) -> QueryText:
-        """Return a query to be read as its steps need it."""
+        """Return a query whose parts are read on demand."""
         known = self._known.get(text)
         if known is None:
             known = QueryText(text, self.analyzer)
             if len(text) <= LONGEST_CACHED:
                 if len(self._known) >= QUERIES:
-                    self._known = {}  # a new one, as another thread may use the old one
+                    self._known = {}  # a new cache, as another thread may use the old one
                 self._known[text] = known
         return known
 
 
 def read_pairs(query: str, content_of: Callable[[Sequence[str]], Sequence[bool]]) -> tuple[str, ...]:
-    """Return the pairs of adjacent words in a query, each once, if one of the two is a content word.
+    """Return the adjacent word pairs in a query, each once, if at least one is a content word.
 
-    `content_of` returns for each word whether it is one. A word that is a phrase by itself, such as `QD-4711`, comes
-    after the pairs.
+    `content_of` returns for each word whether it is a content word. A word as specific as a phrase, such as `QD-4711`,
+    comes after the pairs.
     """
     written = [word for each in query.split() if (word := each.strip(_AROUND))]
     words = [fold_phrase(word) for word in written]
@@ -181,9 +181,9 @@ def fold_phrase(text: str) -> str:
 
 
 def read_items(query: str) -> tuple[str, ...]:
-    """Return the items of at most MOST_ITEMS pieces of a query, quotations and exact tokens before possible ids.
+    """Return the items with at most MOST_ITEMS pieces in a query, quotations and exact tokens before possible ids.
 
-    A possible id of a record begins with `=`.
+    A possible record id begins with `=`.
     """
     alone = len(query.split()) == 1
     quoted = (" ".join(next(filter(None, each.groups())).split()).lstrip("= ") for each in _QUOTED.finditer(query))

@@ -1,4 +1,4 @@
-"""The texts of the best records, and the shares that signals find in them, for threads of the pool of records."""
+"""The best records' texts, and the shares found in them by signals, for threads in the record pool."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,15 +11,15 @@ from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
-KEPT: Final = 8192  # texts whose shares are cached
+KEPT: Final = 8192  # texts with cached shares
 Shares: TypeAlias = tuple[float, ...]  # of each reading, in order
-Reading: TypeAlias = Callable[[Sequence[str], Record], float]  # the share of phrases, 0 to 1, that a record has
+Reading: TypeAlias = Callable[[Sequence[str], Record], float]  # the record's share of the phrases, 0 to 1
 
 
 class RecordTexts:
-    """Reads the texts of records with each of `readings`.
+    """A reader of record texts with each of `readings`.
 
-    What was read in a text is cached by the text's `seq`, so a repeated query reads no text.
+    Results are cached by the text's `seq`, so a repeated query reads no text.
     """
 
     def __init__(self, records: Records, set_aside: SetAside, readings: Sequence[Reading]) -> None:
@@ -32,7 +32,7 @@ class RecordTexts:
     def read(self, phrases: tuple[str, ...], viewer: Viewer, records: Sequence[tuple[int, int]]) -> list[Shares]:
         """Return the shares of each record, given by key and seq.
 
-        All are 0 for a record that has changed since, or whose text cannot be read.
+        All are 0 for a record changed since, or with an unreadable text.
         """
         known = [self._read.get((phrases, *record)) for record in records]
         lacking = {key: seq for (key, seq), shares in zip(records, known, strict=True) if shares is None}

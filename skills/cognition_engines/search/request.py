@@ -1,4 +1,4 @@
-"""Requests of searches: the spaces and their ranking, and the hits that answer them. Frozen values."""
+"""Search requests: the spaces and their ranking, and the resulting hits. Frozen values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from cognition_engines.store.values import StoredRecord
 
 @dataclass(frozen=True, slots=True)
 class SearchScope:
-    """The records of a space that a search may find."""
+    """The records of a space allowed in a search."""
 
     space: Space
     conditions: Conditions
@@ -26,11 +26,11 @@ class SearchScope:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """How the candidates of a search become one order.
+    """How search candidates become a single order.
 
-    With `groups` an artifact and its chunks are one hit, and legs find more until there are enough. With `calibrated`
-    the score of a record does not depend on other candidates. With `rewrites` signals may change the question that is
-    embedded. With `for_choice` there are up to twice the limit of hits, without distances by words alone, and by words
+    With `groups` an artifact and its chunks are a single hit, and legs find more until there are enough. With
+    `calibrated` a record's score does not depend on other candidates. With `rewrites` signals may change the embedded
+    question. With `for_choice` there are up to twice the limit of hits, without distances by words alone, and by words
     alone each matching row is a candidate.
     """
 
@@ -47,11 +47,11 @@ RECALLED: Final = Ranking(groups=True, rewrites=True, for_choice=True)
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A search: its text, viewer, mode, spaces and number of hits.
+    """A search: text, viewer, mode, spaces and number of hits.
 
-    With `abstain` a search by meaning fails with NoGoodMatch if nothing is near enough, or if near turns say of others
-    what the text asks of a speaker. A time that the text mentions is relative to `as_of`, by default now. The last
-    `apart` of the spaces are ranked apart from the others, with scores on the same scale.
+    With `abstain` a search by meaning fails with NoGoodMatch if nothing is near enough, or if near turns answer for
+    others instead of the speaker in question. A time in the text is relative to `as_of`, by default now. The last
+    `apart` spaces are ranked apart from the others, with scores on the same scale.
     """
 
     text: str
@@ -66,7 +66,7 @@ class Query:
 
     @property
     def sets(self) -> tuple[range, ...]:
-        """The numbers of the spaces that are ranked together."""
+        """The numbers of spaces ranked together."""
         first = len(self.sought) - self.apart
         return (range(first), range(first, len(self.sought))) if self.ranking.for_choice else (range(first),)
 
@@ -75,7 +75,7 @@ class Query:
 class SearchHits:
     """The hits, best first, in the snapshots of `spaces`; `vector` is the query's, None if there is none.
 
-    `apart` are the hits of the spaces that are ranked apart.
+    `apart` are the hits in the spaces ranked apart.
     """
 
     spaces: Sequence[SpaceCandidates]
@@ -88,7 +88,7 @@ class SearchHits:
         return [int(self.spaces[hit.space].snapshot.keys[hit.row]) for hit in self.hits]
 
     def windows(self) -> list[Window | None]:
-        """Return the window of each hit that is nearest to the query; None if there are no vectors."""
+        """Return each hit's nearest window to the query; None if there are no vectors."""
         found: dict[tuple[int, int], Window] = {}
         for number, space in enumerate(self.spaces):
             rows = np.array([hit.row for hit in self.hits if hit.space == number], np.int64)
@@ -100,15 +100,15 @@ class SearchHits:
         return [found.get((hit.space, hit.row)) for hit in self.hits]
 
     def seqs(self) -> list[int]:
-        """Return the `seq` of the found record, for each hit: another one in the store means that it changed."""
+        """Return the found record's `seq`, for each hit: a different `seq` in the store means a change."""
         return [int(self.spaces[hit.space].snapshot.seqs[hit.row]) for hit in self.hits]
 
 
 @dataclass(frozen=True, slots=True)
 class CurrentHit:
-    """A found record in its current state. `window` is None if its text no longer matches its vectors.
+    """A found record in its current state. `window` is None if the text no longer matches its vectors.
 
-    `window` and `explanation` are None, too, if not requested.
+    `window` and `explanation` are also None if not requested.
     """
 
     hit: Hit

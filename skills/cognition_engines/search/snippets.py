@@ -1,6 +1,6 @@
-"""The part of a text that answers a query: whole sentences, as they stand. Plain functions.
+"""The part of a text that answers a query: whole sentences, unchanged. Plain functions.
 
-Sentences are chosen by the query's words; a word that fewer sentences have weighs more.
+Sentences are chosen by the query's words; a word in fewer sentences weighs more.
 """
 
 import re
@@ -24,7 +24,7 @@ _LAST_HEADING: Final = re.compile(r"\n#{1,6} [^\n]*\Z")  # over a text for which
 
 
 class Window(NamedTuple):
-    """One window of a record's text: its place, from 0, among `total` windows."""
+    """A window of a record's text: the place, from 0, among `total` windows."""
 
     place: int
     total: int
@@ -32,9 +32,9 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The room for a passage: at most `most`, as `measure` counts.
+    """The room for a passage: at most `most`, as counted by `measure`.
 
-    With `beyond`, sentences around the window fill the room that the window leaves.
+    With `beyond`, sentences around the window fill the room left by the window.
     """
 
     most: int
@@ -51,10 +51,10 @@ class _Sentence:
 
 
 def passage(text: str, window: Span | None, words: frozenset[str], analyze: Analyze, room: Room) -> str:
-    """Return the sentences of `window` (of the whole text if it is None) that have most of `words`, in one piece.
+    """Return the contiguous sentences of `window` (of the whole text if it is None) with most of `words`.
 
-    It is a slice of the text without blanks at its ends; the whole text if that fits. Without any of the words it
-    begins where the window begins.
+    The result is a slice of the text without blanks at the ends; the whole text if that fits. Without any of the words
+    it begins where the window begins.
     """
     if room.measure(text) <= room.most:
         return text.strip()
@@ -77,8 +77,8 @@ def passage(text: str, window: Span | None, words: frozenset[str], analyze: Anal
 
 
 def _sentences(text: str, start: int, end: int, room: Room) -> Iterator[Span]:
-    """Yield the sentences that lie in `text[start:end]`, whole even if they reach out of it; long ones in pieces."""
-    for first, last in _whole(text, _sentence_start(text, start, room), end):
+    """Yield the sentences in `text[start:end]`, whole even if they extend beyond it; long ones in pieces."""
+    for first, last in _whole_sentences(text, _sentence_start(text, start, room), end):
         if last > start:
             yield from _pieces(text, first, last, room)
 
@@ -92,7 +92,7 @@ def _sentence_start(text: str, start: int, room: Room) -> int:
     return opening
 
 
-def _whole(text: str, start: int, end: int) -> Iterator[Span]:
+def _whole_sentences(text: str, start: int, end: int) -> Iterator[Span]:
     for cut in _END.finditer(text, start):
         if start >= end:
             return
@@ -103,7 +103,7 @@ def _whole(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _pieces(text: str, start: int, end: int, room: Room) -> Iterator[Span]:
-    """Yield the sentence or, if there is no room for it, pieces of it, cut between words if there are any."""
+    """Yield the sentence or, if there is no room for it, the pieces, cut between words if there are any."""
     while start < end:
         stop = min(end, start + room.most)
         while (size := room.measure(text[start:stop])) > room.most and stop > start + 1:
@@ -115,9 +115,9 @@ def _pieces(text: str, start: int, end: int, room: Room) -> Iterator[Span]:
 
 
 def _best_run(sentences: Sequence[_Sentence], most: int) -> tuple[int, int]:
-    """Return the first and the last of the neighbours that fit together and have the words of most weight.
+    """Return the first and the last of the neighbours that fit together and have the words with most weight.
 
-    Of equal runs take the last, so that it begins with a word that was asked for; the first if none has a word.
+    Among equal runs take the last, so that it begins with a searched word; the first if none has a word.
     """
     having = Counter(word for one in sentences for word in one.words)
     weights = {word: log(1 + len(sentences) / count) for word, count in having.items()}

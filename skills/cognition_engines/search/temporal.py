@@ -1,7 +1,6 @@
-"""The days that a question speaks of: `in May 2023`, `last week`, `between March and June`, `2022-2024`, `mid-2023`.
+"""The days named in a question: `in May 2023`, `last week`, `between March and June`, `2022-2024`, `mid-2023`.
 
-Only clear expressions of time count: a number is a year after `in`, not after `port`. Days are in UTC. Plain
-functions.
+Only clear expressions of time count: a number is a year after `in`, not after `port`. Days are in UTC. Plain functions.
 """
 
 import re
@@ -34,17 +33,17 @@ from cognition_engines.search.temporal_words import (
     tokens_of,
 )
 
-LONGEST: Final = 2048  # characters of a question that are read
+LONGEST: Final = 2048  # characters read per question
 _QUARTER: Final = re.compile(r"q([1-4])(?:[-/]((?:19|20)\d\d))?", re.ASCII)
 _DAY: Final = re.compile(r"(\d\d?)(st|nd|rd|th|er)?", re.ASCII)
-_OTHER_YEAR: Final = re.compile(r"\d{4}", re.ASCII)  # of another century: its expression is not read
+_OTHER_YEAR: Final = re.compile(r"\d{4}", re.ASCII)  # from another century: its expression is not read
 _SHORT_YEAR: Final = re.compile(r"(?<!\w)['’](\d\d)(?!\w)", re.ASCII)
 _LEAP: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The days that were read, and the place of the first word after them. `opens` marks a bound, not a time."""
+    """The days read so far, and the place of the first word after them. `opens` marks a bound, not a time."""
 
     days: Days
     end: int
@@ -52,9 +51,9 @@ class _Read:
 
 
 def read_days(question: str, as_of: datetime, language: Language = "en") -> Days | None:
-    """Return the days that a question speaks of, seen from a moment; None if it names no time, or no clear one.
+    """Return the days named in a question, as seen from a moment; None without a time, or without a clear one.
 
-    Of several times the first day and the last one count; bounds such as `since May` narrow the named times.
+    With several times the first day and the last day count; bounds such as `since May` narrow the named times.
     """
     tokens = tokens_of(_SHORT_YEAR.sub(lambda year: _century(as_of.year, year[1]), question[:LONGEST]))
     reader = _Reader(tokens, WORDS[language], as_of.astimezone(UTC).date(), language)
@@ -63,7 +62,7 @@ def read_days(question: str, as_of: datetime, language: Language = "en") -> Days
     while place < len(tokens):
         try:
             read = reader.expression(place)
-        except (OverflowError, ValueError):  # before the first year, or after the last one
+        except (OverflowError, ValueError):  # before the first year, or after the last
             read = None
         found += [] if read is None else [read]
         place = place + 1 if read is None else read.end
@@ -71,13 +70,13 @@ def read_days(question: str, as_of: datetime, language: Language = "en") -> Days
 
 
 def _century(now: int, digits: str) -> str:
-    """Return the year of two digits in full: the nearest to `now`, at most ten years ahead."""
+    """Return a two-digit year in full: the nearest to `now`, at most ten years ahead."""
     year = 100 * (now // 100) + int(digits)
     return str(year if year <= now + 10 else year - 100)
 
 
 def _join_days(found: Sequence[_Read]) -> Days | None:
-    """Join times into one span, within the bounds; return None if no day is left."""
+    """Join times into a span, within the bounds; return None if no day is left."""
     spans = [read.days for read in found if not read.opens]
     firsts = [span.first for span in spans if span.first is not None]
     lasts = [span.last for span in spans if span.last is not None]
@@ -92,7 +91,7 @@ def _join_days(found: Sequence[_Read]) -> Days | None:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """A reader of the expression that begins at a place; each method returns None if there is no such expression."""
+    """A reader for the expression that begins at a place; each method returns None if there is no such expression."""
 
     tokens: Sequence[Token]
     words: TemporalWords
@@ -143,7 +142,7 @@ class _Reader:
         return self.read_distance(count, unit, end)
 
     def read_count(self, place: int) -> tuple[int, str, int] | None:
-        """Return a count, its unit and the place after them."""
+        """Read a count, the unit and the place after them."""
         text, unit = self.text(place), UNITS.get(self.text(place + 1))
         count = int(text) if text.isascii() and text.isdigit() and len(text) < 5 else COUNTS.get(text)
         return None if count is None or unit is None else (count, unit, place + 2)
@@ -219,11 +218,11 @@ class _Reader:
         return _Read(Days(None, last), named.end, opens=True)
 
     def read_relative(self, place: int) -> _Read | None:
-        """Read a time that is named by its distance from today."""
+        """Read a time named by distance from today."""
         return (self.relative(place) if self.language == "en" else None) or self.deictic(place)
 
     def part(self, place: int) -> _Read | None:
-        """Read `end of 2023` as its last day; likewise the start and the middle."""
+        """Read `end of 2023` as the last day; likewise the start and the middle."""
         side, of = self.text(place), place + 1
         if self.language != "en" or side not in PARTS or self.text(of) != "of":
             return None
@@ -245,7 +244,7 @@ class _Reader:
         if self.text(before) in ARTICLES:
             before -= 1
         lead = self.text(before)
-        half = lead in self.words.between and years_in(self.text(place)) is None  # of a span that is not clear
+        half = lead in self.words.between and years_in(self.text(place)) is None  # half of an unclear span
         if half or lead in THIRDS or NEGATIONS & {lead, self.text(before - 1)}:  # of a third, it was refused with it
             return None
         return self.resolve(place, lead)
@@ -260,7 +259,7 @@ class _Reader:
         return None if days is None else _Read(days, end)
 
     def read_named(self, place: int, lead: str) -> tuple[NamedTime, int] | None:
-        """Return the time that is named at a place, after the word `lead`, and the place after it."""
+        """Return the time named at a place, after the word `lead`, and the place after it."""
         text = self.text(place)
         if text in THIRDS:
             text, lead, place = self.text(place + 1), text, place + 1
@@ -295,7 +294,7 @@ class _Reader:
         return None
 
     def is_year(self, place: int, lead: str) -> bool:
-        """Return whether a number of four digits by itself is a year: after a preposition, counting nothing."""
+        """Return whether a four-digit number by itself is a year: after a preposition, counting nothing."""
         words, token = self.words, self.tokens[place]
         of_it = lead in ("of", "from") and self.text(place - 2) in ("end", "beginning", "start", "middle", "year")
         if lead in YEAR_NOUNS or of_it:
@@ -305,7 +304,7 @@ class _Reader:
         return self.counts_nothing(place)
 
     def are_years(self, place: int, lead: str, last: int) -> bool:
-        """Return whether two numbers of four digits are a span of years: nothing is numbered or counted by them."""
+        """Return whether two four-digit numbers are a span of years: nothing is numbered or counted by them."""
         return last <= self.today.year + 1 and not NUMBERED.fullmatch(lead) and self.counts_nothing(place)
 
     def counts_nothing(self, place: int) -> bool:
@@ -328,7 +327,7 @@ class _Reader:
         return None, place
 
     def month(self, place: int) -> tuple[int, str] | None:
-        """Return the number of the month that is named at a place, and its name."""
+        """Return the number of the month named at a place, and the name."""
         name = self.text(place).removeprefix("mid-")
         number = self.words.months.get(name)
         return None if number is None else (number, name)
@@ -355,7 +354,7 @@ class _Reader:
         return NamedTime(year, None, number), end
 
     def is_other_day(self, place: int, month: int) -> bool:
-        """Return whether a day that the month does not have stands next to its name."""
+        """Return whether the month's name has a day next to it that the month lacks."""
         before = place - 2 if self.text(place - 1) in self.words.joins else place - 1
         days = [_DAY.fullmatch(self.text(at)) for at in (before, place + 1)]
         if any(day and monthrange(_LEAP, month)[1] < int(day[1]) <= 31 for day in days):
@@ -369,7 +368,7 @@ class _Reader:
         return lead in self.words.leads or lead in self.words.end
 
     def is_month(self, place: int, name: str, lead: str) -> bool:
-        """Return whether the name of a month by itself means the month."""
+        """Return whether a month's name by itself means the month."""
         words = self.words
         if name in words.clear:
             return True

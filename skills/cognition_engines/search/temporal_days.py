@@ -1,4 +1,4 @@
-"""Spans of days, and a time as it is named. Plain functions and values."""
+"""Spans of days, and a time as named. Plain functions and values."""
 
 from calendar import monthrange
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """A span from the first day to the last one, both inclusive; None is open."""
+    """A span from the first day to the last, both inclusive; None is open."""
 
     first: date | None
     last: date | None
@@ -15,7 +15,7 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class NamedTime:
-    """A time as it is named; without a year it is the last one that has begun.
+    """A time as named; without a year it is the last such time already begun.
 
     `third` is the first, second or third part of a year. With `last_year` all years from `year` to that year are meant.
     """
@@ -28,7 +28,7 @@ class NamedTime:
     last_year: int | None = None
 
     def in_year(self, year: int) -> Days | None:
-        """Return the days of the time in `year`; None if there is no such day in that year."""
+        """Return the time's days in `year`; None if there is no such day in that year."""
         if self.month is not None and self.day is not None:
             if self.day > monthrange(year, self.month)[1]:
                 return None
@@ -46,9 +46,9 @@ class NamedTime:
         return (1, 12) if self.third is None else (4 * self.third - 3, 4 * self.third)
 
     def until(self, latest: date) -> Days | None:
-        """Return the days of the time in its year; without one, the last that have begun on the day `latest`.
+        """Return the time's days in the named year; without a year, the last days already begun on the day `latest`.
 
-        Nine years are tried, as the 29th of February is not in every year.
+        Nine years are tried, as not every year has a 29 February.
         """
         if self.year is not None:
             return self.in_year(self.year)
@@ -60,12 +60,12 @@ class NamedTime:
 
 
 def years(first: int, last: int) -> Days:
-    """Return all days of the years from the first one to the last one."""
+    """Return all days from the first year to the last."""
     return Days(date(first, 1, 1), date(last, 12, 31))
 
 
 def period_of(unit: str, day: date) -> Days:
-    """Return the calendar's day, week (from Monday), month, quarter or year of a day."""
+    """Return the calendar day, week (from Monday), month, quarter or year around a day."""
     if unit == "day":
         return Days(day, day)
     if unit == "week":
@@ -79,7 +79,7 @@ def period_of(unit: str, day: date) -> Days:
 
 
 def move_day(day: date, count: int, unit: str) -> date:
-    """Return the day that is `count` units later, or the last day of that month if it has no such day."""
+    """Return the day `count` units later, or the last day of that month if it has no such day."""
     if unit in ("day", "week"):
         return day + timedelta(days=count * (7 if unit == "week" else 1))
     months = 12 * day.year + day.month - 1 + count * {"month": 1, "quarter": 3, "year": 12}[unit]

@@ -1,4 +1,4 @@
-"""Times that are written in digits: `2023-05-07`, `07.05.2023`, `2023Q2`, `2022-2024`. Plain functions."""
+"""Times in digits: `2023-05-07`, `07.05.2023`, `2023Q2`, `2022-2024`. Plain functions."""
 
 import re
 from calendar import monthrange
@@ -14,7 +14,7 @@ _YEARS: Final = re.compile(r"((?:19|20)\d\d)[-\u2010-\u2014]((?:19|20)\d\d)", re
 
 
 def in_digits(text: str, *, after_lead: bool, dotted: bool) -> NamedTime | None:
-    """Read a day or a quarter, and after a preposition a month; days with dots in languages that write them so."""
+    """Read a day or a quarter, and after a preposition a month; dotted days in languages that use them."""
     if (iso := _ISO.fullmatch(text)) and (iso[4] or after_lead):
         year, month, day = int(iso[1]), int(iso[3]), int(iso[4] or 1)
         if 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]:
@@ -28,6 +28,6 @@ def in_digits(text: str, *, after_lead: bool, dotted: bool) -> NamedTime | None:
 
 
 def years_in(text: str) -> NamedTime | None:
-    """Read two years with a hyphen or a dash between them, the earlier one first."""
+    """Read two years with a hyphen or a dash between them, the earlier first."""
     years = _YEARS.fullmatch(text)
     return NamedTime(int(years[1]), last_year=int(years[2])) if years and years[1] < years[2] else None

@@ -1,4 +1,4 @@
-"""The words by which a question names a time, for each language of a search."""
+"""Words that name a time in a question, for each search language."""
 
 import re
 from collections.abc import Mapping
@@ -26,11 +26,11 @@ class Token:
 
 @dataclass(frozen=True)
 class TemporalWords:
-    """The words of a language, folded: without accents, in lower case.
+    """A language's words, folded: without accents, in lower case.
 
-    `within` stand before a time that is meant as it is, `year_after` before a year by itself. `joins` may stand between
-    a day, a month and a year. `clear` months mean nothing else; one of `weak` is a month with a year, or after a
-    preposition if none of `verbs` follows. Months of three letters are weak, too.
+    `within` stand before a time taken as named, `year_after` before a year by itself. `joins` may stand between a day,
+    a month and a year. `clear` months mean nothing else; a `weak` word is a month with a year, or after a preposition
+    if none of `verbs` follows. Months with three letters are also weak.
     """
 
     within: Words
@@ -39,7 +39,7 @@ class TemporalWords:
     after: Words
     until: Words
     between: Words
-    begin: Words  # of a span that has one of `end` before its last time
+    begin: Words  # of a span with a word from `end` before its last time
     conjunction: Words
     end: Words
     joins: Words
@@ -57,7 +57,7 @@ class TemporalWords:
 
     @cached_property
     def beginnings(self) -> Words:
-        """All words with which an expression of time may begin."""
+        """All words that may begin an expression of time."""
         relative = COUNTS.keys() | ROLLING | {"last", "previous", "this", "early", "mid", "late"}
         return self.leads | self.begin | self.yesterday | self.today | self.months.keys() | relative
 
@@ -217,7 +217,7 @@ WORDS: Final[Mapping[Language, TemporalWords]] = {
     ),
 }
 
-# English alone: periods that count from the moment of the question
+# English alone: periods counted from the moment of the question
 UNITS: Final = {f"{name}{ending}": name for name in ("day", "week", "month", "quarter", "year") for ending in ("", "s")}
 _NUMBERS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 COUNTS: Final = {name: number for number, name in enumerate(_NUMBERS, 1)} | {"a": 1, "an": 1, "the": 1}
@@ -227,9 +227,9 @@ PARTICLES: Final = _set("log sign opt check plug logging signing checking pluggi
 NEGATIONS: Final = _set("not except excluding outside")
 PARTS: Final = _set("start beginning middle end")
 THIRDS: Final = {"early": 1, "mid": 2, "late": 3}  # of a year
-HYPHENATED: Final = ("q", *(f"{name}-" for name in THIRDS))  # beginnings of a time in one word
+HYPHENATED: Final = ("q", *(f"{name}-" for name in THIRDS))  # beginnings of a time in a single word
 ROLLING: Final = _set("in over during within")
-# words that a number before them counts, so that it is no year: `in 2000 ms`, `in 2048 rows`
+# words counted by a preceding number, which is then no year: `in 2000 ms`, `in 2048 rows`
 COUNTED: Final = re.compile(
     r"(?!(?:was|is|has|does|this|us|its|as)\Z)(?:.*s|.*%|[kmg]b|px|bit|byte|row|dim|rpm|token|word|line|chunk|item|page"
     r"|of|or|and|x)\Z"
@@ -242,7 +242,7 @@ NUMBERED: Final = re.compile(
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Return the words of a question."""
+    """Return a question's words."""
     found: list[Token] = []
     for word in re.split(r"(,)|\s+", text):
         if word == "," and found:

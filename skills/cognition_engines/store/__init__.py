@@ -1,1 +1,1 @@
-"""The store of truth: decisions, their vectors and the order in which they changed."""
+"""The store of truth: decisions, their vectors and the order of changes."""

@@ -1,4 +1,4 @@
-"""Following the store: detection of commits, and the changes after a `seq`, in the order of commits."""
+"""Following the store: commit detection, and the changes after a `seq`, in commit order."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -27,31 +27,31 @@ _SPINE: Final = (
     *("project", "context", "system", "at", "importance", "parent", "since", "until"),
     *("author", "people", "recorded_by", "repository"),
 )
-# The columns of a space that are named otherwise in the table of a kind, or are the same for all of it.
+# Space columns with another name in a kind's table.
 _NAMED: Final[Mapping[tuple[str, Kind], str]] = {("topics", Kind.CHUNK): "tags"}
 _CONSTANT: Final[Mapping[tuple[str, Kind], str]] = {("type", Kind.CHUNK): "chunk"}
-# Those that are computed.
+# Computed columns.
 _COMPUTED: Final[Mapping[tuple[str, Kind], sa.ColumnElement[Any]]] = {
     ("has_outcome", Kind.DECISION): sa.case((TABLES[Kind.DECISION].c.outcome.is_(None), "no"), else_="yes")
 }
-# Those that are made of links.
+# Columns made from links.
 _LINKED: Final[Mapping[str, Role]] = {"actors": Role.ACTOR, "subjects": Role.SUBJECT}
 
 
 class ChangeFeed:
-    """Changes of a space, for those who follow."""
+    """Changes to a space, for followers."""
 
     def __init__(self, store: Store) -> None:
         self._store: Final = store
 
     def page(self, space: Space, after: int, limit: int, model: str | None = None) -> Page:
-        """Return the next `limit` changes of a space, as columns and without the texts.
+        """Return the next `limit` changes to a space, as columns and without the texts.
 
         Without `model`, or if a record has none of it, the number of vectors is 0. A page with fewer than `limit`
-        changes ends at the store's last `seq`, even if that is of another space.
+        changes ends at the store's last `seq`, even if that belongs to another space.
         """
         with begin_scan(self._store) as connection:
-            gone, rows, last = _next(connection, space, after, limit)
+            gone, rows, last = _read_changes(connection, space, after, limit)
             width = len(_FIXED) + len(space.labels) + len(space.numbers) + len(space.sets)
             columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * width
             counts, windows = _windows(connection, space.kinds, columns[0], after, last, model)
@@ -80,7 +80,7 @@ class ChangeFeed:
         )
 
     def next_version(self, space: Space, after: int) -> RecordVersion | None:
-        """Return the next new or changed record of a space, without reading its content; None if there is none."""
+        """Return a space's next new or changed record, without reading the content; None if there is none."""
         seq = records.c.seq
         statement = sa.select(records.c.key, seq, records.c.kind, records.c.id).where(
             records.c.kind.in_(space.kinds), seq > after
@@ -90,9 +90,9 @@ class ChangeFeed:
         return None if row is None else RecordVersion(row.key, row.seq, Kind(row.kind).label, row.id)
 
     def fingerprint(self, space: Space, up_to: int) -> tuple[int, int]:
-        """Return the number of records of a space without changes after the `seq` `up_to`, and the sum of their `seq`s.
+        """Return the number of records in a space without changes after the `seq` `up_to`, and the sum of their `seq`s.
 
-        Of each `seq` the remainder by FINGERPRINT_PRIME is added: the full sum would have too many bits.
+        Each `seq` is added modulo FINGERPRINT_PRIME: the full sum would have too many bits.
         """
         statement = sa.select(
             sa.func.count(), sa.func.coalesce(sa.func.sum(records.c.seq % FINGERPRINT_PRIME), 0)
@@ -102,11 +102,13 @@ class ChangeFeed:
             return int(count), int(sum_of_seqs)
 
 
-def _next(connection: sa.Connection, space: Space, after: int, limit: int) -> tuple[Sequence[Row], Sequence[Row], int]:
-    """Return the next deletions and rows of a space, at most `limit` together, and the `seq` that they reach to."""
+def _read_changes(
+    connection: sa.Connection, space: Space, after: int, limit: int
+) -> tuple[Sequence[Row], Sequence[Row], int]:
+    """Return a space's next deletions and rows, at most `limit` together, and the `seq` they reach to."""
     if len(space.kinds) > 1:
         newest, concerned = connection.execute(_space_changes(space), {"after": after}).one()
-        if not concerned:  # most changes are of another space, which costs this one only one statement
+        if not concerned:  # most changes belong to another space, which costs this space a single statement
             return [], [], max(after, newest)
         last = _end(connection, space.kinds, after, limit)
         if last == after:
@@ -129,7 +131,7 @@ def _next(connection: sa.Connection, space: Space, after: int, limit: int) -> tu
 
 @cache
 def _space_changes(space: Space) -> sa.Select[Any]:
-    """Return the last `seq` of the store, and whether any change after a `seq` is in a space."""
+    """Return the store's last `seq`, and whether any change after a `seq` is in a space."""
     found = [
         sa.exists().where(table.c.kind.in_([int(kind) for kind in space.kinds]), table.c.seq > sa.bindparam("after"))
         for table in (records, tombstones)
@@ -138,7 +140,7 @@ def _space_changes(space: Space) -> sa.Select[Any]:
 
 
 def _newest(connection: sa.Connection, after: int, limit: int) -> int:
-    """Return the last `seq` of the store."""
+    """Return the store's last `seq`."""
     if limit < 1:
         raise ValueError("limit: must be at least 1")
     newest: int = connection.execute(_LAST).scalar_one()
@@ -146,13 +148,13 @@ def _newest(connection: sa.Connection, after: int, limit: int) -> int:
 
 
 def _end(connection: sa.Connection, kinds: Sequence[Kind], after: int, limit: int) -> int:
-    """Return the `seq` of the last of the next `limit` changes of these kinds; the store's last if there are fewer."""
+    """Return the last `seq` among the next `limit` changes to these kinds; the store's last if there are fewer."""
     newest = _newest(connection, after, limit)
     if newest == after:
         return after
     found: list[int] = []
     for table in (records, tombstones):
-        for kind in kinds:  # one by one: each reads only the needed part of the index on (kind, seq)
+        for kind in kinds:  # kind by kind: each reads only the needed part of the index on (kind, seq)
             statement = sa.select(table.c.seq).where(table.c.kind == int(kind), table.c.seq > after)
             found += connection.execute(statement.order_by(table.c.seq).limit(limit)).scalars()
     return newest if len(found) < limit else sorted(found)[limit - 1]
@@ -177,7 +179,7 @@ def _rows(connection: sa.Connection, space: Space, kind: Kind, after: int, last:
 
 @cache
 def _select(space: Space, kind: Kind) -> sa.Select[Any]:
-    """Return the fixed columns, labels, numbers and sets of a space, of one kind; null if it has none."""
+    """Return a space's fixed columns, labels, numbers and sets, for a kind; null if it has none."""
     named = [
         *(label.name for label in space.labels),
         *(number.name for number in space.numbers),
@@ -213,7 +215,7 @@ def _column(name: str, kind: Kind) -> sa.ColumnElement[Any]:
 def _sets(
     connection: sa.Connection, space: Space, columns: Sequence[Sequence[Any]], after: int, last: int
 ) -> dict[str, Sequence[Sequence[str]]]:
-    """Return the sets of a space, by name: for each row the texts of a JSON column, or those of its links."""
+    """Return a space's sets, by name: for each row the texts in a JSON column, or the link targets."""
     seqs, first = columns[0], len(_FIXED) + len(space.labels) + len(space.numbers)
     linked = _targets(connection, space, after, last) if seqs else {}
     found: dict[str, Sequence[Sequence[str]]] = {}
@@ -227,7 +229,7 @@ def _sets(
 
 
 def _targets(connection: sa.Connection, space: Space, after: int, last: int) -> Mapping[tuple[int, int], Sequence[str]]:
-    """Return the targets of the records of a space, by `seq` and role, in the roles that its sets are made of."""
+    """Return the targets of a space's records, by `seq` and role, in the roles used by the sets."""
     roles = [int(_LINKED[label.name]) for label in space.sets if label.name in _LINKED]
     found: dict[tuple[int, int], list[str]] = defaultdict(list)
     if roles:
@@ -261,9 +263,9 @@ def _windows(
 
 
 class ChangeWatch:
-    """One connection that has no transaction open between two looks. For one thread.
+    """A connection without an open transaction between two looks. For one thread.
 
-    SQLite counts the commits of other connections; of PostgreSQL the last `seq` is read.
+    SQLite counts other connections' commits; for PostgreSQL the last `seq` is read.
     """
 
     def __init__(self, store: Store) -> None:
@@ -279,7 +281,7 @@ class ChangeWatch:
         """
         with failures():
             if self._connection is None:
-                self._connection = self._connect()
+                self._connection = self._connect_watch()
             try:
                 with self._connection.begin():
                     value: int = self._connection.execute(_VERSION if self._embedded else _LAST).scalar_one()
@@ -290,15 +292,15 @@ class ChangeWatch:
         return value != before
 
     def close(self) -> None:
-        """Close the connection; `changed` opens another one."""
+        """Close the connection; `changed` opens a new one."""
         connection, self._connection, self._last = self._connection, None, None
         if connection is not None:
             with failures():
                 connection.close()
 
-    def _connect(self) -> sa.Connection:
+    def _connect_watch(self) -> sa.Connection:
         connection = self._engine.connect()
-        if not self._embedded:  # each look is one statement
+        if not self._embedded:  # each look is a single statement
             connection = connection.execution_options(isolation_level="AUTOCOMMIT")
         connection.detach()  # closed at the end, and not given back to the pool
         return connection

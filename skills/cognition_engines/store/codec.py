@@ -1,4 +1,4 @@
-"""Records to the cells of their tables and back, from the one definition of each kind."""
+"""Records to table cells and back, from each kind's single definition."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -42,9 +42,9 @@ Row: TypeAlias = Sequence[Any]
 
 ORIGIN: Final = tuple(field.name for field in fields(Origin))
 _GUARDED_AS: Final = ORIGIN.index("guarded_as")
-# The columns of facets and of an origin, in the order of their fields.
+# Facet and origin columns, in field order.
 _FACETS: Final = tuple(field.name for field in fields(Facets))
-# The columns of `records` that `stored` reads by position, before those of the table of the kind.
+# Columns of `records` that `stored` reads by position, before the columns of the kind's table.
 _OWN: Final = (
     *("key", "seq", "id", "own_project", "own_sensitivity"),
     *("recorded_at", "updated_at", "revision", "expires_at"),
@@ -55,7 +55,7 @@ _OF_ORIGIN: Final = slice(len(_FACETS), len(_FACETS) + len(ORIGIN))
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One field of a kind as a column. `write` and `read` turn values that are not None into cells and back."""
+    """A kind's field as a column. `write` and `read` turn values other than None into cells and back."""
 
     name: str
     type: CellType
@@ -65,12 +65,12 @@ class Column:
 
 
 def moment(since_1970: int) -> datetime:
-    """Return the UTC time that many microseconds after 1970."""
+    """Return the UTC time this many microseconds after 1970."""
     return _EPOCH + timedelta(microseconds=since_1970)
 
 
 def place_key(place: tuple[str, str]) -> str:
-    """Return the key of a repository and a path in it."""
+    """Return the key for a repository and a path in it."""
     return short_key("\0".join(place))
 
 
@@ -80,7 +80,7 @@ def title_key(title: str) -> str:
 
 
 def columns_of(record: Record) -> dict[str, Cell]:
-    """Return the cells of a record's row in the table of its kind, by column, without `key`."""
+    """Return the cells of a record's row in the kind's table, by column, without `key`."""
     kind = kind_of(record)
     cells = {column.name: _cell(column, getattr(record, column.name)) for column in COLUMNS[kind]}
     derived = {column.name: _cell(column, _DERIVE[column.name](record)) for column in DERIVED.get(kind, ())}
@@ -92,10 +92,10 @@ def _cell(column: Column, value: Any) -> Cell:
 
 
 def place_cells(record: Record, ordinal: int) -> dict[str, Cell]:
-    """Return the cells by which a turn is ordered in its conversation; none for other kinds.
+    """Return the cells that order a turn in a conversation; none for other kinds.
 
-    Turns with an index come first, in the order of it, ties by time. The others follow by time, those without one
-    first, ties by their place in their file.
+    Turns with an index come first, by index, ties by time. The others follow by time, those without a time first, ties
+    by their place in their file.
     """
     if not isinstance(record, Turn):
         return {}
@@ -108,9 +108,9 @@ def place_cells(record: Record, ordinal: int) -> dict[str, Cell]:
 
 
 def record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None, cells: Sequence[Any]) -> Record:
-    """Build a record from its id, project, sensitivity and the cells of `COLUMNS[kind]`, in that order.
+    """Build a record from id, project, sensitivity and the cells of `COLUMNS[kind]`, in that order.
 
-    Raise PartRaised, naming the record and the column, for cells that this program never writes.
+    Raise PartRaised, naming the record and the column, for cells never written by this program.
     """
     try:
         return _record_of(kind, id, project, sensitivity, cells)
@@ -120,7 +120,7 @@ def record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None,
 
 
 def _damaged_column(kind: Kind, cells: Sequence[Any]) -> str | None:
-    """Return the first column whose cell cannot be read; None if each can be read by itself."""
+    """Return the first unreadable column; None if each can be read by itself."""
     values = dict(zip(_COLUMN_NAMES[kind], cells, strict=True))
     for name, read in _READ[kind]:
         try:
@@ -161,11 +161,11 @@ def _column(name: str, hint: Any) -> Column:
     if plain is datetime:
         return Column(name, "whole", nullable, microseconds, moment)
     if plain == tuple[str, ...]:
-        return Column(name, "json", nullable, _dump, _texts)
+        return Column(name, "json", nullable, _dump, _load_texts)
     if plain == tuple[Reason, ...]:  # by hand: every search reads them
         return Column(name, "json", nullable, _dump_reasons, _reasons)
     if plain == tuple[AffectedPart, ...]:  # by hand, too
-        return Column(name, "json", nullable, _dump_parts, _parts)
+        return Column(name, "json", nullable, _dump_parts, _load_parts)
     if name == "content":  # of an extraction: read by its type
         return Column(name, "json", nullable, _dump_content)
     if get_origin(plain) is dict:
@@ -186,7 +186,7 @@ def _dump(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
-def _texts(cell: str) -> tuple[str, ...]:
+def _load_texts(cell: str) -> tuple[str, ...]:
     return () if cell == "[]" else tuple(orjson.loads(cell))
 
 
@@ -202,7 +202,7 @@ def _dump_parts(parts: Sequence[AffectedPart]) -> str:
     return _dump([(part.type, part.pattern) for part in parts])
 
 
-def _parts(cell: str) -> tuple[AffectedPart, ...]:
+def _load_parts(cell: str) -> tuple[AffectedPart, ...]:
     return () if cell == "[]" else tuple([AffectedPart(*part) for part in orjson.loads(cell)])
 
 
@@ -223,7 +223,7 @@ _CONTENT_OF: Final[Mapping[type[Any], TypeAdapter[Any]]] = {
     model: _CONTENTS[type_] for type_, model in CONTENTS.items()
 }
 
-# In the order of the table of each kind.
+# In each kind's table order.
 COLUMNS: Final[Mapping[Kind, tuple[Column, ...]]] = {kind: _columns(kind) for kind in Kind}
 _COLUMN_NAMES: Final = {kind: tuple(column.name for column in columns) for kind, columns in COLUMNS.items()}
 _READ: Final = {
@@ -253,7 +253,7 @@ _DERIVE: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 
 def spine_of(entry: Entry) -> dict[str, Cell]:
-    """Return the row of an entry in `records` without `key`, `seq` and `updated_at`, as of one without an artifact."""
+    """Return an entry's row in `records` without `key`, `seq` and `updated_at`, as for a record without an artifact."""
     record, origin, own = entry.record, entry.origin, spec_of(entry.record).facets(entry.record)
     return {
         "kind": int(kind_of(record)),
@@ -269,7 +269,7 @@ def spine_of(entry: Entry) -> dict[str, Cell]:
 
 
 def origin_of(cells: Sequence[Any]) -> Origin:
-    """Return the origin of the cells of `ORIGIN`."""
+    """Make an origin from the cells of `ORIGIN`."""
     values = list(cells)
     if values[_GUARDED_AS] is not None:
         values[_GUARDED_AS] = _SENSITIVITIES[values[_GUARDED_AS]]
@@ -277,7 +277,7 @@ def origin_of(cells: Sequence[Any]) -> Origin:
 
 
 def facet_cells(facets: Facets) -> dict[str, Cell]:
-    """Return the cells of facets, by column."""
+    """Return facets as cells, by column."""
     return {
         "project": facets.project,
         "sensitivity": int(facets.sensitivity),
@@ -294,12 +294,12 @@ def facet_cells(facets: Facets) -> dict[str, Cell]:
 
 
 def people_of(cell: str | None) -> tuple[str, ...]:
-    """Return the names of the cell `people`."""
+    """Return the names in the cell `people`."""
     return () if cell is None else tuple(orjson.loads(cell))
 
 
 def stored_record(kind: Kind, row: Row) -> StoredRecord:
-    """Return the record of one row of `SELECT_STORED[kind]`."""
+    """Return the record in a row of `SELECT_STORED[kind]`."""
     key, seq, id, own_project, own_sensitivity, recorded, updated, revision, expires, *others = row
     try:
         facets, origin = _facets_of(others[: len(_FACETS)]), origin_of(others[_OF_ORIGIN])
@@ -329,7 +329,7 @@ def _facets_of(cells: Sequence[Any]) -> Facets:
 
 
 def window_rows(key: int, model: str, vectors: FloatArray) -> list[dict[str, Cell]]:
-    """Return the rows of table `vectors` for one record."""
+    """Return a record's rows in table `vectors`."""
     return [
         {"key": key, "model": model, "window": window, "vector": vector.tobytes()}
         for window, vector in enumerate(vectors.astype("<f4", copy=False))
@@ -337,7 +337,7 @@ def window_rows(key: int, model: str, vectors: FloatArray) -> list[dict[str, Cel
 
 
 def matrix(vectors: Sequence[bytes]) -> FloatArray:
-    """Return cells of the column `vector`, all of one model, as one read-only array (vectors, dimensions)."""
+    """Return cells of the column `vector`, all from one model, as a read-only array (vectors, dimensions)."""
     if not vectors:
         return np.empty((0, 0), np.float32)
     return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1).astype(np.float32, copy=False)

@@ -1,9 +1,9 @@
-"""An open database: its transactions, the numbers that they assign, and the errors of failing ones.
+"""An open database: transactions, the numbers they assign, and the errors of failed transactions.
 
 `seq` is a time, in microseconds since 1970 in UTC, so that a gap shows elapsed time and not the number of changes, some
-of which may be hidden. A transaction has a block of such times from now on, and no block begins before the last one is
-over. In it the numbers are chosen at random, so that the numbers of visible records do not depend on how many others
-were written with them.
+of which may be hidden. A transaction has a block of such times from now on, and no block begins before the previous is
+over. Within a block the numbers are chosen at random, so that the numbers of visible records do not depend on how many
+others were written with them.
 """
 
 import re
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 ROOM: Final = 1 << 25  # characters of all cached rows together
 _BESIDES: Final = 2_000  # additional characters charged for a cached record
-WAIT: Final = 30  # seconds that a writer waits for another one
+WAIT: Final = 30  # seconds that a writer waits for another
 _PAGE: Final = 1000  # SQLite takes 32,766 variables
 _BUSY: Final = f"another process has kept the database locked for {WAIT} s"
 REPLACED: Final = (
@@ -41,7 +41,7 @@ _NO_ENTRY: Final = "the database refuses the user or password; correct them in t
 _NO_SERVER: Final = f"{_GONE} (connection refused)"
 _FULL: Final = "the disk is full"
 _NO_HOST: Final = "the host of the database has a name that cannot be resolved; correct it in the URL, or fix its DNS"
-# by the name that SQLite gives an error, and by PostgreSQL's SQLSTATE or the class that it begins with
+# by SQLite's error name, and by PostgreSQL's SQLSTATE or its class prefix
 _REASONS: Final[Mapping[str, str]] = {
     "SQLITE_FULL": _FULL,
     "SQLITE_IOERR": "the disk fails or a file may not grow",
@@ -73,8 +73,8 @@ _REFUSALS: Final[Mapping[re.Pattern[str], str]] = {
     re.compile("failed: FATAL"): "the database refuses the connection; its own log says why",
 }
 BLOCK: Final = 1024  # microseconds
-_MOST_USED: Final = 512  # of a block, so that a number that is free is found soon
-_PATIENCE: Final = 100_000  # microseconds; a clock that was set back by more is not waited for
+_MOST_USED: Final = 512  # of a block, so that a free number is found soon
+_PATIENCE: Final = 100_000  # microseconds; a clock set back further is not waited for
 _STATE: Final = "block"
 _CLOCK: Final = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_000, sa.BigInteger)
 
@@ -97,12 +97,12 @@ class RecordCache:
             return known[0]
 
     def has(self, keys: Iterable[int]) -> bool:
-        """Return whether all of them are cached as of some `seq`."""
+        """Return whether all keys are cached as of some `seq`."""
         with self._lock:
             return all(key in self._known for key in keys)
 
     def put(self, record: StoredRecord, characters: int) -> None:
-        """Keep a committed record, unless it is very long, and evict those that were not used for longest."""
+        """Keep a committed record, unless it is very long, and evict the least recently used."""
         size = characters + _BESIDES
         with self._lock:
             if (before := self._known.pop(record.key, None)) is not None:
@@ -117,7 +117,7 @@ class RecordCache:
 
 @dataclass(slots=True, eq=False)
 class ReadProgress:
-    """The last change that this process has read, and whether the database was found replaced by an older one since."""
+    """The last change read by this process, and whether the database was found replaced by an older one since."""
 
     last_seq: int = 0
     replaced: bool = False
@@ -125,7 +125,9 @@ class ReadProgress:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """An open database. Transactions of `reader` see one state from beginning to end; those of `writer` may write."""
+    """An open database. Transactions from `reader` see a single state from beginning to end; those from `writer` may
+    write.
+    """
 
     reader: sa.Engine
     writer: sa.Engine
@@ -141,32 +143,32 @@ def without_deadline(connection: sa.Connection) -> None:
 
 
 def begin(connection: sa.Connection) -> None:
-    """Begin a transaction as the options of its engine say."""
+    """Begin a transaction by the engine's options."""
     connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
 
 
 @contextmanager
 def failures(component: str = "records") -> Iterator[None]:
-    """Turn errors of the database into `ComponentFailed`, whose text contains nothing of statements or rows."""
+    """Turn database errors into `ComponentFailed`, whose text contains nothing from statements or rows."""
     try:
         yield
     except sa.exc.SQLAlchemyError as error:
         raise _failure(component, error) from error
-    except sqlite3.Error as error:  # of a statement of the driver, or of opening the file
+    except sqlite3.Error as error:  # from a driver statement, or from opening the file
         raise _failure(component, sa.exc.DBAPIError("", None, error)) from error
 
 
 def _failure(component: str, error: sa.exc.SQLAlchemyError) -> ComponentFailed:
-    reason = _reason(error)
+    reason = _describe_error(error)
     return (DiskFull if reason == _FULL else ComponentFailed)(component, reason)
 
 
-def _reason(error: sa.exc.SQLAlchemyError) -> str:
-    """Return the reason in words if it is known, else the name of the exception."""
+def _describe_error(error: sa.exc.SQLAlchemyError) -> str:
+    """Return the reason in words if it is known, else the exception's name."""
     cause = error.orig if isinstance(error, sa.exc.DBAPIError) else None
     name = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
     if name is None:
-        # psycopg's errors have one, but none is known of a connection that is lost or could not be made
+        # psycopg's errors have the attribute, but it is None for a lost or failed connection
         lost = isinstance(error, sa.exc.OperationalError) and hasattr(cause, "sqlstate")
         said = str(cause)
         refusals = (words for pattern, words in _REFUSALS.items() if pattern.search(said))
@@ -176,9 +178,9 @@ def _reason(error: sa.exc.SQLAlchemyError) -> str:
 
 @contextmanager
 def begin_read(store: Store) -> Iterator[sa.Connection]:
-    """Begin a transaction that sees one state of the database from its first read to its last.
+    """Begin a transaction that sees a single state of the database from the first read to the last.
 
-    Raise ComponentFailed, from then on, for a database that was found replaced by an older one.
+    Raise ComponentFailed, from then on, for a database found replaced by an older one.
     """
     if store.seen.replaced:
         raise ComponentFailed("records", REPLACED)
@@ -193,7 +195,7 @@ def is_plain(store: Store) -> bool:
 
 @contextmanager
 def reading_plainly(store: Store) -> Iterator[sqlite3.Connection]:
-    """Lend a connection of SQLite's driver for the reads of every call: a statement takes a tenth of the time there.
+    """Lend an SQLite driver connection for the reads in every call: a statement takes a tenth of the time there.
 
     Each statement is a transaction, under the deadlines and failures of `reading`.
     """
@@ -213,7 +215,7 @@ def begin_scan(store: Store) -> Iterator[sa.Connection]:
 
 @contextmanager
 def begin_write(store: Store, component: str = "records") -> Iterator[sa.Connection]:
-    """Begin a transaction that holds the counter, so that no other writer runs before it has committed."""
+    """Begin a transaction that holds the counter, so that no other writer runs before the commit."""
     with failures(component), store.writer.begin() as connection:
         if connection.dialect.name == "postgresql":  # on SQLite, BEGIN IMMEDIATE has done it
             without_deadline(connection)
@@ -224,13 +226,13 @@ def begin_write(store: Store, component: str = "records") -> Iterator[sa.Connect
 
 
 def pages(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield `values` in pieces that fit one statement."""
+    """Yield `values` in pieces that fit a statement."""
     for start in range(0, len(values), _PAGE):
         yield values[start : start + _PAGE]
 
 
 def count_rows(connection: sa.Connection, source: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> int:
-    """Return the number of rows of a table or a join that meet the conditions."""
+    """Count the rows of a table or a join that meet the conditions."""
     return connection.execute(sa.select(sa.func.count()).select_from(source).where(*conditions)).scalar_one()
 
 
@@ -263,7 +265,7 @@ def _seen_to_be(store: Store, before: int, value: int, store_id: str | None) -> 
 
 
 def allocate(connection: sa.Connection, count: int) -> list[int]:
-    """Return `count` values of `seq` in any order, above those of earlier transactions, in a `writing` transaction."""
+    """Return `count` values of `seq` in any order, above all earlier transactions, in a `writing` transaction."""
     numbers: list[int] = []
     while len(numbers) < count:
         block: Iterator[int] = connection.info.get(_STATE, iter(()))
@@ -282,9 +284,9 @@ def allocate_keys(connection: sa.Connection, count: int) -> range:
 
 
 def numbered_up_to(connection: sa.Connection) -> int:
-    """Return the last time of the transaction's own block, above all its changes and below all later ones.
+    """Return the last time of the transaction's own block, above all own changes and below all later changes.
 
-    0 if it has given no number: that of others would show when they wrote.
+    0 if it has assigned no number: other transactions' numbers would show when they wrote.
     """
     if connection.info.get(_STATE) is None:
         return 0
@@ -293,7 +295,7 @@ def numbered_up_to(connection: sa.Connection) -> int:
 
 
 def _draw_numbers(start: int) -> Iterator[int]:
-    """Yield times of the block from `start` on in a random order, none of them twice."""
+    """Yield distinct times of the block from `start` on, in random order."""
     used: set[int] = set()
     while len(used) < _MOST_USED:
         place = int.from_bytes(urandom(2)) % BLOCK
@@ -303,7 +305,7 @@ def _draw_numbers(start: int) -> Iterator[int]:
 
 
 def _reserve_block(connection: sa.Connection) -> int:
-    """Reserve a block of times for this transaction; return its start."""
+    """Reserve a block of times for this transaction; return the start."""
     last: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
     while 0 <= last - (now := _database_time(connection)) < _PATIENCE:
         sleep((last - now + 1) / 1_000_000)
@@ -313,7 +315,7 @@ def _reserve_block(connection: sa.Connection) -> int:
 
 
 def _database_time(connection: sa.Connection) -> int:
-    """Return the time of the database's clock if it is a server: those of its clients may differ."""
+    """Return the database's clock time if it is a server: client clocks may differ."""
     if connection.dialect.name == "postgresql":
         return int(connection.execute(sa.select(_CLOCK)).scalar_one())
     return time_ns() // 1000

@@ -1,9 +1,9 @@
-"""The visible state of a decision: from its own statements, its reviews and its successors, in this order.
+"""A decision's visible state: from own statements, reviews and successors, in this order.
 
 A successor is linked by an agent, or stated by a file: see reads/supersession.py.
 
 The columns `status` and `outcome` and the facet `until` have the visible state; `own_status` and `own_outcome` the
-decision's own. They are computed in the transaction that changes one of these.
+decision's own. They are computed in the transaction that changes any of these.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -45,10 +45,10 @@ _OWN: Final = (
 
 
 def settle_decisions(connection: sa.Connection, keys: Iterable[int], others: Iterable[int] = ()) -> None:
-    """Compute the visible state of these decisions, which have a new `seq`, and of those that they supersede.
+    """Compute the visible state of these decisions, which have a new `seq`, and of the decisions they supersede.
 
-    `others` are those that depended on their names before. Nothing is read for a decision without reviews and links
-    that no file supersedes: its state is its own.
+    `others` are decisions that depended on their names before. Nothing is read for a decision without reviews and links
+    that no file supersedes: the state is its own.
     """
     known = set(keys)
     concerned = [key for page in pages(sorted(known)) for key in _with_reviews_or_links(connection, page)]
@@ -74,7 +74,7 @@ def show_all(connection: sa.Connection) -> None:
 
 
 def void_unratified(connection: sa.Connection, id: str) -> None:
-    """End the effect of supersessions of a decision by decisions that do not bind."""
+    """End the effect of supersessions of a decision by non-binding decisions."""
     status = _decisions.c.own_status
     unratified = sa.select(_decisions.c.key).where(status.in_((*UNDECIDED, *ENDED)))
     links = decision_links.c.target == id, decision_links.c.type == SUPERSEDES, decision_links.c.key.in_(unratified)
@@ -82,7 +82,7 @@ def void_unratified(connection: sa.Connection, id: str) -> None:
 
 
 def superseded_by(connection: sa.Connection, keys: Sequence[int]) -> list[int]:
-    """Return the decisions that these supersede by the links of agents."""
+    """Return the decisions superseded by these through agents' links."""
     statement = (
         sa.select(records.c.key)
         .join(decision_links, sa.and_(decision_links.c.target == records.c.id, decision_links.c.type == SUPERSEDES))
@@ -96,7 +96,7 @@ def superseded_by(connection: sa.Connection, keys: Sequence[int]) -> list[int]:
 
 
 def _with_reviews_or_links(connection: sa.Connection, keys: Sequence[int]) -> list[int]:
-    """Return those of the decisions that have reviews, or links of either direction."""
+    """Return the decisions with reviews, or links in either direction."""
     named = sa.select(records.c.key).where(records.c.key.in_(keys))
     about = (
         sa.exists().where(reviews.c.key == records.c.key),
@@ -107,7 +107,7 @@ def _with_reviews_or_links(connection: sa.Connection, keys: Sequence[int]) -> li
 
 
 def _show(connection: sa.Connection, keys: Collection[int], numbered: Collection[int]) -> None:
-    """Write the shown state of decisions; a new `seq` if that changes, unless one is `numbered` already."""
+    """Write the shown state of decisions; a new `seq` if that changes, unless `numbered` already has it."""
     ends = stated_ends(connection, all_named_as_old(connection, keys))
     for key in sorted(keys):
         _show_one(connection, key, ends.get(key, ()), numbered=key in numbered)
@@ -135,7 +135,7 @@ def _show_one(connection: sa.Connection, key: int, ends: Sequence[StatedEnd], *,
 
 
 def _state_columns(row: Any, review: str | None, ends: Sequence[StatedEnd]) -> Mapping[str, Cell]:
-    """Return the columns of a decision; if its file calls it superseded, its successor need not be stored."""
+    """Return a decision's columns; if the file calls it superseded, the successor need not be stored."""
     status, until = row.own_status, OPEN if row.valid_to is None else row.valid_to
     if review is not None and status not in _SETTLED:
         status = REVIEWED
@@ -149,11 +149,11 @@ def _state_columns(row: Any, review: str | None, ends: Sequence[StatedEnd]) -> M
 
 
 def _note_effects(connection: sa.Connection, key: int) -> list[int]:
-    """Store the start of supersessions by and of a decision; return the decisions for which that changed.
+    """Store the start of supersessions by and of a decision; return the decisions with a changed start.
 
-    A supersession is in effect if the successor binds, or is reviewed and the decision does not bind, and if all who
-    see the decision see the successor: else its end would reveal a hidden record. It stays in effect if the successor
-    is superseded or deprecated in turn.
+    A supersession is in effect if the successor binds, or is reviewed and the decision does not bind, and if everyone
+    who sees the decision sees the successor: else its end would reveal a hidden record. It stays in effect if the
+    successor is superseded or deprecated in turn.
     """
     changed = [row for row in connection.execute(_SUPERSESSIONS, {"row_key": key}) if _takes_effect(row) != _has(row)]
     now = microseconds(datetime.now(UTC))
@@ -180,7 +180,7 @@ def _takes_effect(row: sa.Row[Any]) -> bool:
 
 _old: Final = records.alias()
 _old_decision: Final = _decisions.alias()
-# The supersessions by and of a decision: the old decision, and its successor.
+# A decision's supersessions in both directions: the old decision, and its successor.
 _SUPERSESSIONS: Final[sa.Select[Any]] = (
     sa.select(
         _old.c.key,

@@ -1,6 +1,6 @@
-"""Inheritance between records: a child from its artifact, a turn from its neighbours in the conversation.
+"""Inheritance between records: a child from the artifact, a turn from neighbours in the conversation.
 
-A change of one touches the other in the same transaction: a new `seq`, so that followers see it, and a note of its
+A change to either touches the other in the same transaction: a new `seq`, so that followers see it, and a note of the
 former rights, for viewers that no longer see it.
 """
 
@@ -34,7 +34,7 @@ _turns: Final = TABLES[Kind.TURN]
 
 
 def settle(connection: sa.Connection, parents: Iterable[str], children: Iterable[int], written: Iterable[int]) -> None:
-    """Give children the facets of their artifact: those that name one of the ids `parents`, and the keys `children`.
+    """Give children their artifact's facets: children of the ids `parents`, and the keys `children`.
 
     Those whose facets change get a new `seq`, unless they are among the keys `written`, which have one.
     """
@@ -108,10 +108,10 @@ def _owners(connection: sa.Connection, ids: Iterable[str]) -> Mapping[str, sa.Ro
 
 
 def _effective(child: sa.Row[Any], owner: sa.Row[Any] | None) -> Facets:
-    """Return a child's own project, else its artifact's; the greater clearance of both; an event's own time.
+    """Return a child's own project, else the artifact's; the greater clearance of both; an event's own time.
 
-    A child that states another project than its artifact's inherits only the clearance: who sees the one may not see
-    the other, and must not learn of it.
+    A child that states another project than the artifact's inherits only the clearance: a viewer of one project may not
+    see the other, and must not learn of it.
     """
     own = Facets(child.own_project, Sensitivity(child.own_sensitivity or 0), _moment(child.event_time))
     if owner is None:
@@ -140,10 +140,10 @@ def _moment(cell: int | None) -> datetime | None:
 
 
 def neighbours(connection: sa.Connection, keys: Sequence[int]) -> dict[int, list[list[int]]]:
-    """Return, by key of these turns, the keys of turns whose words they are found by: one turn away, two, and so on.
+    """Return, by key of these turns, the keys of neighbours whose words find them: one turn away, two, and so on.
 
-    These are the nearest on both sides in the order of turns with the same conversation, session and project that are
-    not more guarded than the turn, at most MOST_ADJACENT on a side.
+    These are the nearest on both sides among turns with the same conversation, session and project, and no higher
+    sensitivity than the turn, at most MOST_ADJACENT on a side.
     """
     found: dict[int, list[list[int]]] = {}
     for page in pages(keys):
@@ -154,7 +154,7 @@ def neighbours(connection: sa.Connection, keys: Sequence[int]) -> dict[int, list
 
 
 def lent_to(connection: sa.Connection, keys: Sequence[int]) -> set[int]:
-    """Return the turns that may be found by the words of these turns."""
+    """Return the turns found by the words of these turns."""
     found: set[int] = set()
     for page in pages(keys):
         for row in connection.execute(_LENT_TO, {"keys": list(page)}):
@@ -163,9 +163,9 @@ def lent_to(connection: sa.Connection, keys: Sequence[int]) -> set[int]:
 
 
 def _near(side: Side, away: int, least: sa.ColumnElement[int], most: sa.ColumnElement[int]) -> Any:
-    """Return the key of a turn on a side of a turn of the statement around it, of those of a clearance in a range.
+    """Return the key of a turn on a side of the outer statement's turn, with a clearance in a range.
 
-    `away` is 0 for the nearest of them.
+    `away` is 0 for the nearest.
     """
     turn, spine = _turns.alias(), records.alias()
     order = place_of(turn)
@@ -201,7 +201,7 @@ _NEIGHBOURS: Final = _select_turns(
     *(_near(side, away, sa.literal(0), records.c.sensitivity) for side in SIDES for away in range(MOST_ADJACENT)),
 )
 # A turn lends its words to the nearest turns that may see it, and beyond those to the nearest that are less guarded:
-# for each upper bound of clearance, from its own level, there are some on each side.
+# for each upper clearance bound, from its own level, there are some on each side.
 _LENT_TO: Final = _select_turns(
     *(
         _near(side, away, records.c.sensitivity, sa.literal(most))
@@ -213,14 +213,14 @@ _LENT_TO: Final = _select_turns(
 
 
 class Rights(NamedTuple):
-    """The rights that a record needs: its effective project and sensitivity."""
+    """The rights needed for a record: the effective project and sensitivity."""
 
     project: str | None
     sensitivity: int
 
 
 def rights_of(connection: sa.Connection, keys: Iterable[int]) -> dict[int, Rights]:
-    """Return the rights of records, by key."""
+    """Return records' rights, by key."""
     statement = sa.select(records.c.key, records.c.project, records.c.sensitivity)
     return {
         key: Rights(project, sensitivity)
@@ -230,9 +230,9 @@ def rights_of(connection: sa.Connection, keys: Iterable[int]) -> dict[int, Right
 
 
 def note_departures(connection: sa.Connection, before: Mapping[int, Rights]) -> None:
-    """Note the former rights of records, by key, if some viewers with these rights no longer see the record.
+    """Note records' former rights, by key, if some viewers with these rights no longer see the record.
 
-    The note has the new `seq` of the record.
+    The note has the record's new `seq`.
     """
     statement = sa.select(*(records.c[name] for name in ("seq", "key", "kind", "id", "project", "sensitivity")))
     rows = [

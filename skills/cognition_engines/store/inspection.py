@@ -1,4 +1,4 @@
-"""Inspection of a store without creating, migrating or changing it."""
+"""Store inspection without creating, migrating or changing it."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ from cognition_engines.store.reads.by_key import EMBEDDED, SELECT_STORED, Reads
 from cognition_engines.store.reads.counts import counts_of, models_of, stored_dimension
 from cognition_engines.store.schema import HEAD, counter, meta, metadata, records, tombstones, vectors
 
-_PAGE: Final = 1000  # records that are read at a time
-_NAMED: Final = 5  # damaged records that are named
+_PAGE: Final = 1000  # records per read
+_NAMED: Final = 5  # damaged records named in a message
 
 
 @dataclass(frozen=True, slots=True)
 class StoreContents:
-    """The contents of a store at one moment. `lacking` counts the `embedded` records without vectors of the model."""
+    """A store's contents at a moment. `lacking` counts the `embedded` records without vectors of the model."""
 
     store_id: str
     last_seq: int
@@ -41,12 +41,12 @@ class StoreContents:
     models: Mapping[str, int]  # records by model
     embedded: int
     lacking: int
-    dimension: int | None  # of the vectors of that model
+    dimension: int | None  # of that model's vectors
 
 
 @dataclass(frozen=True, slots=True)
 class StoreState:
-    """The state of a database. `held` is None for a schema that this version of the program does not read."""
+    """A database's state. `held` is None for a schema that this program version does not read."""
 
     engine: str  # name and version
     schema: str | None
@@ -57,10 +57,10 @@ class StoreState:
 
 
 def inspect_store(url: str, model: str | None) -> StoreState | None:
-    """Return the state of the database at `url`; None for an SQLite file that does not exist.
+    """Return the state of the database at `url`; None for an absent SQLite file.
 
-    Raise ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
-    be read.
+    Raise ConfigurationError for another kind of URL, ComponentFailed for a database that does not answer or cannot be
+    read.
     """
     with translate_errors():
         return look_at(url, lambda file: _inspect(url, file, model))
@@ -68,7 +68,7 @@ def inspect_store(url: str, model: str | None) -> StoreState | None:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """The counts of a database. Both are empty for a schema that this version of the program does not read."""
+    """A database's counts. Both are empty for a schema that this program version does not read."""
 
     schema: str
     kinds: Mapping[Kind, int]  # records by kind
@@ -78,14 +78,14 @@ class Glance:
 def glance(url: str) -> Glance | None:
     """Return the counts of the database at `url`; None without a store: no file, or none of our tables.
 
-    Raise ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
-    be read.
+    Raise ConfigurationError for another kind of URL, ComponentFailed for a database that does not answer or cannot be
+    read.
     """
     return look_at(url, lambda file: _glance(url, file))
 
 
 def other_schema(schema: str) -> tuple[str, str]:
-    """Return a message for a schema that is not HEAD, with the remedy."""
+    """Return a message for a schema other than HEAD, with the remedy."""
     if schema < HEAD:
         return f"the schema is {schema}, of a time before the first release", "ingest into a new data folder"
     return f"the schema is {schema}, newer than this program's ({HEAD})", "upgrade the program"
@@ -93,10 +93,10 @@ def other_schema(schema: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A store compared with an index of a space.
+    """A store compared with a space's index.
 
-    It has the last `seq` of the store, the number of changes of the space that the index lacks, and the number of
-    records of the space with a text.
+    It has the store's last `seq`, the number of space changes absent from the index, and the number of records in the
+    space with a text.
     """
 
     last_seq: int
@@ -105,7 +105,7 @@ class Position:
 
 
 def position(url: str, space: Space, seq: int) -> Position:
-    """Compare a current store, of one moment, with an index that has every change up to `seq`."""
+    """Compare a current store, at a moment, with an index that has every change up to `seq`."""
     with translate_errors(), open_read_only(url, sqlite_file(url)) as store, begin_read(store) as connection:
         last_seq: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
         kinds = [int(kind) for kind in space.kinds]
@@ -117,7 +117,7 @@ def position(url: str, space: Space, seq: int) -> Position:
 
 
 def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
-    """Return the number of vectors of `model` of those records of a space that did not change after `seq`."""
+    """Count the vectors of `model` in a space, for records without changes after `seq`."""
     with translate_errors(), open_read_only(url, sqlite_file(url)) as store:
         return Reads(store).windows(space, model, seq)
 
@@ -166,7 +166,7 @@ def _damaged_tables(file: Path) -> str | None:
 
 
 def _quick_check(connection: sqlite3.Connection, pragma: str) -> str | None:
-    """Return the finding of a check; None if there is none. A table that is absent is not damaged."""
+    """Return a check's finding; None if there is none. An absent table is not damaged."""
     try:
         found = str(connection.execute(pragma).fetchone()[0])
     except sqlite3.DatabaseError as error:

@@ -1,7 +1,7 @@
-"""The end of memories that other memories supersede: the facet `until`, from the earliest moment on.
+"""The end of superseded memories: the facet `until`, from the earliest moment on.
 
-It is computed in the transaction that changes one of the two. A memory is superseded as long as another one names it
-and all who see it see the other one: else its end would reveal a hidden record.
+It is computed in the transaction that changes either memory. A memory is superseded as long as another names it and
+everyone who sees it sees the other: else its end would reveal a hidden record.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key
 
 
 def successor_of(old: sa.FromClause, new: sa.FromClause) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return the conditions, with a row of `links` of `new`, that the memory `new` supersedes the memory `old`."""
+    """Return the conditions, with a row in `links` of `new`, that the memory `new` supersedes the memory `old`."""
     return (
         links.c.role == int(Role.REPLACED),
         links.c.target == old.c.id,
@@ -37,7 +37,7 @@ def successor_of(old: sa.FromClause, new: sa.FromClause) -> tuple[sa.ColumnEleme
 
 
 def named_as_replaced(connection: sa.Connection, keys: Iterable[int]) -> set[int]:
-    """Return the keys of the stored memories that these memories name as superseded, even without effect."""
+    """Return the keys of stored memories named in these memories as superseded, even without effect."""
     found: set[int] = set()
     for page in pages(sorted(set(keys))):
         found.update(connection.execute(_NAMED.where(links.c.key.in_(page))).scalars())
@@ -45,7 +45,7 @@ def named_as_replaced(connection: sa.Connection, keys: Iterable[int]) -> set[int
 
 
 def settle_ends(connection: sa.Connection, keys: Iterable[int], written: Iterable[int]) -> None:
-    """Compute the end of these memories and of all that belongs to them.
+    """Compute the end of these memories and of all their parts.
 
     Memories whose end changes get a new `seq`, unless they are among the keys `written`, which have one.
     """

@@ -1,4 +1,4 @@
-"""From a URL to an open database: the engines, SQLite's pragmas, the tables of a new one, and a shared lock."""
+"""From a URL to an open database: the engines, SQLite's pragmas, the tables of a new database, and a shared lock."""
 
 import fcntl
 import os
@@ -21,15 +21,15 @@ from cognition_engines.store.database import WAIT, Store, begin, failures, witho
 from cognition_engines.store.schema import HEAD, audit_head, counter, meta, metadata, schema_version
 
 SETTING: Final = "store.url"  # the default name of a URL in errors
-CALLS: Final = 8  # that use a store at a time, by default
+CALLS: Final = 8  # at a time over a store, by default
 _FOLLOWERS: Final = 9  # connections beyond these: an index for each space, its neighbours, embedding, lists, audit
-SPARE_SECONDS: Final = 1.0  # that PostgreSQL has beyond a read's deadline before it cancels it
+SPARE_SECONDS: Final = 1.0  # allowed to PostgreSQL beyond a read's deadline before it cancels the read
 OLDEST_POSTGRESQL: Final = 14  # the first to end sessions that are idle for too long, see `SharedLock`
 
-_CREATION_LOCK: Final = 6_021_887_411  # any number that nothing else in the database uses
+_CREATION_LOCK: Final = 6_021_887_411  # any number unused elsewhere in the database
 # A server that vanished without a word is noticed: by keepalives on an idle connection, else by a missing answer.
 _CONNECTION: Final[Mapping[str, int | str]] = {
-    "client_encoding": "UTF8",  # else a database without one answers with bytes, which SQLAlchemy cannot read
+    "client_encoding": "UTF8",  # else a database without an encoding answers with bytes, which SQLAlchemy cannot read
     "connect_timeout": 10,
     "keepalives_idle": 10,
     "keepalives_interval": 5,
@@ -46,13 +46,13 @@ _PRAGMAS: Final = (
     "PRAGMA temp_store = MEMORY",
     "PRAGMA journal_size_limit = 67108864",  # memory of a large transaction is released
 )
-LEASE_SECONDS: Final = 10.0  # a holder that asks less often than this, for example while paused, loses the lock
+LEASE_SECONDS: Final = 10.0  # a holder that checks less often than this, for example while paused, loses the lock
 _LONGEST_NAME: Final = 63  # of an application, in bytes
 _ALIVE: Final = sa.select(sa.true())
 
 
 def open_store(url: str, deadline_seconds: float | None = None, named: str = SETTING, calls: int = CALLS) -> Store:
-    """Open, create or migrate the database at `url`; the arguments are those of `open_records`."""
+    """Open, create or migrate the database at `url`; the arguments are as in `open_records`."""
     target = parse_url(url, named)
     if target.get_backend_name() == "sqlite":
         return _open_sqlite(target, named, calls)
@@ -60,7 +60,7 @@ def open_store(url: str, deadline_seconds: float | None = None, named: str = SET
 
 
 def parse_url(url: str, named: str = SETTING) -> sa.URL:
-    """Return the URL with its driver and, for SQLite, an absolute path.
+    """Return the URL with the driver and, for SQLite, an absolute path.
 
     Raise ConfigurationError for any other form, with the setting or option that `named` the URL.
     """
@@ -80,7 +80,7 @@ def parse_url(url: str, named: str = SETTING) -> sa.URL:
 
 
 def _check_host(host: str, named: str) -> None:
-    """Raise ConfigurationError for a host that can be no name, which the driver lets through as an error of Unicode."""
+    """Raise ConfigurationError for a host that can be no name, which the driver would report as a Unicode error."""
     try:
         if not host.startswith("/"):  # else the folder of a socket
             host.encode("idna")
@@ -148,7 +148,7 @@ def _open_postgresql(target: sa.URL, deadline_seconds: float | None, named: str,
 
 
 def _ready(store: Store, named: str) -> Store:
-    """Return the store with its tables made and its id filled in; closed again if that fails."""
+    """Return the store with tables made and id filled in; closed again on failure."""
     with ExitStack() as stack:
         stack.callback(store.reader.dispose)
         with store.reader.begin() as connection:
@@ -168,7 +168,7 @@ def _ready(store: Store, named: str) -> Store:
 
 
 def create_tables(connection: sa.Connection, named: str = SETTING) -> None:
-    """Create the tables of a database that has none. Raise ConfigurationError for those of another program version."""
+    """Create the tables of an empty database. Raise ConfigurationError for tables of another program version."""
     without_deadline(connection)
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
@@ -188,7 +188,7 @@ def create_tables(connection: sa.Connection, named: str = SETTING) -> None:
 
 @cache
 def _statements(dialect: str) -> tuple[str, ...]:
-    """Return the statements that create all tables: to compile them takes longer than to run them."""
+    """Return the statements that create all tables; cached: compiling them takes longer than running them."""
     found: list[sa.ClauseElement] = []
     engine = sa.create_mock_engine(f"{dialect}://", lambda statement, *_, **__: found.append(statement))
     metadata.create_all(engine, checkfirst=False)
@@ -196,7 +196,7 @@ def _statements(dialect: str) -> tuple[str, ...]:
 
 
 def schema_of(connection: sa.Connection) -> str | None:
-    """Return the schema that the database has; None if it has none."""
+    """Return the database's schema; None if it has none."""
     if not sa.inspect(connection).has_table(schema_version.name):
         return None
     found: str | None = connection.execute(sa.select(schema_version.c.version_num)).scalar()
@@ -204,14 +204,14 @@ def schema_of(connection: sa.Connection) -> str | None:
 
 
 def refuse_unknown(connection: sa.Connection, named: str) -> None:
-    """Raise ConfigurationError if the database has a schema that this version of the program does not know."""
+    """Raise ConfigurationError if the database has a schema unknown to this program version."""
     schema = schema_of(connection)
     if schema not in (None, HEAD):
         raise unknown_schema(f"{named}: the database", schema)
 
 
 def unknown_schema(subject: str, schema: str | None) -> ConfigurationError:
-    """Return the error that `subject` has another schema than this version of the program."""
+    """Return the error that `subject` has a schema of another program version."""
     found = f"(its schema is {schema}, here it is {HEAD})"
     if schema is not None and schema < HEAD:
         remedy = "export its records with that version (cstp export), and import them into a new store"
@@ -220,9 +220,9 @@ def unknown_schema(subject: str, schema: str | None) -> ConfigurationError:
 
 
 class SharedLock:
-    """An advisory lock of PostgreSQL on its own connection, which it is lost with. For one thread.
+    """An advisory PostgreSQL lock on a separate connection; losing the connection loses the lock. For one thread.
 
-    The connection carries the process and host as its `application_name`, so that the database shows who has the lock.
+    The connection carries the process and host as `application_name`, so that the database shows who has the lock.
     """
 
     def __init__(self, engine: sa.Engine, name: str, lease_seconds: float = LEASE_SECONDS) -> None:
@@ -233,13 +233,13 @@ class SharedLock:
         self._held = False
 
     def is_held(self) -> bool:
-        """Return whether this process has the lock, after taking it if it is free; one short statement.
+        """Return whether this process has the lock, after taking it if it is free; a single short statement.
 
         Raise ComponentFailed when the database cannot be reached.
         """
         with failures():
             if self._connection is None:
-                self._connection = self._connect()
+                self._connection = self._connect_for_lock()
             try:
                 # a session has its lock until it ends
                 statement = _ALIVE if self._held else sa.select(sa.func.pg_try_advisory_lock(self._key))
@@ -249,14 +249,14 @@ class SharedLock:
         return self._held
 
     def close(self) -> None:
-        """Release the lock with its connection; `held` can acquire it again."""
+        """Release the lock with the connection; `held` can acquire it again."""
         self._held = False
         connection, self._connection = self._connection, None
         if connection is not None:
             with failures():
                 connection.close()
 
-    def _connect(self) -> sa.Connection:
+    def _connect_for_lock(self) -> sa.Connection:
         connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         connection.detach()  # closed at the end, and not given back to the pool
         try:
@@ -270,5 +270,5 @@ class SharedLock:
 
 
 def shared_lock(store: Store, name: str) -> SharedLock | None:
-    """Return the lock `name` among all processes that have this database open, not yet taken; None on SQLite."""
+    """Return the lock `name` among all processes with this database open, not yet taken; None on SQLite."""
     return SharedLock(store.writer, name) if store.writer.dialect.name == "postgresql" else None

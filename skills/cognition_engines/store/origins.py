@@ -1,4 +1,4 @@
-"""Origins of stored records, and the resolution of ids."""
+"""Stored records' origins, and id resolution."""
 
 import os
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from cognition_engines.store.values import (
     StoredRecord,
 )
 
-MARK: Final = "~"  # in a full id, between the id in a file and the digest of its place
+MARK: Final = "~"  # in a full id, between the id in a file and the place digest
 _DIGITS: Final = 12
 _KNOWN: Final = sa.select(
     records.c.key, records.c.kind, records.c.id, records.c.own_project, *(records.c[name] for name in ORIGIN)
@@ -36,13 +36,13 @@ _KNOWN: Final = sa.select(
 
 
 def full_id(given: str, repository: str, project: str | None) -> str:
-    """Return the full id of a record with the id `given`, which other repositories and projects may use, too."""
+    """Return the full id of a record with the id `given`, which other repositories and projects may also use."""
     where = orjson.dumps([repository, project])
     return f"{given}{MARK}{sha256(where).hexdigest()[:_DIGITS]}"
 
 
 def _known_record(row: Sequence[Any]) -> KnownRecord:
-    """Return a row of a select of known records as a value."""
+    """Return a row from a select of known records as a value."""
     key, kind, id, project, *origin = row
     return KnownRecord(key, Kind(kind), id, project, origin_of(origin))
 
@@ -50,7 +50,7 @@ def _known_record(row: Sequence[Any]) -> KnownRecord:
 def known_by(
     connection: sa.Connection, names: Sequence[tuple[Kind, str]], identities: Sequence[str]
 ) -> dict[int, KnownRecord]:
-    """Return the records with one of the ids, among all kinds that share theirs, or one of the identities; by key."""
+    """Return the records with any of the ids, among all kinds with shared ids, or any of the identities; by key."""
     found: dict[int, KnownRecord] = {}
     ids: dict[Kind, dict[str, None]] = {}
     for kind, id in names:
@@ -66,18 +66,18 @@ def known_by(
 
 
 def namesakes(kind: Kind) -> tuple[Kind, ...]:
-    """Return the kinds whose ids are this kind's, too."""
+    """Return the kinds that share ids with this kind."""
     return NAMESAKES if kind in NAMESAKES else (kind,)
 
 
 class Origins:
-    """Reads the origins of stored records."""
+    """Reads of stored records' origins."""
 
     def __init__(self, store: Store) -> None:
         self._store: Final = store
 
     def find_known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]:
-        """Return the records that have one of the ids, among all kinds that share theirs, or one of the identities."""
+        """Return the records with any of the ids, among all kinds with shared ids, or any of the identities."""
         with begin_read(self._store) as connection:
             return [found for _, found in sorted(known_by(connection, names, identities).items())]
 
@@ -89,12 +89,12 @@ class Origins:
         return _select_known(self._store, sa.or_(records.c.source == top, _in_folder(records.c.source, top)))
 
     def of_repository(self, repository: str, path: str) -> list[KnownRecord]:
-        """Return the records of a repository whose file has this path or lies below it; all of them for "."."""
+        """Return a repository's records whose file has this path or lies below it; all of them for "."."""
         below = () if path == "." else (sa.or_(records.c.path == path, _in_folder(records.c.path, path)),)
         return _select_known(self._store, records.c.repository == repository, *below)
 
     def of_place(self, place: tuple[str, str]) -> list[KnownRecord]:
-        """Return the records of one file or collection, by repository and path; see `Origin.place`."""
+        """Return the records of a file or collection, by repository and path; see `Origin.place`."""
         return [
             found
             for found in _select_known(self._store, records.c.source_key == place_key(place))
@@ -102,7 +102,7 @@ class Origins:
         ]
 
     def files(self) -> list[StoredFile]:
-        """Return the files that records are from, with their places; in order."""
+        """Return the source files of records, with their places; in order."""
         columns = records.c.source, records.c.repository, records.c.path
         statement = sa.select(*columns).where(sa.func.substr(records.c.source, 1, 1) == "/").distinct()
         with begin_scan(self._store) as connection:
@@ -111,7 +111,7 @@ class Origins:
             )
 
     def relocate(self, moved: Sequence[Relocation]) -> int:
-        """Give records of moved files their origin, with a new `seq`; return the number that were as expected."""
+        """Give records of moved files their origin, with a new `seq`; return the number of changed records."""
         statement = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
         done: list[Relocation] = []
         with begin_write(self._store) as connection:
@@ -137,7 +137,7 @@ class Origins:
         return len(done)
 
     def guarded_files(self) -> list[GuardedFile]:
-        """Return the sensitivities from options of runs, for each file and scope."""
+        """Return the sensitivities set by run options, for each file and scope."""
         columns = records.c.source, records.c.path, records.c.guard_scope, records.c.guarded_as
         statement = sa.select(*columns).where(records.c.guarded_as.is_not(None)).distinct()
         with begin_scan(self._store) as connection:
@@ -145,19 +145,19 @@ class Origins:
             return [GuardedFile(source, path, scope, Sensitivity(level)) for source, path, scope, level in rows]
 
     def dangling_references(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
-        """Return the references in records of these files that name nothing stored, by file, kind and role."""
+        """Return references in these files' records that name nothing stored, by file, kind and role."""
         with begin_scan(self._store) as connection:
             return [*dangling_links(connection, places), *dangling_successors(connection, places)]
 
     def exposed_records(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
-        """Return the chunks and extractions of these files that are less sensitive than their source."""
+        """Return these files' chunks and extractions that are less sensitive than their source."""
         with begin_scan(self._store) as connection:
             return exposed_links(connection, places)
 
     def find_meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]:
-        """Return the records that `id` may mean, each with its full id, which means it alone.
+        """Return the records that `id` may mean, each with an unambiguous full id.
 
-        `id` is an id in answers, an id in files, or a full one, with or without the prefix of the kind.
+        `id` is an id in answers, an id in files, or a full id, with or without the kind's prefix.
         """
         given, mark, _ = id.rpartition(MARK)
         found: dict[int, KnownRecord] = {}
@@ -188,6 +188,6 @@ def _select_known(store: Store, *conditions: sa.ColumnElement[bool]) -> list[Kno
 
 
 def full_name(record: KnownRecord) -> str:
-    """Return the id that means only this record, even if files use its short id for others."""
+    """Return the id that means only this record, even if files use the short id for others."""
     given = record.origin.given
     return record.id if given is None else full_id(given, record.origin.repository, record.project)

@@ -1,4 +1,4 @@
-"""A store that is opened only to be read: no file is made, migrated or changed."""
+"""A store opened only for reading: no file is made, migrated or changed."""
 
 import os
 import sqlite3
@@ -23,14 +23,14 @@ _CONNECT_SECONDS: Final = 5
 def schema_at(url: str) -> str | None:
     """Return the schema of the database at `url`, or None without a store: no file, or none of our tables.
 
-    Raise ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
-    be read.
+    Raise ConfigurationError for another kind of URL, ComponentFailed for a database that does not answer or cannot be
+    read.
     """
     return look_at(url, lambda file: _schema(url, file))
 
 
 def may_be_written(url: str, named: str = SETTING) -> bool:
-    """Return whether this user may write the database at `url`, as far as its file and folder say."""
+    """Return whether this user may write the database at `url`, as far as the file and folder permit."""
     file = sqlite_file(url, named)
     return file is None or not file.exists() or (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
 
@@ -39,8 +39,8 @@ def may_be_written(url: str, named: str = SETTING) -> bool:
 def read_only_store(url: str, named: str = SETTING) -> Iterator[Store]:
     """Open the store at `url` for reading alone: no file is made or changed.
 
-    Raise ConfigurationError for a newer schema; ComponentFailed if the log of another process cannot be followed, or
-    one has begun to write meanwhile.
+    Raise ConfigurationError for a newer schema; ComponentFailed if another process's log cannot be followed, or a
+    process has begun to write meanwhile.
     """
     file = sqlite_file(url, named)
     closed = file is not None and not log_of(file).exists()
@@ -54,13 +54,13 @@ def read_only_store(url: str, named: str = SETTING) -> Iterator[Store]:
 
 
 def sqlite_file(url: str, named: str = SETTING) -> Path | None:
-    """Return the file of an SQLite URL; None for PostgreSQL. Raise ConfigurationError as `parse_url` does."""
+    """Return the file in an SQLite URL; None for PostgreSQL. Raise ConfigurationError as `parse_url` does."""
     target = parse_url(url, named)
     return Path(str(target.database)) if target.get_backend_name() == "sqlite" else None
 
 
 def look_at(url: str, look: Callable[[Path | None], T]) -> T | None:
-    """Return the result of `look` for the file of an SQLite URL; None for a file that does not exist."""
+    """Return the result of `look` for the file in an SQLite URL; None for an absent file."""
     file = sqlite_file(url)
     if file is None:
         return look(None)
@@ -73,13 +73,13 @@ def look_at(url: str, look: Callable[[Path | None], T]) -> T | None:
         if not closed or not log_of(file).exists():
             raise
         return look(file)
-    # if another process opened it meanwhile, reads without locks may be of two moments
+    # if another process opened it meanwhile, reads without locks may mix two moments
     return look(file) if closed and log_of(file).exists() else found
 
 
 @contextmanager
 def open_read_only(url: str, file: Path | None) -> Iterator[Store]:
-    """Open the database at `url`, for SQLite its `file`, without its store id; the schema may be any."""
+    """Open the database at `url`, for SQLite the `file`, without the store id; any schema is accepted."""
     if file is None:
         engine = sa.create_engine(
             parse_url(url),
@@ -99,8 +99,8 @@ def open_read_only(url: str, file: Path | None) -> Iterator[Store]:
 
 
 def connect_read_only(file: Path) -> sqlite3.Connection:
-    """Connect to a file of SQLite without changing anything in its folder."""
-    # without a log no process has it open, and only `immutable` keeps SQLite from making one
+    """Connect to an SQLite file without changing anything in the folder."""
+    # without a log no process has it open, and only `immutable` keeps SQLite from making a log
     options = "mode=ro" if log_of(file).exists() else "mode=ro&immutable=1"
     return sqlite3.connect(f"{file.as_uri()}?{options}", uri=True, isolation_level=None)
 
@@ -117,7 +117,7 @@ def translate_errors() -> Iterator[None]:
 
 
 def log_of(file: Path) -> Path:
-    """Return the write-ahead log of a file of SQLite."""
+    """Return an SQLite file's write-ahead log."""
     return file.with_name(f"{file.name}-wal")
 
 

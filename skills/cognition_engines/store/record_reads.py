@@ -8,11 +8,11 @@ from cognition_engines.store.reads.by_key import Reads
 
 
 class RecordReads:
-    """Reads of records by key, and of the order in which records changed.
+    """Reads of records by key, and of their change order.
 
-    Safe for use by several threads; several processes may open the same database. Every method, of this
-    class and of its parts, is one transaction and raises `ComponentFailed` when the database fails. `seq` numbers every
-    change: a reader that has seen all changes up to `last_seq()` has seen everything committed so far.
+    Thread-safe; several processes may open the same database. Every method, inherited ones included, is a transaction
+    and raises `ComponentFailed` when the database fails. `seq` numbers every change: a reader that has seen all changes
+    up to `last_seq()` has seen everything committed so far.
     """
 
     def __init__(self, store: Store) -> None:

@@ -1,8 +1,8 @@
 """References between records by the ids in files, and their resolution.
 
-Several repositories may give the same id. A reference means the record of the same repository, if possible in the same
-project; else the record with that id in answers; else the only record with that id in its file. It is stored as the id
-of that record.
+Several repositories may give the same id. A reference means the record in the same repository, if possible in the same
+project; else the record with that id in answers; else the only record with that id in the file. It is stored as that
+record's id.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ from cognition_engines.store.values import PART, DanglingReferences, Entry, Expo
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A record that a file gives an id."""
+    """A record with an id in a file."""
 
     id: str
     repository: str
@@ -50,7 +50,7 @@ def resolve_references(connection: sa.Connection, batch: Sequence[Entry]) -> lis
         return list(batch)
     given = _find_given(connection, wanted)
     for entry in batch:
-        name = _name(entry.record, entry.origin)
+        name = _given_name(entry.record, entry.origin)
         if name in wanted:
             target = _Target(str(entry.record.id), entry.origin.repository, entry.record.project)
             given.setdefault(name, {})[target.id] = target
@@ -60,9 +60,9 @@ def resolve_references(connection: sa.Connection, batch: Sequence[Entry]) -> lis
 
 
 def repoint(connection: sa.Connection, written: Sequence[Entry]) -> None:
-    """Let references in a repository mean these new records of it, whose ids differ from those in their files."""
+    """Let references in a repository mean these new records in it, whose ids differ from those in their files."""
     names = {
-        (_name(entry.record, entry.origin), entry.origin.repository)
+        (_given_name(entry.record, entry.origin), entry.origin.repository)
         for entry in written
         if entry.origin.given is not None and entry.origin.given != str(entry.record.id)
     }
@@ -88,7 +88,7 @@ def repoint(connection: sa.Connection, written: Sequence[Entry]) -> None:
 
 
 def _references(entry: Entry) -> Iterator[tuple[Kind, str]]:
-    """Yield the kinds and ids that an entry names, artifacts and turns with their prefix; none for a part."""
+    """Yield the kinds and ids named in an entry, artifacts and turns with their prefix; none for a part."""
     if entry.origin.ordinal != PART:
         yield from ((TARGETS[role], id) for _, role, id in ids_in(entry.record))
 
@@ -113,7 +113,7 @@ def _rewrite_references(entry: Entry, given: _Given, here: set[tuple[Kind, str]]
 
 
 def _find_meant(entry: Entry, targets: Sequence[_Target], is_id: bool) -> str | None:
-    """Return the id of the record that a reference means; None for the one whose id it is, and if it means none."""
+    """Return the id of the record meant by a reference; None if it already is the id, or means none."""
     own = [target for target in targets if target.repository == entry.origin.repository]
     nearest = [target for target in own if target.project == entry.record.project] or own
     if len(nearest) == 1:
@@ -121,8 +121,8 @@ def _find_meant(entry: Entry, targets: Sequence[_Target], is_id: bool) -> str | 
     return targets[0].id if not own and not is_id and len(targets) == 1 else None
 
 
-def _name(record: Record, origin: Origin) -> tuple[Kind, str] | None:
-    """Return the kind and the given id that references to a record have."""
+def _given_name(record: Record, origin: Origin) -> tuple[Kind, str] | None:
+    """Return the kind and the given id in references to a record."""
     if origin.given is None:
         return None
     kind = kind_of(record)
@@ -130,7 +130,7 @@ def _name(record: Record, origin: Origin) -> tuple[Kind, str] | None:
 
 
 def _find_given(connection: sa.Connection, wanted: set[tuple[Kind, str]]) -> dict[tuple[Kind, str], dict[str, _Target]]:
-    """Return the stored records that files give these ids."""
+    """Return the stored records with these ids in files."""
     found: dict[tuple[Kind, str], dict[str, _Target]] = {}
     columns = records.c.kind, records.c.given, records.c.id, records.c.repository, records.c.own_project
     for page in pages(sorted({id for _, id in wanted})):
@@ -142,7 +142,7 @@ def _find_given(connection: sa.Connection, wanted: set[tuple[Kind, str]]) -> dic
 
 
 def _stored_ids(connection: sa.Connection, names: set[tuple[Kind, str]]) -> set[tuple[Kind, str]]:
-    """Return those that are ids of stored records themselves."""
+    """Return the names that are ids of stored records themselves."""
     found: set[tuple[Kind, str]] = set()
     for page in pages(sorted({id for _, id in names})):
         for of, id in connection.execute(sa.select(records.c.kind, records.c.id).where(records.c.id.in_(page))):
@@ -151,7 +151,7 @@ def _stored_ids(connection: sa.Connection, names: set[tuple[Kind, str]]) -> set[
 
 
 def link_rows(key: int, record: Record, origin: Origin) -> list[dict[str, Cell]]:
-    """Return the rows of table `links` for one record of this origin."""
+    """Return a record's rows in table `links`, for this origin."""
     return [
         {"key": key, "role": int(role), "place": place, "target_kind": int(kind), "target": target}
         for place, (role, kind, target) in enumerate(references_of(record, origin))
@@ -171,7 +171,7 @@ def dangling_links(connection: sa.Connection, places: Sequence[tuple[str, str]])
 
 
 def exposed_links(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
-    """Return the links to a source that is more sensitive than the record, by file and kind."""
+    """Return the links to a source more sensitive than the record, by file and kind."""
     wanted = set(places)
     found: list[ExposedRecords] = []
     for page in pages(list(map(place_key, wanted))):
@@ -182,7 +182,7 @@ def exposed_links(connection: sa.Connection, places: Sequence[tuple[str, str]]) 
 
 
 def _select_exposed() -> sa.Select[Any]:
-    """Select the links, by file and kind, to a source that is more sensitive."""
+    """Select the links, by file and kind, to a more sensitive source."""
     owner = records.alias()
     return (
         sa.select(*_FILE, records.c.kind, sa.func.count(), sa.func.min(links.c.target))
@@ -193,7 +193,7 @@ def _select_exposed() -> sa.Select[Any]:
     )
 
 
-# a file by its place, and the path at which it was read
+# a file by its place, and its path when read
 _FILE: Final = (records.c.repository, records.c.path, sa.func.min(records.c.source))
 _EXPOSED: Final = _select_exposed()
 

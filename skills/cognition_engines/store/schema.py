@@ -1,7 +1,7 @@
 """The tables of a new database. A change after the first release also needs a migration.
 
-Every record has a row in `records` and one, of the same key, in the table of its kind, whose columns are the fields
-of the kind.
+Every record has a row in `records` and a row with the same key in the kind's table, whose columns are the kind's
+fields.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from cognition_engines.kinds.registry import SPECS
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.codec import COLUMNS, DERIVED, CellType
 
-HEAD: Final = "0004"  # the schema that these tables are
+HEAD: Final = "0004"  # the schema of these tables
 
 _BIGINT = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -27,12 +27,12 @@ metadata: Final = sa.MetaData(
     }
 )
 
-# The schema of a database, named as alembic does, which will migrate the tables of releases.
+# A database's schema, named as alembic does, which will migrate the tables of releases.
 schema_version: Final = sa.Table(
     "alembic_version", sa.MetaData(), sa.Column("version_num", sa.String(32), primary_key=True)
 )
 
-# The id of the store, and the dimension of each model's vectors.
+# The store id, and each model's vector dimension.
 meta: Final = sa.Table(
     "meta",
     metadata,
@@ -42,12 +42,12 @@ meta: Final = sa.Table(
 
 
 def dimension_name(model: str) -> str:
-    """Return the name under which `meta` has the dimension of a model."""
+    """Return the name of a model's dimension in `meta`."""
     return f"dimension {model}"
 
 
-# One row: the last `seq` and the last key. Writers take it first and hold it until they commit, so commits happen in
-# the order of `seq`, which is a time: see database.py. Keys count up by one, being places of arrays; none is shown.
+# A single row: the last `seq` and the last key. Writers take it first and hold it until they commit, so commits happen
+# in the order of `seq`, which is a time: see database.py. Keys count up by one, being array indices; none is shown.
 counter: Final = sa.Table(
     "counter",
     metadata,
@@ -55,12 +55,12 @@ counter: Final = sa.Table(
     sa.Column("key", _BIGINT, nullable=False),
 )
 
-# Columns of every record. `first_seq` is its first `seq`. Times are microseconds since 1970 in UTC.
-# `project` and `sensitivity` are the effective rights, `own_project` and `own_sensitivity` are as recorded; `at` to
-# `people`, a list as JSON, are facets: all of these derive from the record, its artifact, and its reviews and links.
-# `revision` counts its contents, from 1. The id derives from `repository`, `path`, `given` and `identity`; `source_key`
-# is an index key for the first two. `guarded_as` and the scopes are from options of runs: see ingest/rights.py. From
-# `expires_at` on a record is forgotten.
+# Columns of every record. `first_seq` is its first `seq`. Times are microseconds since 1970 in UTC. `project` and
+# `sensitivity` are the effective rights, `own_project` and `own_sensitivity` are as recorded; `at` to `people`, a list
+# as JSON, are facets: all of these derive from the record, its artifact, and its reviews and links. `revision` counts
+# its contents, from 1. The id derives from `repository`, `path`, `given` and `identity`; `source_key` is an index key
+# for the first two. `guarded_as` and the scopes are from run options: see ingest/rights.py. From `expires_at` on a
+# record is forgotten.
 records: Final = sa.Table(
     "records",
     metadata,
@@ -120,7 +120,7 @@ _TYPES: Final[Mapping[CellType, type[TypeEngine[Any]] | TypeEngine[Any]]] = {
     "real": sa.Double,
     "json": sa.Text,
 }
-# By which turns are ordered in their conversation, before their key; made of a turn and its place in its file.
+# The order of turns in their conversation, before their key; made from a turn and its place in its file.
 PLACES: Final = ("by_index", "by_time", "by_place")
 
 
@@ -146,7 +146,7 @@ TABLES: Final[Mapping[Kind, sa.Table]] = {kind: _table(kind) for kind in Kind}
 
 
 def place_of(turns: sa.FromClause) -> tuple[sa.ColumnElement[Any], ...]:
-    """Return the columns by which turns of a conversation are ordered, of their table or an alias of it."""
+    """Return the columns that order turns in a conversation, from their table or an alias."""
     return (*(turns.c[name] for name in PLACES), turns.c.key)
 
 
@@ -162,7 +162,7 @@ links: Final = sa.Table(
     sa.Index(None, "target", "role", "key"),
 )
 
-# One row for each window of a text: little-endian float32.
+# A row for each text window: little-endian float32.
 vectors: Final = sa.Table(
     "vectors",
     metadata,
@@ -172,8 +172,8 @@ vectors: Final = sa.Table(
     sa.Column("vector", sa.LargeBinary, nullable=False),
 )
 
-# Every content that a record written by an agent had, from 1; the last is in the tables above. `content` is the row of
-# its kind as JSON, `changed` the names of the members that it changed.
+# Every content of a record written by an agent, from 1; the last is in the tables above. `content` is the row of its
+# kind as JSON, `changed` the names of the changed members.
 revisions: Final = sa.Table(
     "revisions",
     metadata,
@@ -203,8 +203,8 @@ reviews: Final = sa.Table(
     sa.Column("content", sa.Text, nullable=False),
 )
 
-# Links that agents made between decisions, from the owner of the row to the decision `target`, an id. A supersession
-# is in effect from `effective_at`, while that is not null.
+# Agents' links between decisions, from the owner of the row to the decision `target`, an id. A supersession is in
+# effect from `effective_at`, while that is not null.
 decision_links: Final = sa.Table(
     "decision_links",
     metadata,
@@ -219,7 +219,7 @@ decision_links: Final = sa.Table(
     sa.Index(None, "target", "type"),
 )
 
-# Links that agents ended or replaced, numbered from 1 by owner. `effective_at` is its value until then.
+# Links ended or replaced by agents, numbered from 1 by owner. `effective_at` is its value until then.
 ended_links: Final = sa.Table(
     "ended_links",
     metadata,
@@ -237,7 +237,7 @@ ended_links: Final = sa.Table(
     sa.Index(None, "target"),
 )
 
-# The first answer under each key that agents gave; null once the record is forgotten.
+# The first answer under each key given by agents; null once the record is forgotten.
 receipts: Final = sa.Table(
     "receipts",
     metadata,
@@ -251,7 +251,7 @@ receipts: Final = sa.Table(
     sa.Index(None, "record"),
 )
 
-# Other records named in the answer of a receipt, for when one of them is forgotten.
+# Other records named in a receipt's answer, for when one of them is forgotten.
 receipt_names: Final = sa.Table(
     "receipt_names",
     metadata,
@@ -262,8 +262,8 @@ receipt_names: Final = sa.Table(
     sa.Index(None, "record"),
 )
 
-# Forgotten records with their last erasure: no content, only a hash of it. Backups contain it.
-# `owner` wrote the record; null if that is `agent`.
+# Forgotten records with their last erasure: no content, only its hash. Backups contain it. `owner` wrote the record;
+# null if that is `agent`.
 erasures: Final = sa.Table(
     "erasures",
     metadata,
@@ -296,7 +296,7 @@ def _leavings(name: str) -> sa.Table:
 
 # Deleted records, with their effective project and sensitivity until then.
 tombstones: Final = _leavings("tombstones")
-# The records that live on with other rights, with those that they had, at the `seq` from which they have others.
+# Records that live on with other rights, with their former rights, at the `seq` of the change.
 departures: Final = _leavings("departures")
 # Reads and writes of records, in a chain: see store/audit. `query` is JSON, null if queries are not kept.
 audit_rows: Final = sa.Table(
@@ -314,7 +314,7 @@ audit_rows: Final = sa.Table(
     sa.Index(None, "at"),
 )
 
-# The records that an audit row names, in order; they may be deleted.
+# The records named in an audit row, in order; they may be deleted.
 audit_records: Final = sa.Table(
     "audit_records",
     metadata,
@@ -326,7 +326,7 @@ audit_records: Final = sa.Table(
     sa.Index(None, "id", "number"),
 )
 
-# One row: the last audit row, and the last one that was pruned. An append locks it until the commit.
+# A single row: the last audit row, and the last pruned row. An append locks it until the commit.
 audit_head: Final = sa.Table(
     "audit_head",
     metadata,

@@ -1,4 +1,4 @@
-"""Secrets in what a store holds: all texts of all tables, read without changing anything."""
+"""Secrets in a store: all texts in all tables, read without changing anything."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -13,14 +13,14 @@ from cognition_engines.store.database import Store, begin_read, count_rows
 from cognition_engines.store.schema import counter, metadata, records, vectors
 from cognition_engines.store.transfer.copy import Watcher
 
-_PAGE: Final = 500  # rows that are read at a time
+_PAGE: Final = 500  # rows per read
 _IDS: Final = ("id", "record", "number", "name")  # columns that name a row without a record, the best first
 _TABLES: Final = tuple(table for table in metadata.sorted_tables if table not in (counter, vectors))
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSecret:
-    """A secret in the store: the kind and id of its record, or the table and id of its row; its field and its kind."""
+    """A secret in the store: the record's kind and id, or the row's table and id; the field and the secret's kind."""
 
     of: str
     id: str
@@ -29,7 +29,7 @@ class StoredSecret:
 
 
 def find_stored_secrets(store: Store, watcher: Watcher) -> Iterator[StoredSecret]:
-    """Yield the secrets in all texts of a store at one moment, table by table, one for each field."""
+    """Yield the secrets in all texts of a store at a moment, table by table, one for each field."""
     seen: set[StoredSecret] = set()  # a record has some fields in two tables, and several rows of others
     with begin_read(store) as connection:
         watcher.start("searching", sum(count_rows(connection, table) for table in _TABLES))
@@ -44,7 +44,7 @@ def find_stored_secrets(store: Store, watcher: Watcher) -> Iterator[StoredSecret
 
 
 def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[Mapping[str, Any]]]:
-    """Yield the rows of a table with the kind and id of the record to which they belong, in pages."""
+    """Yield a table's rows with the kind and id of their record, in pages."""
     texts = [column for column in table.c if isinstance(column.type, sa.Text)]
     if table is not records and "key" in table.c and table.foreign_keys:
         query = sa.select(*texts, records.c.kind.label("record kind"), records.c.id.label("record id")).join_from(
@@ -59,7 +59,7 @@ def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[Mapping[s
 
 
 def _secrets(table: sa.Table, row: Mapping[str, Any]) -> Iterator[StoredSecret]:
-    cells = {name: _value(cell) for name, cell in row.items() if isinstance(cell, str) and name != "record id"}
+    cells = {name: _load_cell(cell) for name, cell in row.items() if isinstance(cell, str) and name != "record id"}
     found = mask_values(cells)
     if not found.secrets:
         return
@@ -75,8 +75,8 @@ def _secrets(table: sa.Table, row: Mapping[str, Any]) -> Iterator[StoredSecret]:
         yield StoredSecret(of, id, f"{inner}{one.field}", one.kind)
 
 
-def _value(cell: str) -> Any:
-    """Return the value of a cell: JSON if it is an object or a list, else the text."""
+def _load_cell(cell: str) -> Any:
+    """Return a cell's value: JSON if it is an object or a list, else the text."""
     if cell[:1] not in ("{", "["):
         return cell
     try:

@@ -1,4 +1,4 @@
-"""Values that the store accepts and returns: frozen, without SQL."""
+"""Values accepted and returned by the store: frozen, without SQL."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ FloatArray: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
 FINGERPRINT_PRIME: Final = 2_147_483_647
-PART: Final = -1  # the ordinal of a part of a document
+PART: Final = -1  # the ordinal of a document part
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record to be stored; its id is final. `vectors` has the shape (windows, dimensions), at least one window.
+    """A record to be stored; the id is final. `vectors` has the shape (windows, dimensions), at least one window.
 
-    `updated_at` is the time of its last change; None is now. `over` is the place of a stored record that it may
-    replace, in addition to its own place. From `expires_at` on, an aware time, it is hidden, and servers forget it.
-    With `handover` it may replace a decision that an agent recorded and whose content has that hash. `refused` says
-    that the model refuses its text, so that it has no vectors.
+    `updated_at` is the time of the last change; None is now. `over` is the place of a stored record that it may
+    replace, in addition to the own place. From `expires_at` on, an aware time, it is hidden, and servers forget it.
+    With `handover` it may replace an agent's decision whose content has that hash. `refused`: the model refuses the
+    text, so it has no vectors.
     """
 
     record: Record
@@ -44,9 +44,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Replaces:
-    """A document read again: its former parts that are not in `kept` are deleted.
+    """A document read again: former parts absent from `kept` are deleted.
 
-    `kind` and `id` are those of the source or artifact.
+    `kind` and `id` are the source's or the artifact's.
     """
 
     kind: Kind
@@ -66,7 +66,7 @@ class StoredRecord:
     origin: Origin
     updated_at: datetime  # of the content: new vectors for the same text leave it alone
     recorded_at: datetime
-    revision: int  # from 1, one more with each change of the content
+    revision: int  # from 1, one more with each content change
     expires_at: datetime | None = None
 
     @property
@@ -75,11 +75,11 @@ class StoredRecord:
 
 
 class Text(NamedTuple):
-    """The text of a record for keyword search, under its key, with its rights and filter values.
+    """A record's text for keyword search, under the record's key, with rights and filter values.
 
-    `title` is the part of `body` that is its title, `day` when it was spoken. `adjacent` are the bodies of the turns
-    around a turn: first of the turns next to it, then of the next ones, and so on. `marks` are those of
-    keywords/label_terms.py. A search for `id` returns it before records that mention the id.
+    `title` is the title part of `body`, `day` when it was spoken. `adjacent` are the bodies of the turns around a turn:
+    first of the turns next to it, then of the next ones, and so on. `marks` come from keywords/text_documents.py. A
+    search for `id` returns it before records that mention the id.
     """
 
     key: int
@@ -103,13 +103,13 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The changes of a space with a `seq` above `after` and up to `seq`, as columns; its length is their number.
+    """A space's changes with a `seq` above `after` and up to `seq`, as columns; the length is their number.
 
-    `removed` holds the keys of deleted records. The other members have one place for each new or changed record, in the
-    order of `seqs`; no key is in both. `first_seqs` are the first `seq` of the records. `labels`, `numbers` and `sets`
-    have the columns that the space names, in its order: texts or None, float64 with NaN or int64 with NO_NUMBER (times
-    in microseconds since 1970, `parent` a key), and any number of texts for each record. `counts` are the numbers of
-    rows of `vectors` (windows, dimensions) of each record, in order.
+    `removed` holds the keys of deleted records. The other members have an item for each new or changed record, in the
+    order of `seqs`; no key is in both. `first_seqs` are the records' first `seq`. `labels`, `numbers` and `sets` have
+    the space's columns, in that order: texts or None, float64 with NaN or int64 with NO_NUMBER (times in microseconds
+    since 1970, `parent` a key), and any number of texts per record. `counts` are the numbers of rows in `vectors`
+    (windows, dimensions) for each record, in order.
     """
 
     after: int
@@ -130,20 +130,20 @@ class Page:
         return len(self.removed) + len(self.keys)
 
     def version(self, place: int, space: Space) -> RecordVersion:
-        """Return the version of the new or changed record at a place."""
+        """Return the version of the new or changed record at an index."""
         kind = self.labels["kind"][place] if "kind" in self.labels else None
         label = space.kinds[0].label if kind is None else kind
         return RecordVersion(int(self.keys[place]), int(self.seqs[place]), label, self.ids[place])
 
     def halves(self) -> "tuple[Page, Page]":
-        """Return two pages that follow each other, the deletions in the first one; for at least two records."""
+        """Return two consecutive pages, with the deletions in the first; for at least two records."""
         middle = len(self.keys) // 2
         last = int(self.seqs[middle - 1])
         first = self._cut(slice(0, middle), self.after, last, self.removed)
         return first, self._cut(slice(middle, None), last, self.seq, self.removed[:0])
 
     def as_removed(self) -> "Page":
-        """Return the page with all its records deleted."""
+        """Return the page with all records deleted."""
         return self._cut(slice(0, 0), self.after, self.seq, np.concatenate((self.removed, self.keys)))
 
     def _cut(self, part: slice, after: int, seq: int, removed: IntArray) -> "Page":
@@ -188,7 +188,7 @@ def removed_page(space: Space, after: int, seq: int, keys: Sequence[int]) -> Pag
 
 @dataclass(frozen=True, slots=True)
 class KnownRecord:
-    """A stored record without its content. `project` is its own, not its artifact's."""
+    """A stored record without content. `project` is the record's own, not the artifact's."""
 
     key: int
     kind: Kind
@@ -199,7 +199,7 @@ class KnownRecord:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file that records are from: its absolute path, and its place; see `Origin`."""
+    """A source file of records: the absolute path, and the place; see `Origin`."""
 
     source: str
     repository: str
@@ -208,7 +208,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Relocation:
-    """Another origin for the record of a key, if its source is still `before`."""
+    """Another origin for the record with a key, if the source is still `before`."""
 
     key: int
     before: str
@@ -217,7 +217,7 @@ class Relocation:
 
 @dataclass(frozen=True, slots=True)
 class GuardedFile:
-    """A sensitivity set by an option for records of one file, whose absolute path is `source`; see `Origin`."""
+    """A sensitivity set by an option for a file's records; `source` is the file's absolute path; see `Origin`."""
 
     source: str
     path: str
@@ -227,7 +227,7 @@ class GuardedFile:
 
 @dataclass(frozen=True, slots=True)
 class DanglingReferences:
-    """References of one role in the records of one kind from one file that name nothing stored; `example` is one."""
+    """References that name nothing stored, by file, record kind and role; `example` is one."""
 
     source: str
     kind: Kind
@@ -238,7 +238,7 @@ class DanglingReferences:
 
 @dataclass(frozen=True, slots=True)
 class ExposedRecords:
-    """Records of one kind and file that are less sensitive than the source they name; `example` is one such source."""
+    """Records less sensitive than their source, by file and kind; `example` is one such source."""
 
     source: str
     kind: Kind
@@ -248,7 +248,7 @@ class ExposedRecords:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The answer stored for an idempotency key: the digest of the request, the record's id, and the answer as JSON.
+    """The answer stored for an idempotency key: the request digest, the record's id, and the answer as JSON.
 
     `answer` is None once the record is forgotten; `names` are the ids of other records in it, empty if it was read.
     """
@@ -261,7 +261,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One content of a record. `number` counts from 1, `changed` are the names of the members that it changed."""
+    """A content of a record. `number` counts from 1, `changed` are the names of the changed members."""
 
     number: int
     at: datetime
@@ -273,9 +273,9 @@ class Revision:
 
 
 class IdTaken(ValueError):
-    """A record of another origin or kind has the id: artifacts, turns and artifact chunks have theirs in common."""
+    """A record with another origin or kind has the id: artifacts, turns and artifact chunks share ids."""
 
     def __init__(self, kind: Kind, id: str, source: str) -> None:
         super().__init__(f"id: {id!r} is that of another record already, of the kind {kind.label}, from {source}")
-        self.kind = kind  # the one that has it
+        self.kind = kind  # the kind that has it
         self.id = id

@@ -1,1 +1,1 @@
-"""Writes of agents: the requests, the rules, and the writer that executes them."""
+"""Agents' writes: the requests, the rules, and the writer that executes them."""

@@ -1,4 +1,4 @@
-"""Writes of decisions, each inside one transaction: recorded, updated, reviewed, given a status, linked."""
+"""Decision writes, each inside a transaction: recorded, updated, reviewed, given a status, linked."""
 
 from dataclasses import replace
 from secrets import token_hex
@@ -81,7 +81,7 @@ class Outdated(Exception):
 def record(
     transaction: WriteTransaction, writer: WriteCaller, params: RecordDecisionParams, made: Prepared
 ) -> Stored[RecordDecisionResult]:
-    """Store a new decision, with its links."""
+    """Store a new decision, with links."""
     level, stated = SENSITIVITIES[params.sensitivity], decision_from(params)
     project = project_for(writer, params.project, level)
     check_affects(stated)
@@ -138,7 +138,7 @@ def _decisions(*ids: str) -> tuple[AuditedRecord, ...]:
 def _targets(
     transaction: WriteTransaction, writer: WriteCaller, params: RecordDecisionParams
 ) -> list[tuple[str, StoredRecord, LinkType, str | None]]:
-    """Return the links of a new decision: member, target, type and context. Raise as `link` does."""
+    """Return a new decision's links: member, target, type and context. Raise as `link` does."""
     targets = [
         (f"supersedes[{place}]", decision_of(transaction, writer, id), SUPERSEDES, None)
         for place, id in enumerate(params.supersedes or ())
@@ -158,7 +158,7 @@ def _targets(
 def update(
     transaction: WriteTransaction, writer: WriteCaller, params: UpdateDecisionParams, made: Prepared
 ) -> Stored[UpdateDecisionResult]:
-    """Store another content of a decision; keep the earlier ones."""
+    """Store new content for a decision; keep the earlier content."""
     stored = decision_of(transaction, writer, params.id)
     check_owner(stored, writer)
     check_affects(decision_from(params.updates), "updates.")
@@ -201,7 +201,7 @@ def _of_decision(result: D) -> Stored[D]:
 def review(
     transaction: WriteTransaction, writer: WriteCaller, params: ReviewDecisionParams, _: Prepared
 ) -> Stored[ReviewDecisionResult]:
-    """Add a review; earlier ones are kept."""
+    """Add a review; earlier reviews are kept."""
     stored = decision_of(transaction, writer, params.id)
     before = transaction.reviews(stored)
     assert isinstance(stored.record, Decision)
@@ -274,7 +274,7 @@ def set_status(
 def link(
     transaction: WriteTransaction, writer: WriteCaller, params: LinkDecisionsParams, _: Prepared
 ) -> Stored[LinkDecisionsResult]:
-    """Link two decisions that the writer sees. Raise Conflict for a circle of a type that must have none."""
+    """Link two decisions visible to the writer. Raise Conflict for a circle in a type without circles."""
     source = decision_of(transaction, writer, params.source_id)
     target = decision_of(transaction, writer, params.target_id)
     if source.key == target.key:
@@ -377,27 +377,27 @@ UNLINK: Final = WriteHandler("UnlinkDecisions", LinkDecisionsResult, unlink, dig
 
 
 def _awaits(transaction: WriteTransaction, stored: StoredRecord) -> bool:
-    """Return whether a decision is still to be ratified, and with it its supersessions."""
+    """Return whether a decision is still to be ratified, and the supersessions with it."""
     return stored.origin.is_written and own_content(transaction, stored).status in UNDECIDED
 
 
 def _link(
     transaction: WriteTransaction, source: StoredRecord, target: StoredRecord, type: LinkType
 ) -> DecisionLink | None:
-    """Return the link of a type between two decisions."""
+    """Return the link with a type between two decisions."""
     found = transaction.links([str(source.record.id)], type)
     return next((one for one in found if one.target == str(target.record.id)), None)
 
 
 def own_content(transaction: WriteTransaction, stored: StoredRecord) -> Decision:
-    """Return the content that a decision states itself, without the effects of reviews and successors."""
+    """Return a decision's own content, without the effects of reviews and successors."""
     found = transaction.revisions(stored)[-1].record
     assert isinstance(found, Decision)
     return found
 
 
 def _about(source: StoredRecord, target: StoredRecord, type: LinkType) -> list[WriteWarning]:
-    """Return a warning if a supersession has no effect, since some see the old decision and not the new one."""
+    """Return a warning if a supersession has no effect: some see the old decision but not the new."""
     new, old = source.facets, target.facets
     if type != SUPERSEDES or (new.project == old.project and new.sensitivity <= old.sensitivity):
         return []
@@ -406,9 +406,9 @@ def _about(source: StoredRecord, target: StoredRecord, type: LinkType) -> list[W
 
 
 def _reachable(transaction: WriteTransaction, writer: WriteCaller, start: str, type: LinkType) -> set[str]:
-    """Return the decisions that links of a type lead to, with the start, as far as the writer sees them.
+    """Return the decisions reachable by links with a type, including the start, if visible to the writer.
 
-    A path through a hidden decision does not count: to refuse a link for it would reveal the decision.
+    A path through a hidden decision does not count: refusing a link for it would reveal the decision.
     """
     found, edge = {start}, [start]
     while edge:

@@ -1,4 +1,4 @@
-"""Common parts of all writes: the rules of permissions, and a record's origin, digest and vectors."""
+"""Common parts of all writes: permission rules, and a record's origin, digest and vectors."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,14 +29,15 @@ RATIFY: Final = "ratify"
 
 
 def refused(field: str, message: str) -> InvalidParams:
-    """Return the error for one member of a call."""
+    """Return the error for a call's member."""
     return InvalidParams((Violation(field, message),))
 
 
 def project_for(writer: WriteCaller, asked: str | None, level: Sensitivity) -> str | None:
-    """Return the project of a new record: the requested one, or the writer's only one.
+    """Return a new record's project: the requested project, or the writer's only project.
 
-    Raise InvalidParams for another one, and for a level above the writer's clearance: it would not see its own record.
+    Raise InvalidParams for another project, and for a level above the writer's clearance: the writer would not see its
+    own record.
     """
     allowed = writer.viewer.projects
     project = asked
@@ -52,7 +53,7 @@ def project_for(writer: WriteCaller, asked: str | None, level: Sensitivity) -> s
 
 
 def decision_of(transaction: WriteTransaction, writer: WriteCaller, id: str) -> StoredRecord:
-    """Return the decision that the writer means. Raise NotFound if it sees none."""
+    """Return the decision meant by the writer. Raise NotFound if none is visible."""
     found = transaction.find(Kind.DECISION, id, writer.viewer)
     if found is None:
         raise NotFound(id)
@@ -60,7 +61,7 @@ def decision_of(transaction: WriteTransaction, writer: WriteCaller, id: str) -> 
 
 
 def check_owner(stored: StoredRecord, writer: WriteCaller) -> None:
-    """Raise Conflict for the content of a file, Forbidden for another agent's that the writer may not amend."""
+    """Raise Conflict for a file's content, Forbidden for another agent's if the writer may not amend it."""
     if not stored.origin.is_written:
         path = stored.origin.path or stored.origin.source.rpartition("/")[2]
         raise Conflict(str(stored.record.id), "fileOwned", "a record that an agent wrote", f"the file {path}")
@@ -82,30 +83,30 @@ def check_affects(decision: Decision, within: str = "") -> None:
 
 
 def check_links(targets: Iterable[StoredRecord], writer: WriteCaller) -> None:
-    """Raise Forbidden for a link to a decision of a file or another agent, unless the writer may review."""
+    """Raise Forbidden for a link to a decision by a file or another agent, unless the writer may review."""
     if REVIEW not in writer.scopes and any(one.origin.recorded_by != writer.agent for one in targets):
         raise Forbidden(REVIEW)
 
 
 def check_validity(decision: Decision, changed: Sequence[str], writer: WriteCaller) -> None:
-    """Raise Forbidden for other times of a decision that binds others, unless the writer may ratify."""
+    """Raise Forbidden for changed times on a decision that binds others, unless the writer may ratify."""
     moved = "valid_from" in changed or "valid_to" in changed
     if moved and decision.status not in UNDECIDED and RATIFY not in writer.scopes:
         raise Forbidden(RATIFY)
 
 
 def check_link_owner(link: DecisionLink, writer: WriteCaller) -> None:
-    """Raise Forbidden for the end of another agent's link, unless the writer may amend records of others."""
+    """Raise Forbidden for ending another agent's link, unless the writer may amend others' records."""
     if link.agent != writer.agent and AMEND_OTHERS not in writer.scopes:
         raise Forbidden(AMEND_OTHERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Results computed before the transaction of a request: vectors by text, similar decisions, conflicts, warnings.
+    """Results computed before a request's transaction: vectors by text, similar decisions, conflicts, warnings.
 
-    `model` None is a server without one; `revision` is that of the decision whose texts these are, None for others.
-    `refused` is the reason for which the model refuses a text.
+    `model` None is a server without a model; `revision` is the revision of the decision with these texts, None for
+    others. `refused` is the model's reason for refusing a text.
     """
 
     model: str | None = None
@@ -117,20 +118,20 @@ class Prepared:
     warnings: tuple[WriteWarning, ...] = ()
 
     def vectors_of(self, record: Record) -> FloatArray | None:
-        """Return the vectors of a record; None if it has nothing to embed, or there is no model."""
+        """Return a record's vectors; None if it has nothing to embed, or there is no model."""
         text = embedding_text(record)
         return None if text is None or self.model is None else self.vectors[text]
 
 
 def other_conflicts(made: Prepared, *ids: str) -> list[tuple[Kind, PossibleConflict]]:
-    """Return the conflicts with other records than those of the ids."""
+    """Return the conflicts with records other than these ids."""
     return [(kind, one) for kind, one in made.conflicts if one.id not in ids]
 
 
 def seen_conflicts(
     transaction: WriteTransaction, writer: WriteCaller, conflicts: Iterable[PossibleConflict], *kinds: Kind
 ) -> list[tuple[Kind, PossibleConflict]]:
-    """Return the conflicts with records that the writer still sees, with the kinds of the records."""
+    """Return the conflicts with records still visible to the writer, with the records' kinds."""
     return [
         (kind, one) for one in conflicts for kind in kinds if transaction.find(kind, one.id, writer.viewer) is not None
     ]
@@ -138,9 +139,9 @@ def seen_conflicts(
 
 @dataclass(frozen=True, slots=True)
 class Stored(Generic[R]):
-    """The result of a write, and the records to name in the audit: `written` ones only exist if the write is kept.
+    """A write's result, and the records to name in the audit: `written` ones only exist if the write is kept.
 
-    `id` is that of the record.
+    `id` is the record's id.
     """
 
     id: str
@@ -155,13 +156,13 @@ def _no_records(*_: object) -> Sequence[Record]:
 
 @dataclass(frozen=True, slots=True)
 class WriteHandler(Generic[P, R]):
-    """The functions that carry out one method.
+    """The functions for a method.
 
-    `name` is that of kept results. `store` writes, inside a transaction. `digested` returns the members of a request
-    that its digest is made of, `former` the members of a kept result, which an earlier version may have named
-    otherwise. `stated` returns the records whose texts are embedded, of the request and of the content of the decision
-    that it changes. `shown_again` returns a kept result as the writer may see it now, None if it may not; with
-    `shows_record` only an agent that sees the record is answered again. `finished` completes a result that is given.
+    `name` identifies kept results. `store` writes, inside a transaction. `digested` returns the request members in the
+    digest, `former` the members of a kept result, which an earlier version may have named otherwise. `stated` returns
+    the records whose texts are embedded, from the request and from the content of the changed decision. `shown_again`
+    returns a kept result as the writer may see it now, None if it may not; with `shows_record` only an agent that sees
+    the record is answered again. `finished` completes a returned result.
     """
 
     name: str
@@ -176,7 +177,7 @@ class WriteHandler(Generic[P, R]):
 
 
 def texts_of(records: Iterable[Record]) -> list[str]:
-    """Return the texts of records to embed, each once."""
+    """Return the records' texts to embed, each once."""
     return list(dict.fromkeys(text for one in records if (text := embedding_text(one)) is not None))
 
 
@@ -189,9 +190,9 @@ def entry_of(
     identity: str | None = None,
     given: str | None = None,
 ) -> Entry:
-    """Return a record of a writer with its vectors; a new version of a known one keeps its origin and expiry.
+    """Return a writer's record with vectors; a new version of a known record keeps origin and expiry.
 
-    `given` is the writer's id for a new record, `identity` its identifying values, if not the id alone.
+    `given` is the writer's id for a new record, `identity` the identifying values, if not the id alone.
     """
     vectors = made.vectors_of(record)
     if known is not None:
@@ -205,12 +206,12 @@ def entry_of(
 
 
 def identity_of(name: str) -> str:
-    """Return the identity of a record that an agent wrote: 32 hexadecimal digits."""
+    """Return the identity of a record written by an agent: 32 hexadecimal digits."""
     return sha256(f"{WRITTEN} {name}".encode()).hexdigest()[:32]
 
 
 def owned_as(entry: Entry, whole: StoredRecord | None) -> Entry:
-    """Return a passage or an event as a part of a known record, which its owner owns, not the agent that amends it."""
+    """Return a passage or an event as part of a known record, owned by the record's owner, not the amending agent."""
     if whole is None:
         return entry
     return replace(entry, origin=replace(entry.origin, recorded_by=whole.origin.recorded_by, via=whole.origin.via))

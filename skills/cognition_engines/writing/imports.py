@@ -1,4 +1,4 @@
-"""Records that an ingest elsewhere sends: looked up, and put as an ingest here would."""
+"""Records sent by an ingest elsewhere: looked up, and put as a local ingest would."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -19,7 +19,7 @@ from cstp.values import records as wire
 def bind_put_records(
     writes: Writer, reads: OperatorReads, pools: Pools
 ) -> Callable[[wire.PutRecordsParams, WriteCaller], Awaitable[wire.PutRecordsResult]]:
-    """Return the function that looks up stored records, then puts those that are sent."""
+    """Return the function that looks up stored records, then puts the sent records."""
 
     async def put_records(params: wire.PutRecordsParams, writer: WriteCaller) -> wire.PutRecordsResult:
         check_agent(params, writer)
@@ -40,7 +40,7 @@ def bind_put_records(
 
 
 def _request(params: wire.PutRecordsParams) -> PutRecords:
-    """Return the records of a call. Raise InvalidParams with their faults, at most a hundred."""
+    """Return a call's records. Raise InvalidParams with their faults, at most a hundred."""
     found: list[Entry] = []
     faults: list[Violation] = []
     for place, given in enumerate(params.records or ()):

@@ -1,6 +1,6 @@
-"""Answers kept under idempotency keys: the digests of their requests, and answers that earlier versions kept.
+"""Answers kept under idempotency keys: the digests of their requests, and answers kept by earlier versions.
 
-Digests and kept answers stay in the store for good, so the names of members are those of the first version.
+Digests and kept answers stay in the store for good, so member names are from the first version.
 """
 
 import json
@@ -30,17 +30,17 @@ from cstp.values.memories import RememberParams
 
 R = TypeVar("R")
 Members = dict[str, Any]
-_OF_CALL: Final = {"idempotency_key", "agent_id", "dry_run"}  # members that are no part of what is written
+_OF_CALL: Final = {"idempotency_key", "agent_id", "dry_run"}  # members outside the written content
 
 
 def digest_of(method: str, digested: Mapping[str, object]) -> str:
-    """Return the digest of a request, equal in all processes: 64 hexadecimal digits."""
-    text = json.dumps([method, digested], default=_plain, sort_keys=True)
+    """Return a request's digest, equal in all processes: 64 hexadecimal digits."""
+    text = json.dumps([method, digested], default=_json_default, sort_keys=True)
     return sha256(text.encode()).hexdigest()
 
 
 def dump_result(result: object) -> str:
-    """Return a result as it is kept: JSON with the names of Python."""
+    """Return a result in kept form: JSON with Python names."""
     kind: Any = type(result)
     return _adapter(kind).dump_json(result, by_alias=False).decode()
 
@@ -58,14 +58,14 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def _plain(value: object) -> object:
+def _json_default(value: object) -> object:
     if isinstance(value, frozenset):
         return sorted(value)
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
 
 
 def digested_decision(params: RecordDecisionParams) -> Mapping[str, object]:
-    """Return the members of a request that the digest is made of."""
+    """Return the request members in the digest."""
     return {
         "project": params.project,
         "sensitivity": SENSITIVITIES[params.sensitivity],
@@ -77,7 +77,7 @@ def digested_decision(params: RecordDecisionParams) -> Mapping[str, object]:
 
 
 def digested_update(params: UpdateDecisionParams) -> Mapping[str, object]:
-    """Return the members of a request that the digest is made of."""
+    """Return the request members in the digest."""
     return {
         "id": params.id,
         "names": sorted(params.updates.model_fields_set),
@@ -88,17 +88,17 @@ def digested_update(params: UpdateDecisionParams) -> Mapping[str, object]:
 
 
 def digested_review(params: ReviewDecisionParams) -> Mapping[str, object]:
-    """Return the members of a request that the digest is made of."""
+    """Return the request members in the digest."""
     return {"id": params.id, "outcome": params.outcome, "content": asdict(review_content(params))}
 
 
 def digested_status(params: SetStatusParams) -> Mapping[str, object]:
-    """Return the members of a request that the digest is made of."""
+    """Return the request members in the digest."""
     return {"id": params.id, "status": params.status, "reason": params.reason}
 
 
 def digested_link(params: UnlinkDecisionsParams) -> Mapping[str, object]:
-    """Return the members of a request that the digest is made of."""
+    """Return the request members in the digest."""
     ends = {"source_id": params.source_id, "target_id": params.target_id, "type": params.edge_type}
     if isinstance(params, LinkDecisionsParams):
         return ends | {"weight": params.weight, "context": params.context}
@@ -106,7 +106,7 @@ def digested_link(params: UnlinkDecisionsParams) -> Mapping[str, object]:
 
 
 def digested_memory(params: RememberParams) -> Mapping[str, object]:
-    """Return the members of a request that the digest is made of."""
+    """Return the request members in the digest."""
     own = params.model_dump(by_alias=False, exclude=_OF_CALL)
     events = None if params.events is None else [event_from(one) for one in params.events]
     level = SENSITIVITIES[params.sensitivity]
@@ -114,7 +114,7 @@ def digested_memory(params: RememberParams) -> Mapping[str, object]:
 
 
 def digested_episode(params: StoreEpisodeParams) -> Mapping[str, object]:
-    """Return the members of a request that the digest is made of."""
+    """Return the request members in the digest."""
     own = params.model_dump(by_alias=False, exclude=_OF_CALL)
     return own | {"sensitivity": SENSITIVITIES[params.sensitivity], "tags": params.tags or []}
 
@@ -124,14 +124,14 @@ def _rename(members: Members, **names: str) -> Members:
 
 
 def former_decision(_: object, members: Members) -> Members:
-    """Return the members of a kept result of `recordDecision`."""
+    """Return the members of a kept `recordDecision` result."""
     named = _rename(members, at="timestamp", duplicates="possible_duplicates", conflicts="possible_conflicts")
     conflicts = [{name: one[name] for name in ("id", "title", "why")} for one in named["possible_conflicts"]]
     return named | {"possible_conflicts": conflicts}
 
 
 def former_update(_: object, members: Members) -> Members:
-    """Return the members of a kept result of `updateDecision`."""
+    """Return the members of a kept `updateDecision` result."""
     if "updated" not in members:
         return members
     names = [DecisionUpdates.model_fields[name].alias or name for name in members["updated"]]
@@ -139,12 +139,12 @@ def former_update(_: object, members: Members) -> Members:
 
 
 def former_review(_: object, members: Members) -> Members:
-    """Return the members of a kept result of `reviewDecision`."""
+    """Return the members of a kept `reviewDecision` result."""
     return {"reindexed": False} | _rename(members, at="reviewed_at")
 
 
 def former_link(_: object, members: Members) -> Members:
-    """Return the members of a kept result of `linkDecisions`."""
+    """Return the members of a kept `linkDecisions` result."""
     if "link" not in members:
         return members
     ends = {"source": "source_id", "target": "target_id"}
@@ -153,7 +153,7 @@ def former_link(_: object, members: Members) -> Members:
 
 
 def former_memory(_: object, members: Members) -> Members:
-    """Return the members of a kept result of `remember`."""
+    """Return the members of a kept `remember` result."""
     if "chunks" not in members:
         return members
     named = _rename(members, chunks="num_chunks", tokens="token_count", conflicts="possible_conflicts")
@@ -162,7 +162,7 @@ def former_memory(_: object, members: Members) -> Members:
 
 
 def former_episode(params: StoreEpisodeParams, members: Members) -> Members:
-    """Return the members of a kept result of `storeEpisode`."""
+    """Return the members of a kept `storeEpisode` result."""
     if "at" not in members:
         return members
     named = _rename(members, at="created_at") | {"id": int(members["id"]), "reward": params.reward}
@@ -170,10 +170,10 @@ def former_episode(params: StoreEpisodeParams, members: Members) -> Members:
 
 
 def former_knowledge(_: object, members: Members) -> Members:
-    """Return the members of a kept result of `storeKnowledge`."""
+    """Return the members of a kept `storeKnowledge` result."""
     return members | {"records": [_rename(one, chunks="num_chunks") for one in members["records"]]}
 
 
 def former_put(_: object, members: Members) -> Members:
-    """Return the members of a kept result of `putRecords`."""
+    """Return the members of a kept `putRecords` result."""
     return {"known": [], "guarded": []} | members

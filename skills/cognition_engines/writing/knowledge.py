@@ -1,6 +1,6 @@
-"""Records of knowledge as sent, checked and written: sources with their chunks, chunks and extractions.
+"""Knowledge records as sent, checked and written: sources with their chunks, chunks and extractions.
 
-Also records that files own, as an ingest puts them.
+Also records owned by files, as put by an ingest.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,9 +39,9 @@ from cstp.errors import Conflict, InvalidParams, NotFound, Violation
 from cstp.values.knowledge import StoredRecordState, StoreKnowledgeParams, StoreKnowledgeResult
 from cstp.values.records import PutRecordsResult
 
-# The kinds that are taken; a record comes after those that it refers to.
+# The accepted kinds; a record comes after the records it refers to.
 KINDS: Final = (Kind.SOURCE, Kind.CHUNK, Kind.EXTRACTION)
-LONGEST_TEXT: Final = 32_768  # characters of a text that is sent
+LONGEST_TEXT: Final = 32_768  # characters per sent text
 MOST_ITEMS: Final = 100  # of a list
 MOST_FAULTS: Final = 100
 _KIND: Final = "kind"
@@ -49,7 +49,7 @@ Fault = tuple[str, str]
 
 
 def knowledge_request(params: StoreKnowledgeParams) -> StoreKnowledge:
-    """Return the records that parameters state. Raise InvalidParams with all faults, at most a hundred."""
+    """Read the records in parameters. Raise InvalidParams with all faults, at most a hundred."""
     return StoreKnowledge(
         records=read_given(params.records),
         project=params.project,
@@ -60,7 +60,7 @@ def knowledge_request(params: StoreKnowledgeParams) -> StoreKnowledge:
 
 
 def read_given(sent: Sequence[Mapping[str, JsonValue]]) -> tuple[GivenRecord, ...]:
-    """Return the records that objects state. Raise InvalidParams with the faults, by the path of each member.
+    """Read the records in objects. Raise InvalidParams with the faults, by each member's path.
 
     Once a hundred faults are found, later records are not checked.
     """
@@ -77,7 +77,7 @@ def read_given(sent: Sequence[Mapping[str, JsonValue]]) -> tuple[GivenRecord, ..
             faults.append((f"{path}.{_KIND}", f"must be one of {names}"))
             continue
         wrong = [*_bounds({name: value for name, value in members.items() if name != _KIND})]
-        record, others = (None, []) if wrong else _read(kind, members)
+        record, others = (None, []) if wrong else _validate_given(kind, members)
         faults += [(f"{path}.{inner}" if inner else path, reason) for inner, reason in (*wrong, *others)]
         if record is not None:
             found.append(record)
@@ -99,7 +99,7 @@ def _kind(members: Mapping[str, JsonValue]) -> Kind | None:
     return kind if kind in KINDS else None
 
 
-def _read(kind: Kind, members: Mapping[str, JsonValue]) -> tuple[GivenRecord | None, list[Fault]]:
+def _validate_given(kind: Kind, members: Mapping[str, JsonValue]) -> tuple[GivenRecord | None, list[Fault]]:
     given = {name: value for name, value in members.items() if name != _KIND}
     twice = sorted(name for name in given if to_snake(name) != name and to_snake(name) in given)
     faults = [(name, "is given in both spellings; give it once") for name in twice]
@@ -118,12 +118,12 @@ def _read(kind: Kind, members: Mapping[str, JsonValue]) -> tuple[GivenRecord | N
 
 
 def _show_name(name: str) -> str:
-    """Return the name of a member as violations show it; "a member" if it cannot be shown."""
+    """Return a member's name for violations; "a member" if it cannot be shown."""
     return safe_name(name, "a member").strip("'")
 
 
 def _bounds(value: JsonValue, path: str = "") -> Iterator[Fault]:
-    """Yield a fault for each value that is longer than a call may send."""
+    """Yield a fault for each value longer than a call allows."""
     if isinstance(value, str) and len(value) > LONGEST_TEXT:
         yield path, f"must have at most {LONGEST_TEXT} characters"
     elif isinstance(value, list):
@@ -140,7 +140,7 @@ def _bounds(value: JsonValue, path: str = "") -> Iterator[Fault]:
 
 @dataclass(slots=True)
 class _Call:
-    """Records that one call has stored so far: their ids, by kind and the id given by the caller."""
+    """Records stored so far by a call: their ids, by kind and the id given by the caller."""
 
     transaction: WriteTransaction
     writer: WriteCaller
@@ -150,7 +150,7 @@ class _Call:
 
 
 def knowledge_stated(asked: StoreKnowledge) -> list[OtherRecord]:
-    """Return the records that a request states, each followed by the chunks of its text, for their texts."""
+    """Return a request's records, each followed by its text's chunks, for their texts."""
     found: list[OtherRecord] = []
     for one in asked.records:
         found += [one.record, *_chunks(one.record, _pieces(one))]
@@ -205,7 +205,7 @@ def _store(call: _Call, given: GivenRecord) -> StoredRecordState:
     entry = entry_of(record, call.writer, call.made, known, identity=None if named else identity, given=named)
     pieces = _pieces(given)
     if pieces:
-        entry = replace(entry, origin=replace(entry.origin, digest=_whole(entry.origin.digest, pieces)))
+        entry = replace(entry, origin=replace(entry.origin, digest=_digest_with_text(entry.origin.digest, pieces)))
     if known is not None and known.origin.digest == entry.origin.digest:
         call.seq = max(call.seq, known.seq)
         return _state(kind, id, "unchanged", len(pieces))
@@ -233,9 +233,9 @@ def _store_chunks(call: _Call, source: OtherRecord, pieces: Sequence[Piece], kno
 
 
 def _find_known(call: _Call, kind: Kind, named: str | None, project: str | None, identity: str) -> StoredRecord | None:
-    """Return the meant record among those that the writer sees in the project; its own before others.
+    """Return the meant record among those visible to the writer in the project; own records before others.
 
-    It has the given id, or, without an id, it is an equal record of the writer.
+    It has the given id, or, without an id, it is an equal record by the writer.
     """
     found = call.transaction.find_by_name(kind, named, call.writer.viewer) if named else ()
     if not named:
@@ -246,7 +246,7 @@ def _find_known(call: _Call, kind: Kind, named: str | None, project: str | None,
 
 
 def _resolve_references(call: _Call, record: OtherRecord) -> OtherRecord:
-    """Return the record with the stored ids of its references. Raise NotFound if one is not seen."""
+    """Return the record with the references' stored ids. Raise NotFound if one is not visible."""
     changed: dict[str, str | tuple[str, ...]] = {}
     for member, role in SPECS[kind_of(record)].ids.items():
         value = getattr(record, member)
@@ -268,7 +268,7 @@ def _id_of(call: _Call, kind: Kind, id: str) -> str:
 
 
 def _pieces(given: GivenRecord) -> Sequence[Piece]:
-    """Cut the text of a source into pieces, as on ingest."""
+    """Cut a source's text into pieces, as on ingest."""
     return () if given.text is None else pieces_of(given.text.replace("\r\n", "\n"))
 
 
@@ -276,7 +276,7 @@ def _chunks(record: OtherRecord, pieces: Sequence[Piece]) -> list[Chunk | Artifa
     return chunks_of(record, pieces, WRITTEN) if isinstance(record, Source) else []
 
 
-def _whole(digest: str, pieces: Sequence[Piece]) -> str:
+def _digest_with_text(digest: str, pieces: Sequence[Piece]) -> str:
     """Return the digest of a source with its text, which it does not hold."""
     return sha256_hex("\0".join([digest, *(piece.text for piece in pieces)]))[:32]
 
@@ -290,9 +290,9 @@ def check_import(writer: WriteCaller) -> None:
 def put_records(
     transaction: WriteTransaction, writer: WriteCaller, asked: PutRecords, made: Prepared
 ) -> Stored[PutRecordsResult]:
-    """Put records as `Records.put` does; leave those alone that are stored as sent.
+    """Put records as `Records.put` does; leave alone records already stored as sent.
 
-    Raise InvalidParams for a record that no file can own, and Conflict for an id that another origin has.
+    Raise InvalidParams for a record that no file can own, and Conflict for an id taken by another origin.
     """
     check_import(writer)
     faults = [
@@ -316,7 +316,7 @@ def put_records(
 
 
 def _entry(entry: Entry, writer: WriteCaller, made: Prepared) -> Entry:
-    """Return an entry with its vectors and its sender."""
+    """Return an entry with vectors and sender."""
     origin = replace(entry.origin, recorded_by=writer.agent, via=INGESTED)
     return replace(entry, origin=origin, vectors=made.vectors_of(entry.record), updated_at=None)
 

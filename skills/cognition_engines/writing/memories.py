@@ -1,4 +1,4 @@
-"""Writes of memories, each inside one transaction: a turn, or an artifact with its chunks; events; and episodes."""
+"""Memory writes, each inside a transaction: a turn, or an artifact with chunks; events; and episodes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,13 +39,13 @@ from cstp.values.writes import PossibleConflict
 
 Status: TypeAlias = Literal["created", "unchanged", "changed"]
 
-_HIGHEST: Final = 2**52 - 1  # integers that every JSON reader accepts
+_HIGHEST: Final = 2**52 - 1  # integers accepted by every JSON reader
 
 
 def remember(
     transaction: WriteTransaction, writer: WriteCaller, params: RememberParams, made: Prepared
 ) -> Stored[RememberResult]:
-    """Store a memory, or a new version of the one that the request names; see `_find_known`."""
+    """Store a memory, or a new version of the memory named in the request; see `_find_known`."""
     project = project_for(writer, params.project, SENSITIVITIES[params.sensitivity])
     known = _find_known(transaction, writer, params, project)
     replaced = _find_replaced(transaction, writer, params, project, known)
@@ -69,9 +69,9 @@ def remember(
 def _find_known(
     transaction: WriteTransaction, writer: WriteCaller, params: RememberParams, project: str | None
 ) -> StoredRecord | None:
-    """Return the memory that a request names, among those that the writer sees in the project; its own before others.
+    """Return the memory named in a request, among those visible in the project; the writer's own before others.
 
-    A turn is identified by its place in its conversation, an artifact by its name in its source.
+    A turn is identified by the place in the conversation, an artifact by the name in the source.
     """
     kind, names = Kind.ARTIFACT, dict[str, str | int]()
     if params.conversation_id is not None and params.turn_index is not None:
@@ -93,10 +93,10 @@ def _find_replaced(
     project: str | None,
     known: StoredRecord | None,
 ) -> tuple[str, ...]:
-    """Return the ids of the memories that a memory supersedes, those of the known one if the request names none.
+    """Return the ids of superseded memories, those of the known memory if the request names none.
 
-    Raise NotFound for one that the writer does not see, InvalidParams if one of its viewers would not see the new
-    memory, Conflict for a circle.
+    Raise NotFound for a memory not visible to the writer, InvalidParams if a viewer of it would not see the new memory,
+    Conflict for a circle.
     """
     if params.supersedes is None:
         return () if known is None else _replaced_by(known)
@@ -117,7 +117,7 @@ def _find_replaced(
 
 
 def _memory_of(transaction: WriteTransaction, writer: WriteCaller, id: str) -> StoredRecord:
-    """Return the artifact or turn that the writer means. Raise NotFound if it sees none."""
+    """Return the artifact or turn meant by the writer. Raise NotFound if none is visible."""
     found = (transaction.find(kind, add_prefix(kind, id), writer.viewer) for kind in PARENTS)
     one = next((each for each in found if each is not None), None)
     if one is None:
@@ -128,7 +128,7 @@ def _memory_of(transaction: WriteTransaction, writer: WriteCaller, id: str) -> S
 def _leads_to(
     transaction: WriteTransaction, writer: WriteCaller, start: Sequence[StoredRecord], end: StoredRecord
 ) -> bool:
-    """Return whether memories supersede another one, also by others in between, as far as the writer sees them."""
+    """Return whether memories supersede another, directly or through others, as far as the writer sees them."""
     edge, seen = list(start), {one.key for one in start}
     while edge:
         for id in _replaced_by(edge.pop()):
@@ -144,7 +144,7 @@ def _replaced_by(stored: StoredRecord) -> tuple[str, ...]:
 
 
 def _as_stored(memory: Memory, known: StoredRecord) -> Memory:
-    """Return a memory with the time at which the stored one came."""
+    """Return a memory with the stored memory's arrival time."""
     before = known.record
     if isinstance(before, Artifact) and isinstance(memory.head, Artifact):
         return replace(memory, head=replace(memory.head, ingested_at=before.ingested_at))
@@ -152,7 +152,7 @@ def _as_stored(memory: Memory, known: StoredRecord) -> Memory:
 
 
 def _is_same(transaction: WriteTransaction, memory: Memory, known: StoredRecord) -> bool:
-    """Return whether a memory equals the stored one."""
+    """Return whether a memory equals the stored memory."""
     stored = known.record
     assert isinstance(stored, Turn | Artifact)
     if digest(stored) != digest(memory.head):
@@ -224,7 +224,7 @@ def _events_of(transaction: WriteTransaction, id: str, owner: str | None) -> lis
 
 
 def _children(transaction: WriteTransaction, kind: Kind, id: str, owner: str | None) -> list[StoredRecord]:
-    """Return the passages cut from a memory, or its owner's events; other agents may have attached theirs."""
+    """Return the passages cut from a memory, or the owner's events; other agents may have attached theirs."""
     found = transaction.children(kind, id)
     return [one for one in found if one.origin.ordinal == PART or one.origin.recorded_by == owner]
 
@@ -232,7 +232,7 @@ def _children(transaction: WriteTransaction, kind: Kind, id: str, owner: str | N
 def store_episode(
     transaction: WriteTransaction, writer: WriteCaller, params: StoreEpisodeParams, made: Prepared
 ) -> Stored[StoreEpisodeResult]:
-    """Store a new episode, under a random number that no record has."""
+    """Store a new episode, under an unused random number."""
     project = project_for(writer, params.project, SENSITIVITIES[params.sensitivity])
     at = transaction.author.at
     id = 1 + randbelow(_HIGHEST)

@@ -1,4 +1,4 @@
-"""The caller of a write, and records of knowledge and of files as they are written."""
+"""The caller of a write, and records of knowledge and of files as written."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ from cognition_engines.store.values import Entry, Replaces
 
 @dataclass(frozen=True, slots=True)
 class WriteCaller:
-    """The caller of a write: its name, its view, its scopes, and its transport (cstp, mcp or a2a).
+    """The caller of a write: name, view, scopes, and transport (cstp, mcp or a2a).
 
-    `method` and `request_id` are those of the call, for the audit.
+    `method` and `request_id` identify the call, for the audit.
     """
 
     agent: str
@@ -24,7 +24,7 @@ class WriteCaller:
 
 @dataclass(frozen=True, slots=True)
 class GivenRecord:
-    """A record of knowledge as sent: a source with the text of its chunks, a chunk, or an extraction."""
+    """A knowledge record as sent: a source with the text of the chunks, a chunk, or an extraction."""
 
     record: OtherRecord
     text: str | None = None
@@ -32,7 +32,7 @@ class GivenRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreKnowledge:
-    """Records of knowledge to store, all or none. `project` and `sensitivity` are defaults for records without one."""
+    """Knowledge records to store, all or none. `project` and `sensitivity` are defaults for records without one."""
 
     records: tuple[GivenRecord, ...]
     project: str | None = None
@@ -43,9 +43,9 @@ class StoreKnowledge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutRecords:
-    """Records of files, with final ids, as an ingest puts them: all of them, or none.
+    """File records with final ids, as put by an ingest: all, or none.
 
-    `replaces` are documents that were read again: their former parts that are not kept are deleted.
+    `replaces` are documents read again: their former parts not among these records are deleted.
     """
 
     records: tuple[Entry, ...]

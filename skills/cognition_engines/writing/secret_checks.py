@@ -1,4 +1,4 @@
-"""Secrets in the writes of agents: masked, refused or reported before anything is computed from their texts."""
+"""Secrets in agents' writes: masked, refused or reported before anything is computed from their texts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,13 +14,13 @@ P = TypeVar("P")
 
 @dataclass(frozen=True, slots=True)
 class CheckedRequest(Generic[P]):
-    """A request as it may be carried out, and the secrets that were found in it."""
+    """A request to carry out, and the secrets found in it."""
 
     request: P
     secrets: tuple[FieldSecret, ...] = ()
 
 
-# The names of members in a call, if they differ from those of the fields; "" is a field whose members stand outside.
+# Member names in a call that differ from the fields' names; "" is a field whose members stand outside.
 _NAMES: Final[Mapping[tuple[type[Any], str], str]] = {
     (GivenRecord, "record"): "",
     (GivenRecord, "text"): "content",
@@ -28,11 +28,11 @@ _NAMES: Final[Mapping[tuple[type[Any], str], str]] = {
 
 
 def check_request(request: P, policies: SecretPolicies) -> CheckedRequest[P]:
-    """Return a request without secrets, or with secrets if the policy only warns of them.
+    """Return a request without secrets, or with secrets if the policy only warns.
 
     Raise InvalidParams, naming the fields, if the policy refuses secrets or if a name has one: names of records,
-    projects and calls cannot be masked. Records of files are never masked here, since their ids and digests were
-    computed from their texts by the sender.
+    projects and calls cannot be masked. Records from files are never masked here, since the sender computed their ids
+    and digests from their texts.
     """
     policy = policies.files if isinstance(request, PutRecords) else policies.agents
     if policy == "allow":

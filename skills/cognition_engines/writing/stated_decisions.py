@@ -14,14 +14,14 @@ RULE: Final = "completeness-1"
 _LONG_TEXT: Final = 20  # characters
 _LONG_CONTEXT: Final = 10
 _DAYS: Final = {"d": 1, "w": 7, "m": 30}
-# Places of the members of a decision that agents state, under their own names except for `decision`, the statement.
+# Places of a decision's stated members, under their own names except for `decision`, the statement.
 _IN_DETAILS: Final = frozenset(DecisionDetails.__dataclass_fields__) - {"statement"}
 _UNSTATED: Final = {
     *("id", "title", "text", "status", "status_text", "outcome", "date", "supersedes", "superseded_by", "details"),
     *("project", "sensitivity", "metadata"),
 }
 _ON_DECISION: Final = frozenset(Decision.__dataclass_fields__) - _UNSTATED
-# Members that are lists, with the classes of their items.
+# List members, with their item classes.
 _LISTS: Final[Mapping[str, type[Any] | None]] = {
     "reasons": Reason,
     "alternatives": Alternative,
@@ -33,7 +33,7 @@ _LISTS: Final[Mapping[str, type[Any] | None]] = {
 
 
 def decision_from(params: DecisionMembers) -> Decision:
-    """Return the decision that parameters state."""
+    """Return the decision stated in parameters."""
     stated = type(params).model_fields.keys() & (_ON_DECISION | _IN_DETAILS | {"decision"})
     members = {name: value for name in stated if (value := getattr(params, name)) is not None}
     for name in members.keys() & _LISTS.keys():
@@ -43,7 +43,7 @@ def decision_from(params: DecisionMembers) -> Decision:
 
 
 def review_content(params: ReviewDecisionParams) -> ReviewContent:
-    """Return the content of a review that parameters state."""
+    """Return the review content stated in parameters."""
     return ReviewContent(
         actual_result=params.actual_result,
         lessons=params.lessons,
@@ -60,9 +60,9 @@ def period_of(text: str) -> timedelta:
 
 
 def stated_decision(before: Decision | None = None, /, **members: Any) -> Decision:
-    """Return a decision of these members, with the other members of `before`; absent ones have their defaults.
+    """Return a decision with these members, and the other members from `before`; absent ones have their defaults.
 
-    `decision` is the statement, a text that is not blank; `confidence` and the `strength` of a reason are 0 to 1.
+    `decision` is the statement, a text that is not blank; `confidence` and a reason's `strength` are 0 to 1.
     """
     details = DecisionDetails(
         members.pop("decision", ""), **{name: members.pop(name) for name in _IN_DETAILS & members.keys()}
@@ -79,19 +79,19 @@ def stated_members(decision: Decision) -> dict[str, Any]:
 
 
 def details_of(decision: Decision) -> DecisionDetails:
-    """Return the details of a decision that an agent stated."""
+    """Return the details of a decision stated by an agent."""
     assert decision.details is not None
     return decision.details
 
 
 def updated_decision(own: Decision, updates: DecisionUpdates) -> Decision:
-    """Return a decision with the values that an update gives."""
+    """Return a decision with an update's values."""
     given = stated_members(decision_from(updates))
     return stated_decision(own, **stated_members(own) | {name: given[name] for name in updates.model_fields_set})
 
 
 def title_and_text(details: DecisionDetails, reasons: Sequence[Reason]) -> tuple[str, str]:
-    """Return the first line of the statement, and the other searched members as Markdown."""
+    """Return the statement's first line, and the other searched members as Markdown."""
     title, _, rest = details.statement.strip().partition("\n")
     parts = [
         rest.strip(),
@@ -118,7 +118,7 @@ def _reasons(reasons: Sequence[Reason]) -> Iterator[str]:
 
 
 def completeness(decision: Decision, details: DecisionDetails) -> Quality:
-    """Return the completeness of a decision, 0 to 1: the sum of the weights of its parts, by RULE."""
+    """Return a decision's completeness, 0 to 1: the sum of the parts' weights, by RULE."""
     types = {reason.type for reason in decision.reasons}
     places = (decision.project, decision.feature, decision.pr, details.file)
     parts = (

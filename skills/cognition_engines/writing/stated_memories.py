@@ -1,4 +1,4 @@
-"""A memory or an episode as an agent states it: its records, with the passages of a long text, and its events."""
+"""A memory or an episode as stated by an agent: the records, with a long text's passages, and the events."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,12 +17,12 @@ from cstp.values.memories import GivenEvent, RememberParams
 
 M = TypeVar("M", Turn, Artifact, Episode)
 
-_NO_ID: Final = "art_0"  # of a memory that is only compared, or whose texts are only embedded
+_NO_ID: Final = "art_0"  # for a memory that is only compared, or whose texts are only embedded
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A turn or an artifact with its parts, and its events; None keeps the stored events."""
+    """A turn or an artifact with parts, and events; None keeps the stored events."""
 
     head: Turn | Artifact
     chunks: tuple[Chunk | ArtifactChunk, ...]
@@ -41,7 +41,7 @@ def memory_from(
     at: datetime | None = None,
     supersedes: tuple[str, ...] = (),
 ) -> Memory:
-    """Return the records of a request at the time `at`. Long texts are cut like documents on ingest."""
+    """Return a request's records at the time `at`. Long texts are cut like documents on ingest."""
     head: Turn | Artifact
     chunks: tuple[Chunk | ArtifactChunk, ...] = ()
     own = {"id": id, "project": project, "source_system": params.source, "ts": params.date, "supersedes": supersedes}
@@ -57,12 +57,12 @@ def memory_from(
 
 
 def source_of(params: RememberParams) -> str:
-    """Return the system that a memory comes from, by default as an artifact has it."""
+    """Return a memory's source system, by default as an artifact has it."""
     return _record_from(Artifact, params, id=_NO_ID, source_system=params.source).source_system
 
 
 def event_from(given: GivenEvent) -> Event:
-    """Return an event that parameters state, without the members of its memory."""
+    """Return an event stated in parameters, without the memory's members."""
     return Event(
         category=given.category,
         narrative=given.narrative,
@@ -86,12 +86,12 @@ def _event_of(given: GivenEvent, head: Turn | Artifact, at: datetime | None) -> 
 
 
 def episode_from(params: StoreEpisodeParams, **own: object) -> Episode:
-    """Return an episode of `own` members, and of those that parameters state."""
+    """Return an episode from `own` members and the stated members."""
     return _record_from(Episode, params, **own)
 
 
 def _record_from(model: type[M], params: RememberParams | StoreEpisodeParams, **own: object) -> M:
-    """Return a record of `own` members, and of those that the call has by the same name; None counts as absent."""
+    """Return a record from `own` members, and the call's members with the same names; None counts as absent."""
     own = {"sensitivity": SENSITIVITIES[params.sensitivity]} | own
     given = {name: getattr(params, name) for name in model.__dataclass_fields__ if hasattr(params, name)} | own
     members: dict[str, Any] = {}

@@ -1,8 +1,8 @@
-"""The writer of snapshots: pages of changes become columns in memory.
+"""The snapshot writer: pages of changes become columns in memory.
 
-One row per record version, one vector per window of its text. Rows are appended in `seq` order and never rewritten, so
-a published snapshot stays valid while the next one is being written; a changed or deleted record's old row is only
-marked dead. Costs at 100,000 rows: a mask 0.2 ms, exact ranking 0.2 ms for 3,000 vectors and 5 ms for all.
+A row per record version, a vector per text window. Rows are appended in `seq` order and never rewritten, so a published
+snapshot stays valid while the next is being written; a changed or deleted record's old row is only marked dead. Costs
+at 100,000 rows: a mask 0.2 ms, exact ranking 0.2 ms for 3,000 vectors and 5 ms for all.
 """
 
 from array import array
@@ -62,7 +62,7 @@ class _GrowingArray(Generic[S]):
 
 
 class _Label:
-    """A column of codes, in the smallest integers that hold them: to compare them is the cost of a filter."""
+    """A code column, in the smallest integers that hold the codes: comparing them is the cost of a filter."""
 
     def __init__(self, read: Callable[[str], str]) -> None:
         self._read = read
@@ -89,7 +89,7 @@ class _Label:
 
 
 class _PostingLists:
-    """For each text of a set, or each parent, the rows that hold it, ascending. Arrays and the dictionary only grow."""
+    """Ascending rows for each text in a set, or for each parent. Arrays and the dictionary only grow."""
 
     def __init__(self) -> None:
         self.rows: dict[str | int, array[int]] = {}
@@ -103,7 +103,7 @@ class _PostingLists:
                 rows.append(row)
 
     def cut(self, first_row: int) -> None:
-        """Remove this row and all later ones."""
+        """Remove this row and all later rows."""
         for rows in self.rows.values():
             while rows and rows[-1] >= first_row:
                 rows.pop()
@@ -123,7 +123,7 @@ def _grow_array(array: NDArray[S], needed: int, fill: int | bool) -> NDArray[S]:
 
 
 def _split(texts: Sequence[str | int], rows: NDArray[Any], ends: NDArray[Any]) -> "dict[str | int, array[int]]":
-    """Return the rows of each text, which are adjacent."""
+    """Return each text's rows, which are adjacent."""
     data, size = rows.astype(np.int32).tobytes(), array("i").itemsize
     found: dict[str | int, array[int]] = {}
     start = 0
@@ -134,7 +134,7 @@ def _split(texts: Sequence[str | int], rows: NDArray[Any], ends: NDArray[Any]) -
 
 
 class Columns:
-    """The one writer of a space's snapshots. `apply` pages of changes, then `publish`; readers take `snapshot` once."""
+    """The only snapshot writer in a space. `apply` pages of changes, then `publish`; readers take `snapshot` once."""
 
     def __init__(self, space: Space, dim: int) -> None:
         self._space = space
@@ -153,7 +153,7 @@ class Columns:
 
     @property
     def windows(self) -> int:
-        """The number of windows, including windows of dead rows."""
+        """Number of windows, including dead rows' windows."""
         return self._owners.size
 
     @property
@@ -162,14 +162,14 @@ class Columns:
         return self._fetch is not None
 
     def fetch_vectors(self, fetch: Fetch) -> None:
-        """Let snapshots read vectors by `fetch` from now on; short ones, without sketches, stay in memory."""
+        """Let snapshots read vectors by `fetch` from now on; short vectors, without sketches, stay in memory."""
         if word_count(self._dim):
             self._fetch = fetch
             self._vectors = _GrowingArray(np.float32, self._dim)
             self._changed = True
 
     def reserve(self, windows: int) -> None:
-        """Reserve room for this many windows at once: to grow there by doubling takes a tenth of a start."""
+        """Reserve room for this many windows at once: growth by doubling takes a tenth of a start."""
         if windows > self._owners.size:
             if self._fetch is None:
                 self._vectors.reserve(windows)
@@ -198,7 +198,7 @@ class Columns:
         self._seq = page.seq
 
     def publish(self) -> Snapshot:
-        """Make the applied changes visible. Copy one byte and one key-map entry per record, no vectors."""
+        """Make the applied changes visible. Copy a byte and a key-map entry per record, no vectors."""
         if not self._changed:
             self.snapshot = replace(self.snapshot, seq=self._seq)
             return self.snapshot
@@ -230,9 +230,9 @@ class Columns:
         self._sketches = tuple(_GrowingArray(np.uint64) for _ in range(word_count(self._dim)))
 
     def restore(self, saved: SavedColumns) -> None:
-        """Take over saved columns of this space, for a writer that holds no rows.
+        """Load saved columns of this space into an empty writer.
 
-        Raise LookupError or ValueError if some are missing; then this writer is as it was.
+        Raise LookupError or ValueError if some are missing; the writer is then unchanged.
         """
         arrays, keys = saved.arrays, saved.arrays["keys"]
         vectors = arrays["vectors"] if self._fetch is None else arrays["vectors"][:0]
@@ -286,7 +286,7 @@ class Columns:
         self._size = size
 
     def _cut(self, windows: int, vectors: int, *, single: bool) -> None:
-        """Remove what a page that failed has added after the last row."""
+        """Remove a failed page's additions after the last row."""
         of_rows: list[_GrowingArray[Any]] = [self._keys, self._seqs, self._sensitivity, self._starts, self._counts]
         of_rows += [*self._numbers.values(), *(label.column for label in self._labels.values())]
         for column in of_rows:
@@ -322,7 +322,7 @@ class Columns:
             self._posted[each.name].extend(self._size, (map(read, texts) for texts in page.sets[each.name]))
 
     def _compact(self) -> None:
-        """Copy the living rows to fresh arrays; earlier snapshots keep the old ones."""
+        """Copy the living rows to fresh arrays; earlier snapshots keep the old arrays."""
         living = living_columns(self._take())
         self._start_over()
         self.restore(living)

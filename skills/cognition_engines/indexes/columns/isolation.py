@@ -14,18 +14,18 @@ from cognition_engines.store.values import Page, removed_page
 
 
 class ReadPage(NamedTuple):
-    """A page of changes; `more` says whether there may be later ones."""
+    """A page of changes; `more`: there may be later changes."""
 
     page: Page
     more: bool
 
 
 class Isolation:
-    """The records of a space that one follower, a derived part, leaves out. For one thread at a time.
+    """Records left out of a space by a follower, a derived part. For one thread at a time.
 
     If the follower raises an unexpected exception for a page, halves of the page are applied, and so on down to the
-    record that raises alone. That record is then applied as a deleted one: a part without it works, so it is noted as
-    set aside. If this fails, too, the part is down, and no record is set aside.
+    record that raises alone. That record is then applied as deleted: the part works without it, so it is noted as set
+    aside. If this also fails, the part is down, and no record is set aside.
     """
 
     def __init__(self, part: Part, records: RecordReads, space: Space, set_aside: SetAside) -> None:
@@ -35,7 +35,7 @@ class Isolation:
         self._set_aside: Final = set_aside
 
     def read(self, after: int, limit: int, model: str | None = None) -> ReadPage:
-        """Return the next `limit` changes or fewer; a record that cannot be read is a deleted one.
+        """Return at most the next `limit` changes; an unreadable record counts as deleted.
 
         Raise ComponentFailed if the records do not answer.
         """
@@ -77,7 +77,7 @@ class Isolation:
             self._clear(page)
 
     def note_patterns(self, snapshot: Snapshot) -> None:
-        """Note the records whose patterns cannot be matched with paths."""
+        """Note records with patterns that cannot be matched with paths."""
         for text, error in snapshot.paths.take_failed():
             for row in snapshot.rows_holding(GOVERNS, text).tolist():
                 if snapshot.alive[row]:

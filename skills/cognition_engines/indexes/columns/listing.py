@@ -1,7 +1,7 @@
-"""Lists: the records of a space in one order, filtered and cut to a page, exact at the moment of the call.
+"""Lists: a space's records in an order, filtered and cut to a page, exact at the time of the call.
 
 A listing follows the records inside each call, so it needs no follower and no other index, and a page costs two store
-calls at any offset and with any conditions: one for the changes since the last call, one for the rows shown.
+calls at any offset and with any conditions: for the changes since the last call, and for the shown rows.
 """
 
 from bisect import bisect_left
@@ -28,18 +28,18 @@ from cognition_engines.store.values import StoredRecord
 from cognition_engines.wanted import Wanted, always, check_wanted
 
 RECORDED: Final = "recorded"  # the order in which records were first stored
-# Labels whose texts have an order other than the alphabet; all other texts come after these.
+# Labels with a non-alphabetic order of texts; all other texts come after these.
 _RANKED: Final[Mapping[str, tuple[str, ...]]] = {"stakes": ("low", "medium", "high", "critical")}
 CHANGES: Final = 2000  # requested at a time
 ATTEMPTS: Final = 3  # at a page whose records change while it is read
-RESORT_SHARE: Final = 8  # one new row in this many, and sorting all is cheaper than placing each
+RESORT_SHARE: Final = 8  # one new row in this many, and sorting all is cheaper than inserting each
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """The column to sort by, a label or a number or RECORDED, and whether the lowest comes first.
 
-    Records without a value come last either way. Equal ones are in the order of the list, the newest first.
+    Records without a value come last either way. Equal records are in list order, the newest first.
     """
 
     column: str = "at"
@@ -47,7 +47,7 @@ class Order:
 
 
 def sorted_rows(snapshot: Snapshot, rows: Ints, order: Order) -> Ints:
-    """Return these rows, which are in the order of the list, in another one."""
+    """Sort rows given in list order by another order."""
     values, known = _values(snapshot, order.column)
     found, there = values[rows], known[rows]
     present = rows[there]
@@ -64,7 +64,7 @@ def _accepted(conditions: Conditions, stored: Iterable[StoredRecord], wanted: Wa
 
 
 def _values(snapshot: Snapshot, column: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return a value to compare for each row, and which rows have one."""
+    """Return each row's value for comparison, and which rows have a value."""
     if column == RECORDED:  # a key is the number of the change that made the record
         return snapshot.keys, np.ones(len(snapshot.keys), np.bool_)
     if column in snapshot.numbers:
@@ -76,7 +76,7 @@ def _values(snapshot: Snapshot, column: str) -> tuple[NDArray[Any], NDArray[np.b
 
 
 def _ranks(texts: list[str], first: tuple[str, ...]) -> Ints:
-    """Return the place of each code's text among all of them; the last one is for ABSENT, which is -1."""
+    """Return the rank of each code's text; the last rank is for ABSENT, which is -1."""
     places = {text: place for place, text in enumerate(first)}
     order = sorted(range(len(texts)), key=lambda code: (places.get(texts[code], len(first)), texts[code]))
     ranks = np.zeros(len(texts) + 1, np.int64)
@@ -86,7 +86,7 @@ def _ranks(texts: list[str], first: tuple[str, ...]) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """One page of a list, and the number of records in the whole list."""
+    """A list page, and the number of records in the whole list."""
 
     total: int
     stored: Sequence[StoredRecord]
@@ -94,16 +94,17 @@ class ListPage:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A snapshot and the order of its rows; dead rows may be among them."""
+    """A snapshot and the row order; the order may include dead rows."""
 
     snapshot: Snapshot
     order: Ints
 
 
 class Listing:
-    """The records of `space`, newest first by `at`, records without it last; equal ones by id, episodes by number down.
+    """The records in `space`, newest first by `at`, records without it last; equal times by id, episodes by descending
+    number.
 
-    Safe for use by several threads.
+    Thread-safe.
     """
 
     def __init__(self, records: RecordReads, space: Space, set_aside: SetAside | None = None) -> None:
@@ -116,7 +117,7 @@ class Listing:
         self._state = _State(self._columns.snapshot, np.empty(0, np.int64))
 
     def count_patterns(self) -> int:
-        """Return the number of patterns of paths in the records that have been read."""
+        """Return the number of path patterns in the records read so far."""
         return self._state.snapshot.paths.patterns
 
     def page(
@@ -129,11 +130,10 @@ class Listing:
         wanted: Wanted = always,
         rows: RowReader | None = None,
     ) -> ListPage:
-        """Return the records from `offset` on, at most `limit`, that the viewer sees and the conditions accept.
+        """Return at most `limit` records from `offset` on, visible to the viewer and accepted by the conditions.
 
-        With `order`, sort all of them by it first. Records that the columns leave out come last. Records that lists
-        cannot read or show count, but others have their places; not with the `rows` of another answer, which shows them
-        otherwise.
+        With `order`, sort by it first. Records left out of the columns come last. Records that lists cannot read or
+        show count, but others take their places; not with `rows` from another answer, which shows them otherwise.
 
         Raise ComponentFailed if the records do not answer, and NotWanted if no caller waits any more.
         """
@@ -160,7 +160,7 @@ class Listing:
         return ListPage(total + len(others), [*stored, *others[first:last]])
 
     def _without_set_aside(self, snapshot: Snapshot, rows: Ints) -> Ints:
-        """Return the rows without those of records that lists cannot read or show."""
+        """Return the rows, without records that lists cannot read or show."""
         keys = self._set_aside.keys(Part.LISTS)
         if not keys:
             return rows
@@ -169,12 +169,12 @@ class Listing:
         return rows[~np.isin(snapshot.keys[rows], held)]
 
     def count_left_out(self, viewer: Viewer) -> int:
-        """Return how many records that the viewer sees are in no column."""
+        """Count the records visible to the viewer but absent from the columns."""
         left_out = self._keys_left_out(self._state.snapshot)
         return len(self._records.reads.seen(left_out, viewer)) if left_out else 0
 
     def _keys_left_out(self, snapshot: Snapshot) -> list[int]:
-        """Return the keys of the records of the space that are set aside and in no column."""
+        """Return the keys of the space's records that are set aside and absent from the columns."""
         labels = {kind.label for kind in self._space.kinds}
         return [
             note.key

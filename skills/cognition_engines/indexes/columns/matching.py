@@ -1,4 +1,4 @@
-"""Conditions as a rule on one record: the same answer as the mask gives for its row, from the record itself."""
+"""Conditions as a rule on a single record: the same answer as the mask, from the record itself."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -25,7 +25,7 @@ from cognition_engines.path_sets import includes_any
 from cognition_engines.spaces import LISTED, OPEN, SEARCHED
 from cognition_engines.store.values import StoredRecord
 
-# The comparison of a column's texts, the same in every space of a kind.
+# Comparison forms of a column's texts, the same in every space with the kind.
 _READERS: Final[Mapping[tuple[Kind, str], Callable[[str], str]]] = {
     (kind, column.name): column.read
     for space in (*LISTED, *SEARCHED)
@@ -35,7 +35,7 @@ _READERS: Final[Mapping[tuple[Kind, str], Callable[[str], str]]] = {
 
 
 def accepts(conditions: Conditions, stored: StoredRecord) -> bool:
-    """Return whether one record meets the conditions. They name columns of a space that has its kind, else KeyError."""
+    """Return whether a record meets the conditions. They name columns of the kind's space, else KeyError."""
     return all(_meets(condition, stored) for condition in conditions)
 
 
@@ -43,7 +43,8 @@ def _meets(condition: Condition, stored: StoredRecord) -> bool:
     match condition:
         case OneOf(columns, texts):
             return any(
-                _read(stored, column, texts) & _read(stored, column, _label(stored, column)) for column in columns
+                _compared_texts(stored, column, texts) & _compared_texts(stored, column, _label(stored, column))
+                for column in columns
             )
         case AtLeast(column, value):
             number = _number(stored, column)
@@ -52,23 +53,23 @@ def _meets(condition: Condition, stored: StoredRecord) -> bool:
             number = _number(stored, column)
             return number is not None and number <= value
         case HasAll(name, texts):
-            return _read(stored, name, texts) <= _read(stored, name, _members(stored, name))
+            return _compared_texts(stored, name, texts) <= _compared_texts(stored, name, _set_texts(stored, name))
         case HasAny(name, texts):
-            return bool(_read(stored, name, texts) & _read(stored, name, _members(stored, name)))
+            return bool(_compared_texts(stored, name, texts) & _compared_texts(stored, name, _set_texts(stored, name)))
         case Governs(name, paths):
-            lists = [text for text in _members(stored, name) if text.startswith(PATHS)]
+            lists = [text for text in _set_texts(stored, name) if text.startswith(PATHS)]
             return any(includes_any(lines.removeprefix(PATHS), paths) for lines in lists)
         case Not(conditions):
             return not accepts(conditions, stored)
 
 
-def _read(stored: StoredRecord, column: str, texts: Iterable[str]) -> set[str]:
+def _compared_texts(stored: StoredRecord, column: str, texts: Iterable[str]) -> set[str]:
     read = _READERS[stored.kind, column]
     return {read(text) for text in texts}
 
 
 def _label(stored: StoredRecord, column: str) -> tuple[str, ...]:
-    """Return the text of a label, as a tuple without or with one."""
+    """Return a label's text, as a tuple without or with an item."""
     found = (_LABELS.get(column) or _member(column))(stored)
     return () if found is None else (found,)
 
@@ -78,15 +79,15 @@ def _number(stored: StoredRecord, column: str) -> float | None:
     return found
 
 
-def _members(stored: StoredRecord, name: str) -> tuple[str, ...]:
-    """Return the texts of a set."""
+def _set_texts(stored: StoredRecord, name: str) -> tuple[str, ...]:
+    """Return a set's texts."""
     found: tuple[str, ...] | None = (_SETS.get(name) or _member(name))(stored)
     return () if found is None else found
 
 
 @cache
 def _member(name: str) -> Callable[[StoredRecord], Any]:
-    """Return a reader of the member of this name; it returns None if a kind has none. Raise KeyError if all lack it."""
+    """Return a reader for a named member; it returns None if a kind has none. Raise KeyError if all lack it."""
     having = {kind for kind, spec in SPECS.items() if name in spec.model.__dataclass_fields__}
     if not having:
         raise KeyError(name)
@@ -107,13 +108,13 @@ def _review_by(stored: StoredRecord) -> float | None:
 
 
 def _reference_reader(role: Role) -> Callable[[StoredRecord], tuple[str, ...]]:
-    """Return a reader of the references of a record in a role, from which the columns are made."""
+    """Return a reader for a record's references in a role, which are the source of the columns."""
     return lambda stored: tuple(
         each.target for each in references_of(stored.record, stored.origin) if each.role is role
     )
 
 
-# The columns that are not members of their records under the same name.
+# Columns that are not record members with the same name.
 _LABELS: Final[Mapping[str, Callable[[StoredRecord], str | None]]] = {
     "kind": lambda stored: stored.kind.label,
     "project": lambda stored: stored.facets.project,

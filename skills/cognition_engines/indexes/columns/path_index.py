@@ -1,4 +1,4 @@
-"""The patterns of decisions, found by a literal part that a path must have: most are never compared with it."""
+"""Decisions' patterns, found by a required literal part of the path: most patterns are never compared with it."""
 
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -12,21 +12,21 @@ from cognition_engines.path_sets import PathSet
 from cognition_engines.set_aside import Raised, try_call
 from cognition_engines.wanted import Wanted, always
 
-GOVERNS: Final = "governs"  # the set of the texts of what a decision governs
+GOVERNS: Final = "governs"  # the set with the governed texts of decisions
 
 
 class PathIndex:
-    """The texts of a set that are patterns of paths. One thread adds; any may ask meanwhile."""
+    """The path patterns among a set's texts. One thread adds; any may read meanwhile."""
 
     def __init__(self) -> None:
         self._lists: dict[Form, dict[str, list[str]]] = {}
         self._known = 0
         self._failed: dict[str, BaseException] = {}  # by text
-        self._noted = 0  # of these, those that were returned
+        self._noted = 0  # already returned
         self.patterns = 0  # in all lists
 
     def learn(self, texts: Collection[str | int]) -> None:
-        """Add the texts that are new, which follow the known ones."""
+        """Add the new texts, which follow the known texts."""
         for text in islice(texts, self._known, None) if len(texts) > self._known else ():
             if isinstance(text, str) and text.startswith(PATHS):
                 added = try_call(partial(self._add, text.removeprefix(PATHS)))
@@ -35,12 +35,12 @@ class PathIndex:
         self._known = len(texts)
 
     def matching(self, paths: Sequence[str], wanted: Wanted = always) -> list[str]:
-        """Return the texts whose patterns choose one of these files. Raise NotWanted if no caller waits any more."""
+        """Return the texts whose patterns choose any of these files. Raise NotWanted if no caller waits any more."""
         candidates = self._with_anchors_in(paths)
         if not candidates:
             return []
         together = PathSet(paths)
-        # in order, those that begin alike follow each other and share steps
+        # in order, texts with a common beginning are adjacent and share steps
         found = [lines for lines in sorted(candidates) if self._chooses(lines, together, wanted)]
         return [f"{PATHS}{lines}" for lines in found]
 

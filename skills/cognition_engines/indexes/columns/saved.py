@@ -1,7 +1,7 @@
 """Columns in a file: a start reads them, and only later changes from the records.
 
 The file is derived and can be thrown away: it is not read if it is damaged, or from another store, model, columns or
-format. It is read whole and not mapped, so later changes of it change no answer. It contains nothing of removed
+format. It is read whole and not mapped, so later file changes alter no answer. It contains nothing from removed
 records: a removal deletes the file before searches show the removal.
 """
 
@@ -30,7 +30,7 @@ _LAYOUT: Final = "layout.json"
 _BLOCK: Final = 1 << 14  # rows written at a time: between two of them a removal can stop it
 _log = logging.getLogger(__name__)
 
-# errors that reading a damaged file may raise
+# possible errors on reading a damaged file
 _DAMAGE: Final = (
     OSError,
     EOFError,
@@ -50,7 +50,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The identity of the columns in a file: all of it must agree."""
+    """The identity of saved columns: all fields must agree."""
 
     store_id: str
     columns: str
@@ -60,10 +60,10 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class SavedColumns:
-    """Columns up to `seq`, all rows alive. `codes` are the texts of each label by code, `posted` the texts of each set.
+    """Columns up to `seq`, all rows alive. `codes` are each label's texts by code, `posted` each set's texts.
 
     `arrays` has `keys`, `seqs`, `sensitivity`, `starts`, `counts`, `owners`, `vectors`, and by a prefix `number.`,
-    `label.`, `sketch.`, `rows.` (of all postings of a set, one after the other) and `ends.` (of each in them).
+    `label.`, `sketch.`, `rows.` (all postings of a set, concatenated) and `ends.` (the end of each posting in them).
     """
 
     seq: int
@@ -74,12 +74,12 @@ class SavedColumns:
     arrays: Arrays
 
     def numbered_arrays(self, prefix: str) -> Iterator[tuple[str, NDArray[Any]]]:
-        """Yield the arrays of a prefix, by the rest of their names."""
+        """Yield the arrays with a prefix, by the rest of their names."""
         return ((name.removeprefix(prefix), array) for name, array in self.arrays.items() if name.startswith(prefix))
 
 
 class ColumnsFile:
-    """The file of one space. One thread saves while another discards."""
+    """A space's file. One thread saves while another discards."""
 
     def __init__(self, folder: Path, identity: Identity) -> None:
         self._path: Final = folder / NAME
@@ -90,16 +90,16 @@ class ColumnsFile:
         self.seq = 0  # the last change in the file; 0 without one
 
     def read(self, last_seq: int) -> SavedColumns | None:
-        """Return the columns of the file; None if there is none, or if it is unusable or newer than `last_seq`.
+        """Return the columns in the file; None if it is absent, unusable or newer than `last_seq`.
 
         Raise ComponentFailed if an unusable file cannot be removed.
         """
-        _remove(self._new)  # of a process that was killed
+        _remove(self._new)  # left by a killed process
         if not self._path.is_file():  # a pipe would be waited for
             return None
         try:
             with zipfile.ZipFile(self._path) as file:
-                saved = _read(file, self._identity)
+                saved = _load_columns(file, self._identity)
         except _DAMAGE as error:
             _log.warning("the saved columns in %s are not used (%s)", self._path.parent, error)
             saved = None
@@ -110,10 +110,10 @@ class ColumnsFile:
         return saved
 
     def save(self, snapshot: Snapshot) -> None:
-        """Replace the file by one of this snapshot, unless a record in the snapshot was removed since."""
+        """Replace the file by this snapshot, unless a record in the snapshot was removed since."""
         with self._writing:
             try:
-                self._write(snapshot)
+                self._write_file(snapshot)
             except OSError as error:
                 _log.warning("the columns cannot be saved in %s (%s)", self._path.parent, error)
             finally:
@@ -121,16 +121,16 @@ class ColumnsFile:
                     self._new.unlink(missing_ok=True)
 
     def discard(self, removed: int) -> None:
-        """Remove the file, and stop writing one of a snapshot before the seq `removed`.
+        """Remove the file, and stop writing any snapshot from before the seq `removed`.
 
-        Raise ComponentFailed if it cannot be removed.
+        Raise ComponentFailed if the file cannot be removed.
         """
         self._removed = max(self._removed, removed)
         with self._writing:
             _remove(self._path)
             self.seq = 0
 
-    def _write(self, snapshot: Snapshot) -> None:
+    def _write_file(self, snapshot: Snapshot) -> None:
         saved = living_columns(snapshot)
         layout = {
             "format": FORMAT,
@@ -170,13 +170,13 @@ def _remove(path: Path) -> None:
 
 
 def remove_columns(folder: Path) -> None:
-    """Remove the saved columns in the folder of a space. Raise OSError if that fails."""
+    """Remove the saved columns in a space's folder. Raise OSError on failure."""
     for name in (NAME, f"{NAME}.new"):
         (folder / name).unlink(missing_ok=True)
 
 
-def _read(file: zipfile.ZipFile, identity: Identity) -> SavedColumns | None:
-    """Return the columns of a file; None if it is from another store, model, columns or format. A wrong byte raises."""
+def _load_columns(file: zipfile.ZipFile, identity: Identity) -> SavedColumns | None:
+    """Return the columns in a file; None if it is from another store, model, columns or format. A wrong byte raises."""
     layout = json.loads(file.read(_LAYOUT))
     if (layout["format"], layout["of"]) != (FORMAT, [*astuple(identity)]):
         return None
@@ -185,11 +185,11 @@ def _read(file: zipfile.ZipFile, identity: Identity) -> SavedColumns | None:
         for name, (kind, shape) in layout["arrays"].items()
     }
     saved = SavedColumns(layout["seq"], layout["single"], layout["ids"], layout["codes"], layout["posted"], arrays)
-    _check(saved)
+    _check_columns(saved)
     return saved
 
 
-def _check(saved: SavedColumns) -> None:
+def _check_columns(saved: SavedColumns) -> None:
     """Raise ValueError or TypeError if the columns do not fit together."""
     arrays, rows = saved.arrays, len(saved.ids)
     if any(len(arrays[name]) != rows for name in ("keys", "seqs", "sensitivity", "starts", "counts")):
@@ -205,7 +205,7 @@ def _check(saved: SavedColumns) -> None:
 
 
 def living_columns(snapshot: Snapshot) -> SavedColumns:
-    """Return the living rows of a snapshot, and the texts that they have."""
+    """Return a snapshot's living rows, and their texts."""
     rows = np.flatnonzero(snapshot.alive)
     everything = len(rows) == len(snapshot.keys)
     with_windows = rows if len(snapshot.counts) else rows[:0]  # the rows of a listing have none
@@ -243,7 +243,7 @@ def living_columns(snapshot: Snapshot) -> SavedColumns:
 
 
 def _renumber_labels(texts: Sequence[str], column: NDArray[Any]) -> tuple[list[str], NDArray[Any]]:
-    """Return the texts that the column has, and the column with their new codes."""
+    """Return the texts used in the column, and the column with their new codes."""
     used = np.unique(column)
     used = used[used != ABSENT]
     new = np.full(len(texts) + 1, ABSENT, column.dtype)  # ABSENT reads the last place
@@ -252,7 +252,7 @@ def _renumber_labels(texts: Sequence[str], column: NDArray[Any]) -> tuple[list[s
 
 
 def _postings(snapshot: Snapshot, name: str, moved: NDArray[np.int32]) -> tuple[list[str | int], Ints, Ints]:
-    """Return the texts of a set that living rows have, these rows text by text, and the end of each text's rows."""
+    """Return a set's texts in living rows, these rows text by text, and the end of each text's rows."""
     texts: list[str | int] = []
     parts: list[NDArray[np.int32]] = []
     for text, held in list(snapshot.postings[name].items()):

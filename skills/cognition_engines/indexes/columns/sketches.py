@@ -1,12 +1,12 @@
-"""One bit a dimension: the signs of a vector, 48 bytes for 384 dimensions.
+"""Vector signs, a bit per dimension: 48 bytes for 384 dimensions.
 
-The share of signs in which two unit vectors differ grows with the angle between them (Charikar 2002), so counting
-differing bits finds a few thousand candidates among a million in a few milliseconds, under any mask.
-They are then ranked by their vectors. Measured with the texts of docs/benchmarks.md, 200,000 vectors: 1,000
-candidates hold 99.8 % of the true ten nearest and, in stores of all kinds, 98.1 % of the true hundred.
+The share of differing signs between two unit vectors grows with the angle between them (Charikar 2002), so counting
+differing bits finds a few thousand candidates among a million in a few milliseconds, under any mask. They are then
+ranked by their vectors. Measured with the texts of docs/benchmarks.md, 200,000 vectors: 1,000 candidates hold 99.8 % of
+the true ten nearest and, in stores of all kinds, 98.1 % of the true hundred.
 
-If there are many, the first 192 bits choose ten times as many, and the others choose among these: half of the
-reading, and a million vectors lose 0.4 % of the true hundred by it and none of the true ten.
+If there are many, the first 192 bits choose ten times as many, and the others choose among these: that halves the
+reading; with a million vectors 0.4 % of the true hundred are lost and none of the true ten.
 """
 
 from bisect import bisect_left
@@ -25,7 +25,7 @@ MIN_DIM: Final = 128  # below it the bits distinguish too little
 _BITS: Final = 64
 _BLOCK: Final = 1 << 15  # sketches compared at a time: their words and sums stay in the processor's cache
 _COARSE: Final = 3  # words of the first round, as many as have their bits counted in a byte
-_KEPT: Final = 10  # by the first round, for each that the second one chooses
+_KEPT: Final = 10  # kept by the first round, for each chosen by the second
 _SAMPLE: Final = 1 << 14  # sketches from which the distance of the nearest is estimated
 
 # Costs in microseconds; only the proportions matter.
@@ -35,7 +35,7 @@ STREAMED: Final = 0.001  # a word of all
 
 
 def word_count(dim: int) -> int:
-    """Return the number of 64-bit words in the sketch of a vector; 0 if vectors are too short for one."""
+    """Return the number of 64-bit words in a vector's sketch; 0 if vectors are too short for sketches."""
     return 0 if dim < MIN_DIM else -(-dim // _BITS)
 
 
@@ -47,15 +47,15 @@ def sketch(vectors: Floats) -> Words:
 
 
 def cost(sketches: int, matching: int, count: int) -> float:
-    """Return the estimated microseconds of `nearest_sketches` for `count` of the `matching` among all sketches."""
+    """Estimate the microseconds of `nearest_sketches` for `count` of the `matching` among all sketches."""
     coarse = min(matching * GATHERED, sketches * STREAMED) * _COARSE
     return sketches * CHOSEN + coarse + min(matching, _KEPT * count) * GATHERED * _COARSE
 
 
 def nearest_sketches(columns: tuple[Words, ...], vector: Floats, accepted: Bools, count: int) -> Ints:
-    """Return the places, ascending, of about `count` accepted sketches that are nearest to the one of `vector` (dim,).
+    """Return the ascending indices of about `count` accepted sketches nearest to the sketch of `vector` (dim,).
 
-    All that equal the last of them are among them. The sketches are given word by word as columns.
+    Ties with the last are included. The sketches are given word by word as columns.
     """
     wanted = sketch(vector[np.newaxis])[0]
     matching = int(np.count_nonzero(accepted))
@@ -71,7 +71,7 @@ def nearest_sketches(columns: tuple[Words, ...], vector: Floats, accepted: Bools
 def _coarsely(
     columns: tuple[Words, ...], wanted: Words, accepted: Bools, matching: int, count: int
 ) -> tuple[Ints, Counts]:
-    """Return about `count` accepted places, at least half, that differ least in these words, and their distances."""
+    """Return about `count` accepted indices, at least half, that differ least in these words, and their distances."""
     places = np.flatnonzero(accepted) if matching * GATHERED < len(accepted) * STREAMED else None
     differing = differing_bits(columns, wanted, places)
     # only of accepted sketches: the others must not decide which are chosen
@@ -91,7 +91,7 @@ def _coarsely(
 
 
 def differing_bits(columns: tuple[Words, ...], wanted: Words, places: Ints | None = None) -> Counts:
-    """Return the numbers of bits in which sketches, as columns of words, differ from `wanted`; all, or at `places`."""
+    """Count the differing bits between sketches, as columns of words, and `wanted`; for all, or at `places`."""
     count = len(columns[0]) if places is None else len(places)
     total: Counts = np.zeros(count, np.uint8 if len(columns) <= _COARSE else np.uint16)
     words, bits = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK, np.uint8)
@@ -105,10 +105,10 @@ def differing_bits(columns: tuple[Words, ...], wanted: Words, places: Ints | Non
 
 
 def fewest(differing: Counts, count: int) -> Ints:
-    """Return the places of the `count` smallest values, with all that equal the last of them."""
+    """Return the indices of the `count` smallest values, including ties with the last."""
     if len(differing) <= count:
         return np.arange(len(differing))
-    # a few passes over two bytes a place: faster than one over a table of counts
+    # a few passes over two bytes per index: faster than a pass over a table of counts
     values = range(int(differing.max()))
     reached = bisect_left(values, count, key=lambda value: int(np.count_nonzero(differing <= value)))
     return np.flatnonzero(differing <= reached)

@@ -1,7 +1,7 @@
-"""Records as columns in memory, as a query reads them: masks for conditions and isolation, and postings of sets.
+"""Records as columns in memory, as read by a query: masks for conditions and isolation, and postings of sets.
 
-Computing a mask scans every record, and agents repeat the same filters, so recent masks are cached. Threads that
-need the same mask at the same time share one computation.
+Computing a mask scans every record, and agents repeat the same filters, so recent masks are cached. Threads that need
+the same mask at the same time share a computation.
 """
 
 from bisect import bisect_left
@@ -30,12 +30,12 @@ Floats = NDArray[np.float32]
 Codes = NDArray[np.signedinteger[Any]]
 Postings = Mapping[str | int, Sequence[int]]
 Test = Callable[[slice], Bools | np.bool_]  # which rows of a part are accepted
-Fetch = Callable[[Sequence[int]], Mapping[int, Floats]]  # the vectors of the keys that have any
+Fetch = Callable[[Sequence[int]], Mapping[int, Floats]]  # vectors by key, for keys with vectors
 Readers = Mapping[str, Callable[[str], str]]  # the form of texts by label and set: folded or unchanged
 
-ABSENT: Final = -1  # the code of a label that a record does not have
+ABSENT: Final = -1  # the code of an absent label
 _BLOCK: Final = 1 << 16  # rows computed at a time: intermediate results stay in the processor's cache
-_COMPARED: Final = 8  # up to this many codes of a label, comparing with each is faster than a table of all
+_COMPARED: Final = 8  # up to this many label codes, separate comparisons are faster than a table of all
 MEGABYTES: Final = (
     16  # of masks over rows, a byte for each; if rows have several windows, masks over windows in addition
 )
@@ -46,7 +46,7 @@ NUMBERS: Final = 1024
 
 @dataclass(slots=True)
 class _Pending(Generic[T]):
-    """A value, or its computation: callers that come meanwhile wait for it."""
+    """A value, or the running computation: callers that come meanwhile wait."""
 
     lock: Lock = field(default_factory=Lock)
     value: T | None = None
@@ -70,7 +70,7 @@ def _read_only(mask: Bools) -> Bools:
 
 
 class MaskCache:
-    """The most recently used masks of one snapshot, which are shared and read-only, and values about its records."""
+    """A snapshot's most recently used masks, shared and read-only, and values about its records."""
 
     def __init__(self, rows: int) -> None:
         self.kept: Final = min(MOST, max(FEWEST, (MEGABYTES << 20) // max(1, rows)))
@@ -81,7 +81,7 @@ class MaskCache:
         self._values: dict[Hashable, dict[int, Sequence[str]]] = {}
 
     def rows(self, key: Hashable, compute: Callable[[], Bools]) -> Bools:
-        """Return the mask over rows under that key, as `compute` returns it."""
+        """Return the cached mask over rows, or the result of `compute`."""
         with self._lock:
             entry = self._masks.pop(key, None) or _Entry()
             self._masks[key] = entry
@@ -90,7 +90,7 @@ class MaskCache:
         return entry.rows.get(lambda: _read_only(compute()))
 
     def texts(self, paths: tuple[str, ...], compute: Callable[[], Sequence[str]]) -> Sequence[str]:
-        """Return the texts of patterns that choose one of these files, as `compute` returns them."""
+        """Return the cached pattern texts that choose any of these files, or the result of `compute`."""
         with self._lock:
             pending = self._texts.pop(paths, None) or _Pending()
             self._texts[paths] = pending
@@ -99,13 +99,13 @@ class MaskCache:
         return pending.get(compute)
 
     def windows(self, rows: Bools, compute: Callable[[], Bools]) -> Bools:
-        """Return the mask over windows that belongs to a mask over rows; it is cached if the mask over rows is."""
+        """Return the mask over windows for a mask over rows; it is cached if the mask over rows is."""
         with self._lock:
             entry = next((each for each in self._masks.values() if each.rows.value is rows), None)
         return compute() if entry is None else entry.windows.get(lambda: _read_only(compute()))
 
     def number(self, key: Hashable, count: Callable[[], int]) -> int:
-        """Return the cached number of that key, or that of `count`; numbers do not evict masks."""
+        """Return the cached number, or the result of `count`; numbers do not evict masks."""
         found = self._numbers.get(key)
         if found is None:
             found = count()
@@ -118,7 +118,7 @@ class MaskCache:
     def values(
         self, name: Hashable, keys: Sequence[int], read: Callable[[Sequence[int]], Mapping[int, Sequence[str]]]
     ) -> dict[int, Sequence[str]]:
-        """Return the cached values of that name for records, by key; `read` is called for the missing ones, if any."""
+        """Return records' cached values by key; `read` is called for missing values, if any."""
         cached = self._values.get(name, {})
         found = {key: cached[key] for key in keys if key in cached}
         if missing := [key for key in keys if key not in found]:
@@ -132,17 +132,15 @@ class MaskCache:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One consistent view of all records of a space up to `seq`. Arrays are indexed by row; none is ever changed.
+    """A consistent view of all records in a space up to `seq`. Arrays are indexed by row and never changed.
 
-    `starts` and `counts` give each row's windows in `vectors` (W, dim), `owners` the row of each window, `single`
-    whether every row has just one, `sketches` the windows' signs, word by word (empty if vectors are short); in a
-    listing all of them are empty. With `fetch`, `vectors` is empty and `fetch` reads them from the store. `row_of`
-    maps a record's key to its row, or -1. `codes` maps a label's text to its code in the column of that name,
-    `postings` a text of a set (or, for `parent`, a key) to the rows that hold it, ascending; `read` is how a column
-    reads a text, folded or as it is.
-    `paths` finds the patterns of decisions.
-    `ids` holds each row's id, `masks` the cache of recent masks. Dictionaries, `ids` and postings may
-    have grown since: no row beyond `keys` counts.
+    `starts` and `counts` give each row's windows in `vectors` (W, dim), `owners` each window's row, `single` whether
+    every row has exactly one window, `sketches` the windows' signs, word by word (empty if vectors are short); in a
+    listing all of them are empty. With `fetch`, `vectors` is empty and `fetch` reads them from the store. `row_of` maps
+    a record's key to a row, or -1. `codes` maps a label's text to a code in the label's column, `postings` a set's text
+    (or, for `parent`, a key) to ascending rows; `read` is a column's form of a text, folded or unchanged. `paths` finds
+    decisions' patterns. `ids` holds each row's id, `masks` the cache of recent masks. Dictionaries, `ids` and postings
+    may have grown since: rows beyond `keys` do not count.
     """
 
     seq: int
@@ -172,28 +170,28 @@ class Snapshot:
         return int(np.count_nonzero(self.alive))
 
     def version_of(self, key: int) -> RecordVersion:
-        """Return the version of a record that is in the snapshot, by its key."""
+        """Return the version of a record in the snapshot, by key."""
         row = int(self.row_of[key])
         code = int(self.labels["kind"][row])
         kind = next(label for label, its in self.codes["kind"].items() if its == code)
         return RecordVersion(key, int(self.seqs[row]), kind, self.ids[row])
 
     def mask(self, conditions: Conditions, viewer: Viewer, wanted: Wanted = always) -> Bools:
-        """Return which rows the viewer may see and the conditions accept, exactly.
+        """Return exactly the rows visible to the viewer and accepted by the conditions.
 
-        Raise NotWanted if no caller waits any more, between patterns of paths; nothing is cached then.
+        Raise NotWanted if no caller waits any more, between path patterns; nothing is cached then.
         """
         return self.masks.rows((conditions, viewer), lambda: self._mask(conditions, viewer, wanted))
 
     def governing(self, paths: tuple[str, ...], wanted: Wanted = always) -> Sequence[str]:
-        """Return the texts of patterns that choose one of these files. Raise NotWanted as `mask` does."""
+        """Return the pattern texts that choose any of these files. Raise NotWanted as `mask` does."""
         return self.masks.texts(paths, lambda: self.paths.matching(paths, wanted))
 
     def _mask(self, conditions: Conditions, viewer: Viewer, wanted: Wanted = always) -> Bools:
         tests = [] if viewer.projects is None else [self._is_one_of("project", viewer.projects)]
         tests += self._tests(conditions, wanted)
         mask = np.empty(len(self.keys), np.bool_)
-        # block by block: a column that two conditions bound is read from memory once
+        # block by block: a column bounded by two conditions is read from memory once
         for start in range(0, len(mask), _BLOCK):
             part = slice(start, start + _BLOCK)
             accepted = np.logical_and(self.alive[part], self.sensitivity[part] <= int(viewer.clearance), out=mask[part])
@@ -202,19 +200,19 @@ class Snapshot:
         return mask
 
     def count(self, conditions: Conditions, viewer: Viewer) -> int:
-        """Return the number of rows that the viewer may see and the conditions accept."""
+        """Count the rows visible to the viewer and accepted by the conditions."""
         key = "rows", conditions, viewer
         return self.masks.number(key, lambda: int(np.count_nonzero(self._mask(conditions, viewer))))
 
     def window_count(self, viewer: Viewer) -> int:
-        """Return the number of windows of the rows that the viewer may see."""
+        """Count the windows in rows visible to the viewer."""
         key = "windows", viewer
         return self.masks.number(key, lambda: int(self.counts[self._mask((), viewer)].sum()))
 
     def vectors_of(self, rows: Ints) -> tuple[Floats, Ints]:
-        """Return the vectors of all windows of these rows, row after row, and the number for each row.
+        """Return the vectors for all windows of these rows, row after row, and the number for each row.
 
-        Vectors that are fetched may have changed since this snapshot: a deleted record has none.
+        Fetched vectors may have changed since this snapshot: a deleted record has none.
         """
         counts = self.counts[rows]
         if self.fetch is None:
@@ -227,7 +225,7 @@ class Snapshot:
         return stacked, np.array([0 if part is None else len(part) for part in parts], np.int64)
 
     def windows_at(self, rows: Ints) -> tuple[Floats, Ints, Ints]:
-        """Return vectors, the places in them of all windows of these rows, row after row, and the number for each row.
+        """Return vectors, the indices in them for all windows of these rows, row after row, and the number per row.
 
         Unlike `vectors_of`, copy no vectors that are in memory.
         """
@@ -242,13 +240,13 @@ class Snapshot:
         return mask if self.single else self.masks.windows(mask, lambda: mask[self.owners])
 
     def rows_of(self, keys: Ints) -> Ints:
-        """Return the rows of those keys that this snapshot knows, in the same order."""
+        """Return the rows for those keys known to this snapshot, in the same order."""
         known = keys[(keys >= 0) & (keys < len(self.row_of))]
         rows = self.row_of[known]
         return rows[rows >= 0].astype(np.int64)
 
     def holds(self, key: int) -> bool:
-        """Return whether a living row is of this record."""
+        """Return whether the record has a living row."""
         return key < len(self.row_of) and int(self.row_of[key]) >= 0
 
     def newer_than(self, seq: int) -> Ints:
@@ -261,16 +259,16 @@ class Snapshot:
         return len(seqs), int((seqs % FINGERPRINT_PRIME).sum())
 
     def rows_with(self, name: str, texts: Iterable[str]) -> Ints:
-        """Return the living rows whose set `name` holds one of the texts, ascending."""
+        """Return the ascending living rows whose set `name` holds any of the texts."""
         read = self.read[name]
         return self._living_rows(name, {read(text) for text in texts})
 
     def rows_holding(self, name: str, text: str) -> Ints:
-        """Return the rows whose set `name` holds a text in the form of the column, dead ones, too, ascending."""
+        """Return the ascending rows, including dead rows, whose set `name` holds a text in the column's form."""
         return next((rows.astype(np.int64) for rows in self._posting_lists(name, (text,))), np.empty(0, np.int64))
 
     def children(self, parents: Iterable[int]) -> Ints:
-        """Return the living rows whose parent has one of these keys, ascending."""
+        """Return the ascending living rows whose parent has any of these keys."""
         return self._living_rows("parent", set(parents))
 
     def _living_rows(self, name: str, wanted: Iterable[str | int]) -> Ints:
@@ -336,7 +334,7 @@ class Snapshot:
 
 
 def _any(tests: Sequence[Test]) -> Test:
-    """Return a test that accepts all rows that one of the tests accepts; none without tests."""
+    """Return a test that accepts rows accepted by any test; none without tests."""
     if not tests:
         return lambda part: np.False_
     return lambda part: reduce(np.logical_or, [test(part) for test in tests])
@@ -351,14 +349,14 @@ def _equal(column: Codes, code: int) -> Test:
 
 
 def window_indices(starts: Ints, counts: Ints) -> Ints:
-    """Return the positions of all windows of rows with these starts and counts, row after row."""
+    """Return the positions of all windows for rows with these starts and counts, row after row."""
     total = int(counts.sum())
     first = np.cumsum(counts) - counts
     return np.repeat(starts - first, counts) + np.arange(total, dtype=np.int64)
 
 
 def count_labels(snapshot: Snapshot, mask: Bools, name: str, most: int) -> Counts:
-    """Return the `most` frequent values of a label with their numbers, ties by name."""
+    """Return a label's `most` frequent values with their numbers, ties by name."""
     # ABSENT is -1, and so the first place
     counts = np.bincount(snapshot.labels[name][mask].astype(np.int64) + 1)[1:].tolist()
     texts = list(snapshot.codes[name])  # in the order of their codes; the dictionary may have grown since
@@ -366,7 +364,7 @@ def count_labels(snapshot: Snapshot, mask: Bools, name: str, most: int) -> Count
 
 
 def count_members(snapshot: Snapshot, mask: Bools, name: str, most: int) -> Counts:
-    """Return the `most` frequent members of a set with their numbers, ties by name."""
+    """Return a set's `most` frequent members with their numbers, ties by name."""
     postings = snapshot.postings[name]
     found = []
     for member in list(postings):

@@ -1,1 +1,1 @@
-"""The keyword index: tantivy, and the weights of words for a reader."""
+"""The keyword index: tantivy, and word weights for a reader."""

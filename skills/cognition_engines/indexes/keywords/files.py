@@ -1,7 +1,7 @@
-"""The files of a keyword index: whether they are as they were written, and setting a damaged folder aside.
+"""Keyword index files: whether they are as written, and setting a damaged folder aside.
 
-tantivy writes a file of a segment once and reads past a changed byte without an error, and it reads a file that it has
-mapped into memory as the file is now. So the folder has a list of these files with their sizes and SHA-256 digests.
+tantivy writes a segment file once and reads past a changed byte without an error, and it reads a memory-mapped file in
+the current state. So the folder has a list of these files with their sizes and SHA-256 digests.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from cognition_engines.errors import ComponentFailed, ConfigurationError, FolderInUse, ForeignCalls
 from cognition_engines.indexes.whole_file import write_json
 
-Signature = tuple[int, int, int]  # inode, size and time of change: another one after any change of a file
+Signature = tuple[int, int, int]  # inode, size and time of change: different after any file change
 COMPONENT: Final = "keywords"
 KEPT_ASIDE: Final = 3
 LIST: Final = "files.json"
@@ -39,7 +39,7 @@ _WRITER_BYTES: Final = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A folder that could not be used: its new place, and the reason."""
+    """An unusable folder: the new place, and the reason."""
 
     folder: Path
     reason: str
@@ -47,7 +47,7 @@ class SetAside:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A file as it was written. `signature` is None until the file has been compared with its digest once."""
+    """A file as written. `signature` is None until the file has been compared with the digest once."""
 
     size: int
     digest: str
@@ -89,15 +89,15 @@ def read_list(folder: Path) -> dict[str, Written]:
 
 
 def write_list(folder: Path, files: Files) -> None:
-    """Replace the list. Raise OSError if that fails."""
+    """Replace the list. Raise OSError on failure."""
     write_json(folder / LIST, {name: [file.size, file.digest] for name, file in files.items()}, durable=False)
 
 
 def check_files(folder: Path, known: Files) -> dict[str, Written]:
-    """Return all files in use, after a check that the `known` files among them are as they were written.
+    """Return all files in use, after checking that the `known` files among them are as written.
 
-    Read the files that have another signature than the known one, or none. Raise ComponentFailed if the folder is
-    damaged. A merge may replace files meanwhile.
+    Read files without a signature or with a changed signature. Raise ComponentFailed if the folder is damaged. A merge
+    may replace files meanwhile.
     """
     table = _table_of_contents(folder)
     for _ in range(_ATTEMPTS):
@@ -112,7 +112,7 @@ def check_files(folder: Path, known: Files) -> dict[str, Written]:
 
 
 def is_touched(folder: Path, files: Files) -> bool:
-    """Return whether a file has lost its signature. A file that a merge has removed has not."""
+    """Return whether a file's signature changed. A file removed by a merge does not count."""
     prefix = os.path.join(folder, "")  # every search asks: to make a Path of each takes longer than the rest
     return any(_signature(prefix + name) not in (file.signature, None) for name, file in files.items())
 
@@ -141,9 +141,9 @@ def _check_size(path: Path) -> None:
 
 
 def files_in_use(folder: Path, table: bytes, known: Iterable[str]) -> list[str]:
-    """Return the files of the segments that the table names: a merge may still be writing files of other segments.
+    """Return the files of the segments named in the table: a merge may still be writing files for other segments.
 
-    Files that are known are among them even if they are absent, except lists of deletions, which are replaced.
+    Known files are included even if they are absent, except lists of deletions, which are replaced.
     """
     segments = {segment["segment_id"].replace("-", "") for segment in json.loads(table)["segments"]}
     names = {*os.listdir(folder), *(name for name in known if not name.endswith(".del"))}
@@ -170,7 +170,7 @@ def _digest(path: Path) -> str:
 
 
 def move_aside(folder: Path) -> Path:
-    """Rename the folder to `<folder>.damaged-<n>`; keep the newest few. Raise ConfigurationError if that fails."""
+    """Rename the folder to `<folder>.damaged-<n>`; keep the newest few. Raise ConfigurationError on failure."""
     numbered: dict[int, Path] = {}
     for path in folder.parent.glob(f"{folder.name}.damaged-*"):
         suffix = path.name.rpartition("-")[2]
@@ -189,10 +189,10 @@ def move_aside(folder: Path) -> Path:
 
 
 def copy_index(source: Path, target: Path) -> bool:
-    """Make `target` a copy of the index in `source`, which another process may write; return whether it is one now.
+    """Make `target` a copy of the index in `source`, which another process may write; return whether it succeeded.
 
-    It takes no time and hardly any space: a segment is written once, so its files are linked, and only the lists of
-    them are copied. If that fails, `target` is absent. Raise OSError if `target` cannot be written.
+    It takes no time and hardly any space: a segment is written once, so its files are linked, and only their lists are
+    copied. On failure, `target` is absent. Raise OSError if `target` cannot be written.
     """
     for _ in range(_ATTEMPTS):
         if target.exists():
@@ -207,7 +207,7 @@ def copy_index(source: Path, target: Path) -> bool:
 
 
 def _copy_commit(source: Path, target: Path) -> bool:
-    """Copy the files of one commit; return whether all of them are there."""
+    """Copy a commit's files; return whether all are there."""
     try:
         table = (source / TABLE).read_bytes()
         names = files_in_use(source, table, ())
@@ -232,7 +232,7 @@ def _link(source: Path, target: Path) -> None:
 
 
 def index_in(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
-    """Return the index of a folder, existing or new. Raise ComponentFailed if that fails."""
+    """Return a folder's index, existing or new. Raise ComponentFailed on failure."""
     try:
         with ForeignCalls(COMPONENT):
             return tantivy.Index(schema, path=str(folder))
@@ -243,7 +243,7 @@ def index_in(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
 
 
 def writer_of(index: tantivy.Index, folder: Path) -> tantivy.IndexWriter:
-    """Return the one writer of a folder. Raise FolderInUse if another process has it, or ComponentFailed."""
+    """Return a folder's only writer. Raise FolderInUse if another process has it, or ComponentFailed."""
     try:
         with ForeignCalls(COMPONENT):
             return index.writer(_WRITER_BYTES, 1)
@@ -254,7 +254,7 @@ def writer_of(index: tantivy.Index, folder: Path) -> tantivy.IndexWriter:
 
 
 def any_of(schema: tantivy.Schema, field: str, numbers: Sequence[int]) -> tantivy.Query:
-    """Return a query for the texts that have one of these numbers in the field."""
+    """Return a query for the texts with any of these numbers in the field."""
     if len(numbers) > _NAMED:
         return tantivy.Query.term_set_query(schema, field, [int(number) for number in numbers])
     terms = [tantivy.Query.term_query(schema, field, int(one), index_option="basic") for one in numbers]

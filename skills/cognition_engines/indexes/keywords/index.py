@@ -1,11 +1,11 @@
-"""Keyword search: BM25 with stemming over one text per record, in a tantivy folder.
+"""Keyword search: BM25 with stemming over a text per record, in a tantivy folder.
 
-The folder is derived from the records and can be thrown away. Nothing of a text is stored in it but its terms; a hit is
-an integer key and a score. The last applied change (`seq`) is a document of the same commit as the changes, so the two
-cannot disagree, however the process ends.
+The folder is derived from the records and can be thrown away. It stores only a text's terms; a hit is an integer key
+and a score. The last applied change (`seq`) is a document in the same commit as the changes, so the two cannot
+disagree, however the process ends.
 
-A score is computed from the text and from the texts that its reader sees, with whole numbers that tantivy only adds up:
-nothing else in the index can change a digit of it (decision 0033).
+A score is computed from the text and from the texts visible to the reader, with whole numbers that tantivy only adds
+up: nothing else in the index can change a digit of it (decision 0033).
 
 Everything here raises `ComponentFailed("keywords", ...)` when tantivy fails or panics.
 """
@@ -60,7 +60,7 @@ from cognition_engines.store.values import Text
 
 @dataclass(frozen=True, slots=True)
 class ViewerKeywords:
-    """The index as one reader sees it: only texts that the reader may see are found, and only they are counted."""
+    """The index for a reader: only texts visible to the reader are found and counted."""
 
     index: "KeywordIndex"
     viewer: Viewer
@@ -80,7 +80,7 @@ class ViewerKeywords:
 
 @dataclass(frozen=True, slots=True)
 class _Commit:
-    """One state of the index, as searches see it, and the counts over it."""
+    """A state of the index, as seen by searches, and the counts over it."""
 
     searcher: tantivy.Searcher
     weights: KnownWeights
@@ -88,16 +88,16 @@ class _Commit:
 
 @dataclass(frozen=True, slots=True)
 class _Identity:
-    """The store and the columns of an index, which its checkpoint must name."""
+    """The store and the columns of an index, which the checkpoint must name."""
 
     store_id: str
     columns: str
 
 
 class KeywordIndex:
-    """One folder of terms, opened by one process.
+    """A folder of terms, opened by one process.
 
-    Any number of threads may search while one applies changes; a search sees the state of one commit.
+    Any number of threads may search while one applies changes; a search sees a single commit's state.
     """
 
     def __init__(
@@ -128,11 +128,11 @@ class KeywordIndex:
 
     @classmethod
     def open(cls, folder: Path, store_id: str, columns: str = "", relevance: Relevance = RELEVANCE) -> "KeywordIndex":
-        """Open the index in `folder`, or make an empty one there with `seq` 0.
+        """Open the index in `folder`, or make an empty index there with `seq` 0.
 
-        `columns` identifies the marks of the texts (see `columns_of`). A folder that is damaged, or of another
-        store, columns, relevance or format, is renamed to `<folder>.damaged-<n>` (the newest three stay) and replaced
-        by an empty one; `set_aside` then has its new name and the reason. Raise FolderInUse if another writer holds the
+        `columns` identifies the texts' marks (see `columns_of`). A folder that is damaged, or from another store,
+        columns, relevance or format, is renamed to `<folder>.damaged-<n>` (the newest three stay) and replaced by an
+        empty folder; `set_aside` then has the new name and the reason. Raise FolderInUse if another writer holds the
         folder, ConfigurationError if it cannot be written.
         """
         identity = _Identity(store_id, written_by(columns, relevance))
@@ -154,14 +154,14 @@ class KeywordIndex:
 
     @property
     def count(self) -> int:
-        """The number of texts in the index."""
+        """Number of texts in the index."""
         return int(self._state().searcher.num_docs) - 1  # the checkpoint is a document too
 
     def apply(self, upserts: Sequence["tuple[int, str] | Text"], deletes: Sequence[int], seq: int) -> None:
         """Replace texts by key, remove keys, commit once, and show the result to searches that start later.
 
-        A `seq` that is not above the current one changes nothing: those changes are in already. Removing an absent key
-        is no error. On failure no change of the call is kept.
+        A `seq` not above the current `seq` changes nothing: those changes are in already. Removing an absent key is no
+        error. On failure no change from the call is kept.
 
         Raise ValueError if a key is given twice, or both replaced and removed.
         """
@@ -203,9 +203,9 @@ class KeywordIndex:
             self._seq = max(self._seq, seq)
 
     def rewrite(self, batches: Iterable[Sequence[Text]]) -> None:
-        """Replace all files by files of these texts, which must be all texts up to `seq`.
+        """Replace all files by files for these texts, which must be all texts up to `seq`.
 
-        Removed texts are then in no file; a search sees the old state or the new one. For the thread that applies
+        Removed texts are then in no file; a search sees the old state or the new state. For the thread that applies
         changes. On failure nothing changes.
         """
         with self._writing:
@@ -233,7 +233,7 @@ class KeywordIndex:
             self.check()
 
     def count_held(self, keys: Sequence[int]) -> int:
-        """Return the number of keys for which the index has a text."""
+        """Return the number of keys with a text in the index."""
         state = self._state()
         with ForeignCalls(COMPONENT):
             found = tantivy.Query.const_score_query(any_of(self._schema, "key", keys), 1.0)
@@ -244,12 +244,11 @@ class KeywordIndex:
     ) -> tuple[IntArray, DoubleArray]:
         """Return the keys and BM25 scores (above 0) of the best `limit` texts that share a term with `query`.
 
-        Best first; equal scores come in any order, and of several with the last score any may be among them.
-        `query` is plain text: no character in it is an operator, and a term that it repeats counts as often. Without
-        any term the answer is empty. Of many terms the rarest MOST_WORDS count, and from MANY_TEXTS texts on a term in
-        more than half of the texts that the viewer sees counts only if there are no rarer ones. `limit` is at least 1.
-        Only texts that `viewer` may see are found, and only they are counted. With `marks`, only texts that have one of
-        each are found.
+        Best first; equal scores come in any order, and among texts with the last score any may be included. `query` is
+        plain text without operators, and a repeated term counts as often. Without any term the answer is empty. Of many
+        terms the rarest MOST_WORDS count, and from MANY_TEXTS texts on a term in more than half of the texts visible to
+        the viewer counts only if there are no rarer ones. `limit` is at least 1. Only texts visible to `viewer` are
+        found and counted. With `marks`, a text must have a mark from each group.
         """
         if limit < 1:
             raise ValueError("limit must be at least 1")
@@ -263,7 +262,7 @@ class KeywordIndex:
     def search_among(
         self, query: str, keys: Sequence[int], viewer: Viewer = EVERYTHING
     ) -> tuple[IntArray, DoubleArray]:
-        """Return the keys and scores of all texts among those of `keys` that share a term with `query`, best first.
+        """Return the keys and scores of all texts among `keys` that share a term with `query`, best first.
 
         The scores are the same as in `search`. A key without a text in the index is no match.
         """
@@ -276,7 +275,7 @@ class KeywordIndex:
         return found
 
     def highest(self, query: str, viewer: Viewer = EVERYTHING) -> float:
-        """Return the highest BM25 score that a text with all of the query could have; 0 if no text has a word of it."""
+        """Return the highest BM25 score possible for a text with the whole query; 0 if no text has any of its words."""
         with ForeignCalls(COMPONENT):
             weights = self._state().weights.of(viewer, query, self._queries)
         return 0.0 if weights is None else weights.highest
@@ -292,13 +291,13 @@ class KeywordIndex:
         return found
 
     def check(self) -> None:
-        """Raise ComponentFailed if a file is not as it was written. Read only files touched since the last time.
+        """Raise ComponentFailed if a file is not as written. Read only files touched since the last check.
 
         For the thread that applies changes.
         """
         doubts, files = self._doubts, check_files(self._folder, self._files)
         if files.keys() != self._files.keys():
-            self._list(files)
+            self._write_file_list(files)
         self._files = files
         self._dispelled = doubts
 
@@ -309,7 +308,7 @@ class KeywordIndex:
         if self._doubts != self._dispelled:
             raise ComponentFailed(COMPONENT, "damaged index: its files were changed")
 
-    def _list(self, files: Files) -> None:
+    def _write_file_list(self, files: Files) -> None:
         # with an older list the next start compares fewer files
         with suppress(OSError):
             write_list(self._folder, files)
@@ -322,7 +321,7 @@ class KeywordIndex:
                 with ForeignCalls(COMPONENT):
                     writer.wait_merging_threads()
                 with suppress(ComponentFailed):  # the next start finds the damage again
-                    self._list(check_files(self._folder, self._files))
+                    self._write_file_list(check_files(self._folder, self._files))
 
     def __enter__(self) -> Self:
         return self
@@ -341,7 +340,7 @@ class KeywordIndex:
     def _find_best(
         self, state: _Commit, query: str, viewer: Viewer, required: Sequence[tantivy.Query], limit: int
     ) -> tuple[IntArray, DoubleArray]:
-        """Return the best texts by the words of the query, among those that the viewer sees and `required` accepts."""
+        """Return the best texts by the query's words, among those visible to the viewer and accepted by `required`."""
         weights = state.weights.of(viewer, query, self._queries)
         if weights is None:
             return NOTHING
@@ -349,12 +348,12 @@ class KeywordIndex:
         every = [*required, *(visible_to(self._schema, viewer) if hidden else ())]
         musts = [(tantivy.Occur.Must, tantivy.Query.const_score_query(one, 0.0)) for one in every]
         keys, sums = best_texts(state.searcher, tantivy.Query.boolean_query([*musts, *weights.terms]), limit)
-        # If something is required, the terms only add to the sum, which is faster than to require one of them.
+        # If something is required, the terms only add to the sum: faster than requiring any of them.
         matching = int(np.count_nonzero(sums > 0))
         return keys[:matching], sums[:matching] / weights.unit
 
     def _read_counts(self, keys: Sequence[int]) -> list[Counted]:
-        """Return the counted parts of the texts of these keys; none if nothing was counted."""
+        """Return the counted parts of the texts with these keys; none if nothing was counted."""
         state = self._state()
         if not keys or not state.weights.counts:
             return []

@@ -1,4 +1,4 @@
-"""Words of a language: splitting texts and queries into them, stop words, and the names of months."""
+"""Words in a language: splitting texts and queries, stop words, and month names."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -25,9 +25,9 @@ from cognition_engines.relevance import Language, Relevance
 from cognition_engines.unicode_forms import remove_accents
 
 ID_TIMES: Final = 8  # weight of a record's id in a query, relative to all its words
-PART: Final = 0.5  # weight of a part of a word in a text
-EXTRA: Final = 0.1  # weight of parts of a word in a query, and of names in a long one
-_PASTED: Final = 3  # words of a query that may be a pasted name
+PART: Final = 0.5  # weight of a word's part in a text
+EXTRA: Final = 0.1  # weight of word parts in a query, and of names in a long query
+_PASTED: Final = 3  # words in a query that may be a pasted name
 _MOST_KNOWN: Final = 1 << 15  # words or chunks in a cache
 _LONGEST_KNOWN: Final = 40  # characters of a chunk in it
 
@@ -49,8 +49,8 @@ MONTHS: Final[Mapping[Language, str]] = {
     "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
     "nl": "januari februari maart april mei juni juli augustus september oktober november december",
 }
-# Question words, auxiliaries, pronouns, prepositions and remains of contractions: the list of the English Snowball
-# stemmer. tantivy's own list for English has 33 words, its lists of other languages are Snowball's.
+# Question words, auxiliaries, pronouns, prepositions and contraction remains: the English Snowball stemmer's list.
+# tantivy's own list for English has 33 words, its lists for other languages are Snowball's.
 ENGLISH_STOP_WORDS: Final = """
 i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its
 itself they them their theirs themselves what which who whom whose this that these those am is are was were be been
@@ -63,7 +63,7 @@ haven hadn won wouldn shouldn couldn mustn let cannot
 
 
 class Analyzer:
-    """A splitter of texts. Any thread may ask: a full cache is replaced, since another thread may read it."""
+    """A text splitter. Thread-safe: a full cache is replaced, since another thread may read it."""
 
     def __init__(self, language: Language) -> None:
         self._german = language == "en"  # the default: texts may be in any language
@@ -73,7 +73,7 @@ class Analyzer:
         self._known: dict[str, str | Words] = {}  # by chunk: most of a text has been seen before
 
     def analyze(self, text: str) -> list[str]:
-        """Return the words of a text, each once, names and parts of words among them."""
+        """Return a text's words, each once, including names and word parts."""
         chunks = dict.fromkeys(split_text(text))
         known = self._learn(chunks)
         found: set[str] = set()
@@ -85,10 +85,7 @@ class Analyzer:
         return [*found]
 
     def count(self, text: str, weight: float, plain: dict[str, float], others: dict[str, float]) -> None:
-        """Add the counts of a text's plain words to `plain`, and of its names and parts of words to `others`.
-
-        All are multiplied by `weight`.
-        """
+        """Add counts times `weight`: of a text's plain words to `plain`, of names and word parts to `others`."""
         chunks = Counter(split_text(text))
         known = self._learn(chunks)
         for words, times in zip(map(known.__getitem__, chunks), chunks.values(), strict=True):
@@ -104,20 +101,20 @@ class Analyzer:
                 others[word] = others.get(word, 0.0) + counted * PART
 
     def stems_of(self, words: Iterable[str]) -> list[str]:
-        """Return the stem of each of the words, which are in lower case, without empty stems."""
+        """Return the stems of lowercase words, without empty stems."""
         return [*filter(None, map(self.stem_of, words))]
 
     def stem_of(self, word: str) -> str:
-        """Return the stem of a word in lower case; an empty text if no letter or digit is left of it."""
+        """Return a lowercase word's stem; an empty text if no letter or digit is left."""
         stem = "".join(self._stemmer.analyze(word if word.isascii() else remove_accents(word) or word))
         return cut_plural(stem) if self._german and stem.endswith("n") else stem
 
     def names_of(self, words: Words) -> list[str]:
-        """Return the stems of the names among the words, and of German words without their endings."""
+        """Return the stems of names among the words, and of German words without their endings."""
         return self.stems_of([*words.names, *(cut_endings(words.plain) if self._german else ())])
 
     def _learn(self, chunks: Collection[str]) -> Mapping[str, str | Words]:
-        """Return the words of each chunk, and perhaps of others."""
+        """Return each chunk's words, and perhaps other chunks' words."""
         known = self._known
         missing = [chunk for chunk in chunks if chunk not in known]
         if not missing:
@@ -129,7 +126,7 @@ class Analyzer:
         return known if max(map(len, new)) <= _LONGEST_KNOWN else {**known, **new}
 
     def _split(self, chunks: Iterable[str]) -> dict[str, str | Words]:
-        """Return the words of each chunk as the index has them."""
+        """Return each chunk's words as in the index."""
         split = {chunk: split_chunk(chunk) for chunk in chunks}
         flat: dict[str, None] = {}
         for chunk, words in split.items():
@@ -147,7 +144,7 @@ class Analyzer:
 
 
 def _stem_words(words: Words, stem: Callable[[str], str]) -> Words:
-    """Return the stems of words without empty ones; a name or a part that is a plain word, too, is left out."""
+    """Stem words, without empty stems; names and parts that are also plain words are left out."""
     plain = tuple(filter(None, map(stem, words.plain)))
     known = frozenset((*plain, ""))
     names = dict.fromkeys(map(stem, words.names))
@@ -156,13 +153,13 @@ def _stem_words(words: Words, stem: Callable[[str], str]) -> Words:
 
 
 def make_analyzer(language: Language = "en") -> Analyzer:
-    """Return the analyzer of texts."""
+    """Make the text analyzer."""
     # No stop words: they are left out of queries, which costs no rebuild.
     return Analyzer(language)
 
 
 class QueryAnalyzer:
-    """A splitter of queries: as of texts, without stop words unless there are no others."""
+    """A query splitter: as for texts, without stop words unless there are no others."""
 
     def __init__(self, relevance: Relevance) -> None:
         self._all = make_analyzer(relevance.language)
@@ -177,12 +174,12 @@ class QueryAnalyzer:
             self._stop = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(stop).build()
 
     def analyze(self, query: str) -> list[str]:
-        """Return the words of the query, each once, and its names."""
+        """Return the query's words, each once, and the names."""
         plain, others = self.weigh(query)
         return [*plain, *others]
 
     def weigh(self, query: str) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        """Return the weight of each plain word of the query, and the weights of its names, parts and ids."""
+        """Return the weight of each plain word in the query, and the weights of names, parts and ids."""
         split = [(token, split_token(token)) for token in find_tokens(compose_words(query))]
         # parts of a long symbol do not outweigh it
         plain = [word for _, words in split for word in [*words.plain] * (1 + max(0, len(words.parts) - 1) // 2)]
@@ -200,14 +197,14 @@ class QueryAnalyzer:
         return counted, {word: weight for word, weight in others.items() if word not in counted}
 
     def terms_of(self, item: str) -> list[str]:
-        """Return the terms that a text has if `item` stands in it: all its words, stop words among them, and names."""
+        """Return the terms of any text that contains `item`: all words, including stop words, and names."""
         split = [split_token(token) for token in find_tokens(compose_words(item))]
         plain = [word for words in split for word in words.plain]
         names = [name for words in split for name in self._all.names_of(words)]
         return [*dict.fromkeys([*self._all.stems_of(plain), *names])]
 
     def content_words(self, words: Sequence[str]) -> list[bool]:
-        """Return for each of the words whether it is no stop word."""
+        """Return for each word whether it is no stop word."""
         parts = [
             [part for token in find_tokens(compose_words(word)) for part in split_token(token).plain] for word in words
         ]

@@ -1,8 +1,8 @@
-"""The rarity of words, counted over the texts that a reader may see.
+"""Word rarity, counted over the texts visible to a reader.
 
-BM25 weighs a word by its rarity (Robertson and Walker 1994): idf = ln(1 + (N - n + 0.5) / (n + 0.5)) for n of N texts.
-A count is made at its first use. From then on each commit adds its new texts and subtracts the removed ones, so the
-count stays exact and is not made again.
+BM25 weighs a word by rarity (Robertson and Walker 1994): idf = ln(1 + (N - n + 0.5) / (n + 0.5)) for n of N texts. A
+count is made at first use. From then on each commit adds the new texts and subtracts the removed texts, so the count
+stays exact and is not made again.
 """
 
 from collections import Counter
@@ -18,15 +18,15 @@ from cognition_engines.indexes.keywords.text_documents import HIGHEST_FACTOR, LE
 from cognition_engines.models import Sensitivity, Viewer
 
 COUNTS_KEPT: Final = 200_000
-_TEXTS: Final = ""  # no word: all texts that a reader sees
+_TEXTS: Final = ""  # no word: all texts visible to a reader
 _LISTED: Final = 64  # up to here, a query of a term for each project is faster than a set query
-MOST_WORDS: Final = 64  # of a query, the rarest; the reference of the methods that search states it
-# From this many texts on, a word that one of two texts has is searched for only if the query has no other: to look
-# through the texts that have it takes longer than everything else, and hardly distinguishes them.
+MOST_WORDS: Final = 64  # the rarest in a query; documented with the search methods
+# From this many texts on, a word in half of the texts is searched for only if the query has no other: going through its
+# texts takes longer than everything else, and hardly distinguishes them.
 MANY_TEXTS: Final = 10_000
 COMMON: Final = 2
-QUERIES: Final = 256  # whose weights are cached; the weights of ten words take about 20 kB
-LONGEST: Final = 512  # characters of one of them
+QUERIES: Final = 256  # with cached weights; the weights of ten words take about 20 kB
+LONGEST: Final = 512  # characters per cached query
 _WHOLE: Final = 1 << 23  # the highest score; single precision is exact up to twice as much
 Clauses = Sequence[tuple[tantivy.Occur, tantivy.Query]]
 
@@ -37,7 +37,7 @@ def rarity(texts: int, containing: int) -> float:
 
 
 def visible_to(schema: tantivy.Schema, viewer: Viewer) -> list[tantivy.Query]:
-    """Return the queries that a text must match for `viewer` to see it; none for a viewer that may see all texts."""
+    """Return the queries that a text visible to `viewer` must match; none for a viewer who may see all texts."""
     conditions = []
     if viewer.clearance < max(Sensitivity):
         conditions.append(_term(schema, "clearance", int(viewer.clearance)))
@@ -52,13 +52,13 @@ def visible_to(schema: tantivy.Schema, viewer: Viewer) -> list[tantivy.Query]:
 
 
 def having_all(schema: tantivy.Schema, words: Sequence[str], viewer: Viewer) -> tantivy.Query:
-    """Return the query for the texts with all of the words that `viewer` sees."""
+    """Return the query for texts with all these words, visible to `viewer`."""
     every = [*(_term(schema, "word", word) for word in words), *visible_to(schema, viewer)]
     return tantivy.Query.boolean_query([(tantivy.Occur.Must, tantivy.Query.const_score_query(one, 1)) for one in every])
 
 
 class WordCounts:
-    """The counts of one commit. Any number of threads may ask."""
+    """A commit's counts. Thread-safe."""
 
     def __init__(
         self,
@@ -76,11 +76,11 @@ class WordCounts:
         return self._size > 0
 
     def texts(self, viewer: Viewer) -> int:
-        """Return the number of texts that the viewer sees."""
+        """Count the texts visible to the viewer."""
         return self.count_texts(viewer, _TEXTS)
 
     def count_texts(self, viewer: Viewer, word: str) -> int:
-        """Return the number of texts that the viewer sees and that have the word."""
+        """Count the texts visible to the viewer that have the word."""
         counts = self._known.get(viewer)
         if counts is None:
             counts = self._known[viewer] = {}
@@ -94,7 +94,7 @@ class WordCounts:
         return found
 
     def after(self, searcher: tantivy.Searcher, gone: Iterable[Counted], new: Iterable[Counted]) -> "WordCounts":
-        """Return the counts of the next commit, which removed and added these texts."""
+        """Return the next commit's counts, after removing and adding these texts."""
         if not self:
             return WordCounts(searcher, self._schema)
         changes: dict[tuple[str | None, int], Counter[str]] = {}
@@ -133,10 +133,10 @@ def _term(schema: tantivy.Schema, field: str, value: int | str) -> tantivy.Query
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A term for each word and level, with its whole number. A score is the sum over `unit`.
+    """A term for each word and level, with a whole number. A score is the sum over `unit`.
 
-    `highest` is the score that a text would have if it had every word of the query as often as counts at all; a word
-    that no text has is the rarest.
+    `highest` is the score of a text with every word in the query as often as counts at all; a word in no text is the
+    rarest.
     """
 
     terms: Clauses
@@ -146,7 +146,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word of a query, the number of texts that have it, and its weights there."""
+    """A query word, the number of texts with it, and the weights there."""
 
     text: str
     containing: int
@@ -160,9 +160,9 @@ def weigh(
     words: Mapping[str, float],
     names: Mapping[str, float],
 ) -> Weights | None:
-    """Return the weights of the words that count in a query; None if no text has any of them.
+    """Return the weights of the words that count in a query; None if no text has any.
 
-    `names` are other forms of words: a name that no text has does not raise `highest`.
+    `names` are other forms of words: a name in no text does not raise `highest`.
     """
     texts = counts.texts(viewer)
     times_of = {**words, **{name: times for name, times in names.items() if counts.count_texts(viewer, name)}}
@@ -193,7 +193,7 @@ def _constant(schema: tantivy.Schema, term: str, weight: int) -> tantivy.Query:
 
 
 class KnownWeights:
-    """The weights of recent queries in the counts of one commit: agents repeat their queries. Any thread may ask."""
+    """Recent queries' weights under a commit's counts: agents repeat their queries. Thread-safe."""
 
     def __init__(self, schema: tantivy.Schema, counts: WordCounts) -> None:
         self._schema = schema
@@ -201,7 +201,7 @@ class KnownWeights:
         self._known: dict[tuple[Viewer, str], Weights | None] = {}
 
     def of(self, viewer: Viewer, query: str, analyzer: QueryAnalyzer) -> Weights | None:
-        """Return the weights of the words of the query, as `weigh` does."""
+        """Return the weights of the query's words, as `weigh` does."""
         key, known = (viewer, query), self._known
         if key in known:
             return known[key]

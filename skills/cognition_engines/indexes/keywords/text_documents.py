@@ -1,8 +1,8 @@
-"""The documents of a keyword index: the fields of a text, the marks of its record, and the checkpoint.
+"""Keyword index documents: a text's fields, record marks, and the checkpoint.
 
-BM25 is computed when a text is written, except for the rarity of a word, and with a constant in place of the average
-length: a score must not depend on texts that its reader may not see. Each word of a text is a term that begins with the
-letter of its level, which is how much the word counts in this text.
+BM25 is computed when a text is written, except for word rarity, and with a constant in place of the average length: a
+score must not depend on texts hidden from the reader. Each word in a text is a term that begins with the level's
+letter; the level is how much the word counts in this text.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ from cognition_engines.relevance import Relevance
 from cognition_engines.spaces import Space
 from cognition_engines.store.values import Page, Text
 
-_ATTEMPTS: Final = 3  # the writer of the index may merge its files away while they are being read
+_ATTEMPTS: Final = 3  # the index writer may merge its files away while they are being read
 # Part of every checkpoint: an index written under another schema or analyzer is not read.
 FORMAT: Final = 6
 CHECKPOINT: Final = "checkpoint"
@@ -51,23 +51,23 @@ LEVELS: Final = tuple(
     (letter, (K1 + 1) / (1 + 2.0**-level)) for letter, level in zip(LETTERS, range(LOWEST, HIGHEST + 1), strict=True)
 )
 HIGHEST_FACTOR: Final = LEVELS[-1][1]
-Marks: TypeAlias = tuple[tuple[int, ...], ...]  # a text must have one of each
-ID_WEIGHT: Final = 20.0  # how often the id of a text counts, so that it comes before all texts that name it
+Marks: TypeAlias = tuple[tuple[int, ...], ...]  # a text must have a mark from each group
+ID_WEIGHT: Final = 20.0  # how often a text's id counts, so that it comes before all texts that name it
 
 
 def make_splitter() -> tantivy.TextAnalyzer:
-    """Return the reader of the fields of words, which are written as terms with blanks between them."""
+    """Return the reader for word fields, which are written as terms with blanks between them."""
     return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
 
 
 def make_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_integer_field("key", indexed=True, fast=True)
-    # stored in the order of the alphabet: a removed text is taken from the counts of its words
+    # stored in alphabetical order: a removed text is taken from the counts of its words
     builder.add_text_field("word", stored=True, tokenizer_name="words", index_option="basic")
     builder.add_text_field("levelled", tokenizer_name="words", index_option="basic")
     builder.add_text_field("project", stored=True, tokenizer_name="raw", index_option="basic")
-    builder.add_integer_field("clearance", stored=True, indexed=True)  # each that a reader may have
+    builder.add_integer_field("clearance", stored=True, indexed=True)  # each level a reader may have
     builder.add_integer_field("mark", indexed=True)
     builder.add_text_field("kind", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("store", stored=True, tokenizer_name="raw", index_option="basic")
@@ -88,7 +88,7 @@ def write_checkpoint(writer: tantivy.IndexWriter, store_id: str, columns: str, s
 
 
 def read_checkpoint(searcher: tantivy.Searcher, schema: tantivy.Schema, store_id: str, columns: str) -> int:
-    """Return the `seq` of the checkpoint. Raise ComponentFailed without one of this store, format and columns."""
+    """Return the checkpoint's `seq`. Raise ComponentFailed without a checkpoint for this store, format and columns."""
     query = tantivy.Query.term_query(schema, "kind", CHECKPOINT, index_option="basic")
     hits = searcher.search(query, 2).hits
     if len(hits) != 1:
@@ -110,10 +110,10 @@ class KeywordState:
 
 
 def inspect_keywords(folder: Path, store_id: str, columns: str, relevance: Relevance) -> KeywordState | None:
-    """Return the state of the index in `folder`, None without one.
+    """Return the state of the index in `folder`, None without an index.
 
-    Compare every file with the list of files. Raise ComponentFailed if the index is damaged or belongs to another
-    store, other columns or another relevance.
+    Compare every file with the file list. Raise ComponentFailed if the index is damaged or belongs to another store,
+    other columns or another relevance.
     """
     written = written_by(columns, relevance)
     if not (folder / "meta.json").exists():
@@ -134,18 +134,18 @@ def _inspect(folder: Path, store_id: str, columns: str) -> KeywordState:
 
 
 def mark(column: str, text: str) -> int:
-    """Return the number that stands for `text` in `column`: 0 to 2^63 - 1."""
+    """Return the number for `text` in `column`: 0 to 2^63 - 1."""
     return int.from_bytes(blake2b(f"{column}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1
 
 
 def columns_of(space: Space) -> str:
-    """Return a digest of the columns that mark the texts of a space: an index written under another one is rebuilt."""
+    """Return a digest of the columns that mark a space's texts: an index with another digest is rebuilt."""
     columns = [(column.name, column.read.__name__) for column in (*space.labels, *space.sets)]
     return blake2b(repr(([int(kind) for kind in space.kinds], columns)).encode(), digest_size=8).hexdigest()
 
 
 def add_label_terms(texts: Sequence[Text], page: Page, readers: Readers) -> list[Text]:
-    """Return the texts with the marks of their records, which are in the page."""
+    """Return the texts with their records' marks; the records are in the page."""
     columns: dict[str, Sequence[Sequence[str]]] = {
         name: [() if text is None else (text,) for text in column] for name, column in page.labels.items()
     }
@@ -159,12 +159,12 @@ def _marks_at(place: int, columns: Mapping[str, Sequence[Sequence[str]]], reader
 
 
 def textual(conditions: Conditions) -> Conditions:
-    """Return the conditions that are on labels or sets."""
+    """Return the conditions on labels or sets."""
     return tuple(each for each in conditions if isinstance(each, OneOf | HasAll | HasAny))
 
 
 def marks_for(condition: Condition, readers: Readers) -> Marks:
-    """Return the marks that a text must have to meet the condition; none if it is on numbers or paths, or negated."""
+    """Return the marks required by the condition; none if it is on numbers or paths, or negated."""
     match condition:
         case OneOf(columns, texts):
             return (tuple(mark(column, readers[column](text)) for column in columns for text in texts),)
@@ -180,7 +180,7 @@ def marks_for(condition: Condition, readers: Readers) -> Marks:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The counted parts of a text: its words, each once, and the project and sensitivity that decide who may see it."""
+    """A text's counted parts: words, each once, and the project and sensitivity that decide who may see it."""
 
     words: Sequence[str]
     project: str | None
@@ -191,14 +191,14 @@ class Counted:
 
 
 class DocumentMaker:
-    """A maker of the documents of texts, weighed as `relevance` has it."""
+    """A maker of text documents, weighed by `relevance`."""
 
     def __init__(self, relevance: Relevance) -> None:
         self._relevance = relevance
         self._analyzer = make_analyzer(relevance.language)
 
     def make(self, text: Text) -> tuple[tantivy.Document, Counted]:
-        """Return the document of a text, and its counted parts."""
+        """Return a text's document and the counted parts."""
         counts, length = self._weigh(text)
         letters = _letters(counts.values(), length)
         document = tantivy.Document(key=text.key, word=" ".join(sorted(counts)))
@@ -212,10 +212,10 @@ class DocumentMaker:
         return document, Counted(tuple(counts), text.project, int(text.sensitivity))
 
     def _weigh(self, text: Text) -> tuple[Mapping[str, float], float]:
-        """Return how often each word counts, and the length of the text without names and parts of words."""
+        """Return how often each word counts, and the text's length without names and word parts."""
         counts: dict[str, float] = {}
         others: dict[str, float] = {}
-        for weight, part in self._parts(text):
+        for weight, part in self._weighted_parts(text):
             self._analyzer.count(part, weight, counts, others)
         length = sum(counts.values())
         for word, counted in others.items():
@@ -224,8 +224,8 @@ class DocumentMaker:
             counts[term] = ID_WEIGHT
         return counts, length
 
-    def _parts(self, text: Text) -> Iterable[tuple[float, str]]:
-        """Yield all parts by which a text is found, each with its weight."""
+    def _weighted_parts(self, text: Text) -> Iterable[tuple[float, str]]:
+        """Yield all parts that find a text, each with a weight."""
         relevance = self._relevance
         yield 1.0, text.body
         if text.title is not None and relevance.title_weight != 1:
@@ -238,7 +238,7 @@ class DocumentMaker:
 
 
 def _letters(counted: Iterable[float], length: float) -> dict[float, str]:
-    """Return, for each number of times that a word counts in a text of `length` words, the letter of its level."""
+    """Return the level letter for each number of times a word counts in a text with `length` words."""
     norm = K1 * (1 - B + B * length / LENGTH)
     levels = {times: min(HIGHEST, max(LOWEST, round(log2(times / norm)))) for times in set(counted)}
     return {times: LETTERS[level - LOWEST] for times, level in levels.items()}

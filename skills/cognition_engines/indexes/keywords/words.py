@@ -1,8 +1,7 @@
-"""Words of a text in any script: plain functions, the same for texts and queries.
+"""Words in any script: plain functions, the same for texts and queries.
 
-A word is a run of letters and digits. Scripts without blanks between words become pairs of characters. A piece that is
-written as one, such as `QD-4711`, `2.14.3`, `tides/reader.py` or `getTideTable`, is a name: a word in addition to its
-parts.
+A word is a run of letters and digits. Scripts without blanks between words become pairs of characters. A contiguous
+piece such as `QD-4711`, `2.14.3`, `tides/reader.py` or `getTideTable` is a name: a word in addition to the parts.
 """
 
 import re
@@ -16,7 +15,7 @@ from cognition_engines.unicode_forms import JOINER, compose_text, fold_text, is_
 LONGEST: Final = 254  # characters of a word; a longer run is no word
 LONGEST_NAME: Final = 100  # characters
 _MOST_MARKS: Final = 8  # of a character
-# Vowels and other marks of scripts whose words would end at them; Python counts only letters and digits as \w.
+# Vowels and other marks in scripts whose words would end at them; Python counts only letters and digits as \w.
 _MARKS: Final = (
     "\u07a6-\u07b0\u0900-\u0963\u0966-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0ec8-\u0ece\u0f35-\u0f39\u0f71-\u0f84"
     "\u0f8d-\u0fbc\u102b-\u103e\u1056-\u1059\u105e-\u109d\u17b4-\u17d3\u1a55-\u1a7f\u1b00-\u1b04\u1b34-\u1b44\u3099\u309a"
@@ -66,17 +65,17 @@ _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:\.\d{3}){2,}(?
 _HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z\d_]+|\d+")
 _UMLAUTS: Final = frozenset("äöüß")
 _ENDINGS: Final = ("ern", "en", "em", "er", "es", "e", "n", "s")
-_SHORTEST: Final = 3  # letters that are left of a word
-_SHORTEST_PLURAL: Final = 7  # letters of one that might be English
-_COMPOUND: Final = range(12, 60)  # letters of a word that may be made of others
+_SHORTEST: Final = 3  # letters left of a word
+_SHORTEST_PLURAL: Final = 7  # letters in a possible English word
+_COMPOUND: Final = range(12, 60)  # letters in a possible compound
 _FIRST: Final = range(5, 20)  # letters of the first part
 _LAST: Final = range(4, 20)  # of the last
 
 
 class Words(NamedTuple):
-    """The words of a text in lower case.
+    """A text's words in lower case.
 
-    `plain` are its words, `names` the pieces that are written as one, `parts` the words within a word.
+    `plain` are the words, `names` the contiguous pieces, `parts` the words within a word.
     """
 
     plain: Sequence[str]
@@ -99,29 +98,29 @@ def compose_words(text: str) -> str:
 
 
 def find_tokens(composed: str) -> list[str]:
-    """Return the pieces of a composed text that have words, each in its original form."""
+    """Return the pieces with words in a composed text, each in the original form."""
     return (_ASCII_TOKEN if composed.isascii() else _TOKEN).findall(composed)
 
 
 def is_identifier(token: str) -> bool:
-    """Return whether a piece identifies one thing: an id, a version, a path or a symbol."""
+    """Return whether a piece is an identifier: an id, a version, a path or a symbol."""
     return _IDENTIFYING.search(token) is not None or len(_humps_of(token)) > 1
 
 
 def is_phrase(word: str) -> bool:
-    """Return whether a word of a query is as specific as a phrase, like an id, a path or a symbol."""
+    """Return whether a query word is as specific as a phrase, like an id, a path or a symbol."""
     return is_identifier(word) and not word.isdigit()
 
 
 def is_exact(token: str) -> bool:
-    """Return whether a piece is likely to stand for one thing only: no ordinal, time, day, share or abbreviation."""
+    """Return whether a piece is probably unambiguous: no ordinal, time, day, share or abbreviation."""
     if _EVERYDAY.fullmatch(token) is not None:
         return False
     return _EXACT.search(token) is not None
 
 
 def split_token(token: str) -> Words:
-    """Return the words of one piece of a composed text."""
+    """Return the words in a piece of a composed text."""
     if not token.isascii() and _RUN.search(token):
         return _split_unspaced(token)
     words = _pieces_of(token)
@@ -137,7 +136,7 @@ def split_token(token: str) -> Words:
 
 
 def split_text(text: str) -> list[str]:
-    """Return the chunks of a text: each has whole words and names, and most of them recur, for a cache."""
+    """Return a text's chunks: each has whole words and names, and most recur, for a cache."""
     if not text.isascii():
         for written, read in _TYPOGRAPHIC:
             text = text.replace(written, read)
@@ -147,9 +146,9 @@ def split_text(text: str) -> list[str]:
 
 
 def split_chunk(chunk: str) -> str | Words:
-    """Return the words of a chunk; a text if it is one plain word.
+    """Return a chunk's words; a text if it is a single plain word.
 
-    Also return each character of scripts without blanks: a query may be a single one.
+    Also return each character in scripts without blanks: a query may be a single character.
     """
     if chunk.isascii():
         if chunk.isalpha() and chunk.islower() and len(chunk) <= LONGEST:  # most are
@@ -170,7 +169,7 @@ def id_term(chunk: str) -> str | None:
 
 
 def find_id_terms(query: str) -> list[str]:
-    """Return the terms of possible ids in a query: each chunk that is no word and no number, or is the only one."""
+    """Return the terms for possible ids in a query: each chunk that is no word and no number, or the only chunk."""
     chunks = query.split()
     alone = len(chunks) == 1
     ids = (id_term(each) for each in chunks if alone or not (bare := each.strip(_AROUND)).isalpha() | bare.isdigit())
@@ -194,7 +193,7 @@ def _pieces_of(token: str) -> list[str]:
 
 
 def _split_unspaced(token: str) -> Words:
-    """Return the words of a piece that is partly in scripts without blanks."""
+    """Return the words in a piece that is partly in scripts without blanks."""
     parts = _PART.findall(token.replace("_", " "))
     plain = [word for part in parts for word in _words_of_runs(part) if len(word) <= LONGEST]
     names = [run for run in _HANGUL_RUN.findall(token) if 1 < len(run) <= LONGEST_NAME]
@@ -202,7 +201,7 @@ def _split_unspaced(token: str) -> Words:
 
 
 def _names_in(token: str) -> list[str]:
-    """Return the name of a piece as a whole, and the names in it.
+    """Return a piece's name as a whole, and the names in it.
 
     `QD-4711` is `qd4711`; a character between digits stays, as in `2.14.3`.
     """
@@ -230,7 +229,7 @@ def _has_humps(token: str) -> bool:
 
 
 def _words_of_runs(part: str) -> Iterator[str]:
-    """Yield the words of a part that is partly in scripts without blanks, in which pairs of characters are words."""
+    """Yield the words in a part that is partly in scripts without blanks, where pairs of characters are words."""
     for place, run in enumerate(_RUN.split(part)):
         if place % 2:
             characters = _characters(run)
@@ -240,7 +239,7 @@ def _words_of_runs(part: str) -> Iterator[str]:
 
 
 def _characters(run: str) -> list[str]:
-    """Return the characters of a run, each with its marks."""
+    """Return a run's characters, each with the marks."""
     found: list[str] = []
     for one in run:
         if found and category(one)[0] == "M" and len(found[-1]) <= _MOST_MARKS:
@@ -251,7 +250,7 @@ def _characters(run: str) -> list[str]:
 
 
 def cut_plural(stem: str) -> str:
-    """Return a stem without the ending of a German plural."""
+    """Return a stem without a German plural ending."""
     if stem.endswith("eln"):  # which no English word does
         return stem[:-1]
     if len(stem) < _SHORTEST_PLURAL:

@@ -1,1 +1,1 @@
-"""The nearest-neighbour index, and its writer."""
+"""The nearest-neighbour index, and the writer."""

@@ -1,4 +1,4 @@
-"""The interfaces of a backend of vectors: of its index, of its server, and of the backend before it is loaded."""
+"""Interfaces of a vector backend: index, server, and the backend before loading."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from cognition_engines.store.records import Records
 
 
 class VectorBackend(Protocol):
-    """One index of vectors: a single thread updates it from the records, any thread may search it."""
+    """A vector index: a single thread updates it from the records, any thread may search it."""
 
     @property
     def seq(self) -> int:
@@ -33,19 +33,19 @@ class VectorBackend(Protocol):
         """Return whether a search is answered at once; if not, a step loads the index once it is up to date."""
 
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
-        """Return the keys of the records that own the `limit` nearest windows, nearest first; None if it cannot answer.
+        """Return the keys of the records with the `limit` nearest windows, nearest first; None if it cannot answer.
 
         Raise ComponentFailed if the search fails; the next step then checks the index.
         """
 
     def count_held(self, keys: Sequence[int]) -> int | None:
-        """Return the number of windows of these records; None if it cannot be checked. Raise ComponentFailed."""
+        """Count the windows of these records; None if it cannot be checked. Raise ComponentFailed."""
 
     def step(self) -> bool:
-        """Apply one page of changes; return whether there may be more. Raise ComponentFailed or OSError."""
+        """Apply a page of changes; return whether there may be more. Raise ComponentFailed or OSError."""
 
     def note_failure(self) -> None:
-        """Note that a step failed: the next one opens the index again."""
+        """Note a failed step: the next step opens the index again."""
 
     def exact_after(self, error: ComponentFailed | OSError) -> bool:
         """Return whether searches can fall back to exact ranking after this error; otherwise they fail with it."""
@@ -56,7 +56,7 @@ class VectorBackend(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FolderState:
-    """A folder as the next start would find it: the `seq` of a collection to trust, or the reason to trust none."""
+    """A folder as found by the next start: the `seq` of a trusted collection, or the reason for distrust."""
 
     seq: int
     distrust: str | None
@@ -65,18 +65,18 @@ class FolderState:
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """A collection on a server: the last change that it covers, and its number of windows."""
+    """A collection on a server: the last change it covers, and the number of windows."""
 
     seq: int
     windows: int
-    filled_here: bool  # False for a collection that this program did not fill
+    filled_here: bool  # False for a collection filled by another program
 
 
 class BackendServer(Protocol):
     """A connection to a backend's server, which changes nothing there."""
 
     def state(self, name: str, dim: int) -> ServerState | None:
-        """Return the state of the collection of this name, None without a collection. Raise ComponentFailed."""
+        """Return the named collection's state, None without a collection. Raise ComponentFailed."""
 
     def close(self) -> None:
         """End the connection."""
@@ -84,11 +84,11 @@ class BackendServer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LoadedBackend:
-    """The functions that need the backend's library, in a module that is imported when it is first used.
+    """The functions that need the backend's library, in a module imported at first use.
 
-    `make` opens nothing yet; its last parameter is the change up to which no record had a vector. `start_over`
-    replaces a collection on a server by an empty one; it raises ConfigurationError or ComponentFailed.
-    `open_server` takes a URL and the seconds that an answer may take, and sends nothing yet.
+    `make` opens nothing yet; the last parameter is the change up to which no record had a vector. `start_over` replaces
+    a collection on a server by an empty collection; it raises ConfigurationError or ComponentFailed. `open_server`
+    takes a URL and the seconds allowed for an answer, and sends nothing yet.
     """
 
     make: Callable[[CollectionSpec, SharedLock | None, int], VectorBackend]
@@ -98,11 +98,11 @@ class LoadedBackend:
 
 @dataclass(frozen=True, slots=True)
 class BackendSpec:
-    """One backend, as everything outside its folder knows it. Another one is a folder, and a line in `registry`.
+    """A backend, as known outside its folder. A new backend is a folder, and a line in `registry`.
 
-    `check_url` raises ConfigurationError if its argument is no address of a server. The others look at the folder of a
-    space: whether an index is in it, its state for a collection and a store (None without an index), and its removal.
-    `module` has the `LoadedBackend` as `LOADED`.
+    `check_url` raises ConfigurationError if its argument is no server address. The others look at a space's folder:
+    whether an index is in it, the state for a collection and a store (None without an index), and the removal. `module`
+    has the `LoadedBackend` as `LOADED`.
     """
 
     title: str

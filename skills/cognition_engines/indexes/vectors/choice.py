@@ -1,4 +1,4 @@
-"""The choice of an index of vectors: none, in memory, or Chroma."""
+"""The choice of a vector index: none, in memory, or Chroma."""
 
 import os
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ BYTES: Final = 4  # of a number in a vector
 
 @dataclass(frozen=True, slots=True)
 class VectorChoice:
-    """`memory` ranks in memory and keeps no index; `chroma` has one, in a folder or on the server at `url`.
+    """`memory` ranks in memory and keeps no index; `chroma` has an index, in a folder or on the server at `url`.
 
-    `auto` is `memory` until the vectors of a search space take more than `memory_mb` megabytes, by default a quarter of
-    the machine's memory, and `chroma` from then on. With a `url` it is `chroma`: a server runs for it.
-    `deadline_seconds` is for each answer of that server.
+    `auto` is `memory` until a search space's vectors take more than `memory_mb` megabytes, by default a quarter of the
+    machine's memory, and `chroma` from then on. With a `url` it is `chroma`: a server runs for it. `deadline_seconds`
+    is for each answer from that server.
     """
 
     index: VectorIndex = "auto"
@@ -41,5 +41,5 @@ class VectorChoice:
 
 
 def machine_memory() -> int:
-    """Return the bytes of memory of this machine."""
+    """Return this machine's memory in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

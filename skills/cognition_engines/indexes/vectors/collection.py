@@ -1,4 +1,4 @@
-"""Vectors of a collection: the parts of a collection, and whether one is needed."""
+"""Vector collections: their parts, and whether a collection is needed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from cognition_engines.indexes.columns.isolation import Isolation
 from cognition_engines.spaces import Space
 from cognition_engines.store.record_reads import RecordReads
 
-COMPONENT: Final = "vectors"  # the component that fails if an index of vectors does
+COMPONENT: Final = "vectors"  # the component that fails with a vector index
 PAGE: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionSpec:
-    """The vectors of one space of a store and one model: in `folder`, or on the server at `url`."""
+    """Vectors for a space, a store and a model: in `folder`, or on the server at `url`."""
 
     records: RecordReads
     space: Space
@@ -28,17 +28,17 @@ class CollectionSpec:
 
     @property
     def name(self) -> str:
-        """The name of the collection."""
+        """Collection name."""
         return collection_name(self.space.name, self.model, self.records.store_id)
 
 
 def collection_name(kind: str, model: str, store_id: str) -> str:
-    """Return a name by space, model and store, so that vectors of two models, or of two stores, never meet."""
+    """Return a name by space, model and store, so that vectors from two models, or from two stores, never meet."""
     return f"{kind}-{model}-{store_id[:12]}"
 
 
 class CollectionNeed:
-    """The need of a collection: none while there are few vectors, or no vectors and no earlier index."""
+    """The need for a collection: none while there are few vectors, or no vectors and no earlier index."""
 
     def __init__(self, spec: CollectionSpec, is_left: Callable[[Path], bool], *, few: bool) -> None:
         """Begin before the first record; `is_left` says whether an earlier process has left an index in a folder."""
@@ -48,7 +48,7 @@ class CollectionNeed:
         self.few = few  # true if memory holds all vectors
 
     def look(self) -> bool:
-        """Look one page further; return whether a collection is needed from now on. Raise ComponentFailed."""
+        """Look a page further; return whether a collection is needed from now on. Raise ComponentFailed."""
         spec = self._spec
         if self.few:
             return False

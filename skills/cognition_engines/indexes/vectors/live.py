@@ -1,9 +1,8 @@
-"""The nearest-neighbour index as a query sees it: it follows the records in its own thread, or has the reason why it
-cannot.
+"""The nearest-neighbour index for queries: it follows the records in a separate thread, or has the failure's reason.
 
-An index in the data folder that is new, behind or damaged is no failure: records that it does not cover are ranked
-exactly while it is brought up to date or rebuilt. The same holds if a collection on a server cannot be searched, or if
-the server does not answer.
+An index in the data folder that is new, behind or damaged is no failure: records it does not cover are ranked exactly
+while it is brought up to date or rebuilt. The same holds if a collection on a server cannot be searched, or if the
+server does not answer.
 """
 
 import logging
@@ -28,13 +27,13 @@ RETRY_SECONDS: Final = 0.25  # between two attempts after a failure, at first
 IDLE_SECONDS: Final = 1.0  # between two checks of the records without a request
 LEAST_SECONDS: Final = 0.05  # between two checks, for any number of requests
 LONGEST_PAUSES: Final = {"folder": 30.0, "server": 1.0}  # seconds between two attempts after failures
-MOST_DOUBLINGS: Final = 10  # of that pause
+MOST_DOUBLINGS: Final = 10  # for that pause
 HOPELESS: Final = 4  # failures in a row after which no caller should wait for the index
 _log = logging.getLogger(__name__)
 
 
 class LiveVectors:
-    """The owner of the index of one space and model of a store. Its backend is loaded when there are vectors for it."""
+    """The owner of the index for a space and model. The backend is loaded when there are vectors for it."""
 
     def __init__(
         self,
@@ -61,9 +60,9 @@ class LiveVectors:
         self._backend: VectorBackend | None = None
         self._failure: str | None = None
         self._failures = 0  # in a row
-        self._expected = 0  # the last change that searches show
+        self._expected = 0  # the last change shown by searches
         outage = f"the vector index of {space.name} does not follow the records"
-        self._thread = BackgroundThread(f"{space.name}-vectors", self._follow, background, outage)
+        self._thread = BackgroundThread(f"{space.name}-vectors", self._follow_records, background, outage)
 
     def start(self) -> None:
         self._thread.start()
@@ -104,7 +103,7 @@ class LiveVectors:
 
     @property
     def role(self) -> str:
-        """`writer`, or `reader` while another process writes the collection that several share."""
+        """`writer`, or `reader` while another process writes the shared collection."""
         if self._backend is None:
             return "writer" if self._lock is None else "reader"
         return self._backend.role
@@ -144,7 +143,7 @@ class LiveVectors:
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
         """Return the keys of the nearest records, or None, as `VectorBackend.nearest` does.
 
-        Return None also if an embedded index is yet to be loaded, if a collection fails, which is then rebuilt, and if
+        Also return None if an embedded index is not loaded yet, if a collection fails, which is then rebuilt, and if
         its server does not answer.
         """
         backend = self._backend
@@ -154,14 +153,14 @@ class LiveVectors:
             found = backend.nearest(vector, limit)
         except ComponentFailed as error:
             if not backend.exact_after(error):
-                self._failure = _reason(error)
+                self._failure = _describe_failure(error)
             return None
         if found is None:  # the thread loads the index
             self._thread.wake()
         return found
 
     def count_held(self, keys: Sequence[int]) -> int | None:
-        """Return the number of windows of these records in the index; None if it cannot be checked now."""
+        """Count the windows of these records in the index; None if it cannot be checked now."""
         backend = self._backend
         if self._failure is not None:
             return None
@@ -171,16 +170,16 @@ class LiveVectors:
 
     @property
     def in_folder(self) -> bool:
-        """True if vectors are in files of this process, where deleted ones stay until the folder is rebuilt."""
+        """True if vectors are in this process's files, where deleted vectors stay until the folder is rebuilt."""
         return self._choice.url is None and self._kind.is_in(self._spec.folder)
 
     @property
     def on_server(self) -> bool:
-        """True if vectors are in files of a Chroma server."""
+        """True if vectors are in a Chroma server's files."""
         return self._choice.url is not None and self._backend is not None
 
-    def _follow(self) -> float:
-        """Go one page further; return the pause until the next one."""
+    def _follow_records(self) -> float:
+        """Apply the next page; return the pause until the next step."""
         try:
             behind = try_call(self._step)
             if isinstance(behind, Raised):
@@ -200,7 +199,7 @@ class LiveVectors:
         return IDLE_SECONDS
 
     def _step(self) -> bool:
-        """Go one page further; return whether there may be more."""
+        """Apply the next page; return whether there may be more."""
         if self._backend is None:
             if not self._need.look():
                 return not self._need.few and self._need.seq < self._records.last_seq()
@@ -221,8 +220,8 @@ class LiveVectors:
             return
         if self._failure is None:
             _log.warning("the vector index does not answer: %s", error)
-        self._failure = _reason(error)
+        self._failure = _describe_failure(error)
 
 
-def _reason(error: ComponentFailed | OSError) -> str:
+def _describe_failure(error: ComponentFailed | OSError) -> str:
     return str(error).removeprefix(f"{COMPONENT}: ")

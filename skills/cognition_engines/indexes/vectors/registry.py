@@ -1,4 +1,4 @@
-"""The backends of vectors by the name that `vectors.index` has for them."""
+"""Vector backends by their name in `vectors.index`."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -20,5 +20,5 @@ BACKENDS: Final[Mapping[str, BackendSpec]] = {"chroma": CHROMA}
 
 
 def backend_of(choice: VectorChoice) -> BackendSpec:
-    """Return the backend that a choice names, else the default one."""
+    """Return the chosen backend, else the default."""
     return BACKENDS.get(choice.index, CHROMA)

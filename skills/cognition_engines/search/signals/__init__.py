@@ -1,1 +1,1 @@
-"""The signals by which a record ranks higher than by meaning and words alone, one in each module."""
+"""Signals beyond meaning and words that rank a record higher, one per module."""

@@ -1,4 +1,4 @@
-"""The time that a question names: records of that time gain."""
+"""The time named in a question: records from that time gain."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
@@ -19,14 +19,14 @@ COLUMN: Final = "at"
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A span from the first moment to the last one, both inclusive; None is open."""
+    """A span from the first moment to the last, both inclusive; None is open."""
 
     first: datetime | None
     last: datetime | None
 
 
 def read_interval(question: str, as_of: datetime | None, language: Language) -> Interval | None:
-    """Return the time that the question names, seen from a moment, by default now; None if it names none."""
+    """Return the time named in the question, as seen from a moment, by default now; None if it names none."""
     days = read_days(question, as_of or datetime.now(UTC), language)
     if days is None:
         return None
@@ -35,14 +35,14 @@ def read_interval(question: str, as_of: datetime | None, language: Language) -> 
 
 
 def _mark_dates(query: QueryText, searched: SearchedViews, relevance: Relevance) -> RowBoost | None:
-    """Return the boost for records of the time that the query names; None if it names none."""
+    """Return the boost for records from the time named in the query; None if it names none."""
     weight = relevance.date_weight
     named = read_interval(query.text, searched.as_of, relevance.language) if weight else None
     return None if named is None else RowBoost(DATE, weight, partial(_within, named), always=True)
 
 
 def _within(interval: Interval, snapshot: Snapshot, rows: Ints) -> Bools:
-    """Return a mask of the rows that are within the interval."""
+    """Return a mask of the rows within the interval."""
     times = snapshot.numbers[COLUMN][rows]
     inside: Bools = times != NO_NUMBER
     if interval.first is not None:

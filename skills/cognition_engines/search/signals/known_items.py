@@ -1,7 +1,7 @@
-"""Known items: a record that alone has an id, a version, a code, a symbol, a path or a quoted phrase of the query.
+"""Known items: the only record with an id, a version, a code, a symbol, a path or a quoted phrase from the query.
 
-It comes first in every mode. The keyword index gives the few texts that have all words of an item, and the texts
-themselves decide, since a turn is also found by the words of the turns around it.
+It comes first in every mode. The keyword index gives the few texts with all words of an item, and the texts themselves
+decide, since a turn is also found by adjacent turns' words.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,14 +20,14 @@ from cognition_engines.search.signals.signal import OrderSignal, RankedHits, Sto
 from cognition_engines.unicode_forms import fold_text
 
 MOST_HOLDERS: Final = 32  # texts with all words of an item, beyond which it is no known item
-MOST_FILTERED: Final = 1024  # of them, of which a filter may leave few
-Holders = Sequence[list[int] | None]  # of each space, the rows that have all words of an item; None for too many
+MOST_FILTERED: Final = 1024  # of them; a filter may leave few
+Holders = Sequence[list[int] | None]  # for each space, the rows with all words of an item; None for too many
 
 
 def find_holders(
     items: Sequence[str], spaces: Sequence[SpaceCandidates], sources: Sequence[KeywordSource]
 ) -> list[Holders]:
-    """Return the holders of each item, from a keyword index for each space."""
+    """Return each item's holders, from a keyword index for each space."""
     return [[_find_holders(item, space, words) for space, words in zip(spaces, sources, strict=True)] for item in items]
 
 
@@ -38,7 +38,7 @@ def with_known(
     spaces: Sequence[SpaceCandidates],
     texts: RecordTexts,
 ) -> list[SpaceCandidates]:
-    """Return the candidates with their known items; for the pool of records."""
+    """Return the candidates with known items; for the record pool."""
     known: list[set[int]] = [set() for _ in spaces]
     for item, found in zip(items, holders, strict=True):
         held = [(number, row) for number, rows in enumerate(found) for row in rows or ()]
@@ -50,7 +50,7 @@ def with_known(
 
 
 def _put_known_first(_: QueryText, ranked: RankedHits, __: StoredState) -> Sequence[Hit]:
-    """Return the hits with the known rows of the spaces, which come first."""
+    """Return the hits, with the spaces' known rows first."""
     spaces, hits = ranked.spaces, ranked.hits
     known = {
         record_key(spaces[number], row): (number, row) for number in ranked.numbers for row in spaces[number].known
@@ -69,13 +69,13 @@ def _put_known_first(_: QueryText, ranked: RankedHits, __: StoredState) -> Seque
 
 
 def _boosts_of(space: SpaceCandidates, row: int) -> Gains:
-    """Return the boosts of a row that is not among the best hits."""
+    """Return a row's boosts; the row is not among the best hits."""
     held = [each for each in space.boosts if not each.always and each.marks(space.snapshot, np.array([row])).any()]
     return tuple((each.name, True) for each in held)
 
 
 def _find_holders(item: str, space: SpaceCandidates, words: KeywordSource) -> list[int] | None:
-    """Return the rows of the space whose texts have all words of the item; None if there are too many."""
+    """Return the space's rows whose texts have all words of the item; None if there are too many."""
     for most in (MOST_HOLDERS, MOST_FILTERED):
         hits = words.holders(item, most + 1)
         rows: list[int] = accepted_hits(space.snapshot, space.mask, hits)[0].tolist()
@@ -87,7 +87,7 @@ def _find_holders(item: str, space: SpaceCandidates, words: KeywordSource) -> li
 
 
 def _owner(space: SpaceCandidates, row: int) -> int:
-    """Return the key of the artifact of an event or a passage, else the record's own."""
+    """Return the artifact key for an event or a passage, else the record's own key."""
     parent = int(space.snapshot.numbers["parent"][row])
     return parent if parent >= 0 else int(space.snapshot.keys[row])
 
@@ -95,9 +95,9 @@ def _owner(space: SpaceCandidates, row: int) -> int:
 def _shown(
     spaces: Sequence[SpaceCandidates], having: Sequence[tuple[int, int]], owner: int
 ) -> Iterator[tuple[int, int]]:
-    """Yield the row to put first of those with an item: the artifact or a passage of it, before its events.
+    """Yield the row to put first among those with an item: the artifact or a passage, before the events.
 
-    The artifact of an event also comes first in other spaces, as events are shown with it if they are searched apart.
+    An event's artifact also comes first in other spaces, as events are shown with it if they are searched apart.
     """
     first = next((each for each in having if record_key(spaces[each[0]], each[1]) == owner), having[0])
     yield first
@@ -114,7 +114,7 @@ def _having(
     held: Sequence[tuple[int, int]],
     texts: RecordTexts,
 ) -> list[tuple[int, int]]:
-    """Return the rows, each with the number of its space, whose own text has the item, or whose id it is."""
+    """Return the rows, with their spaces' numbers, whose own text has the item, or whose id it is."""
     if item.startswith("="):
         return [(number, row) for number, row in held if fold_text(spaces[number].snapshot.ids[row]) == item[1:]]
     records = [(int(spaces[number].snapshot.keys[row]), int(spaces[number].snapshot.seqs[row])) for number, row in held]

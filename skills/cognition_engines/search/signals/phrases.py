@@ -1,6 +1,6 @@
-"""Phrases: records with words of the query next to each other, in order, gain.
+"""Phrases: records with adjacent query words, in order, gain.
 
-The index has no positions of words; the texts of a few results are read from the snapshot of the search.
+The index has no word positions; the texts of a few results are read from the search's snapshot.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from cognition_engines.relevance import Relevance
 from cognition_engines.search.query import QueryText, fold_phrase
 from cognition_engines.search.signals.signal import TextSignal
 
-LONGEST: Final = 1 << 16  # characters of a text that are examined
+LONGEST: Final = 1 << 16  # examined characters per text
 
 
 def share_of(pairs: Sequence[str], text: str) -> float:
-    """Return the share of the pairs that are in a text word for word, 0 to 1."""
+    """Return the share of pairs found word for word in a text, 0 to 1."""
     flat = fold_phrase(text[:LONGEST])
     return sum(pair in flat for pair in pairs) / len(pairs)
 
@@ -29,7 +29,7 @@ def _weigh(_: QueryText, relevance: Relevance) -> float:
 
 
 def _lift(score: float, weight: float, share: float) -> float:
-    """Return the score with its gain; scores stay within 0 to 1, as all are divided by 1 + the weight."""
+    """Return the score with the gain; scores stay within 0 to 1, as all are divided by 1 + the weight."""
     return (score + weight * share) / (1 + weight)
 
 

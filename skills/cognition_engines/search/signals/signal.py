@@ -1,4 +1,4 @@
-"""A signal: a reason for which a record ranks higher, and the step of a search at which it is looked for."""
+"""A signal: a reason to rank a record higher, and the search step that checks it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from cognition_engines.store.records import Records
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """A signal by the name that `explain` gives it.
+    """A signal by name in `explain`.
 
-    `setting` is the field of `Relevance` with its weight, by which it can be switched off; None if it has none.
+    `setting` is the field in `Relevance` with the weight, which can switch it off; None if it has none.
     """
 
     name: str
@@ -27,9 +27,9 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class SearchedViews:
-    """What is searched for `viewer`: snapshots, each with the conditions on its records.
+    """The searched views for `viewer`: snapshots, each with the conditions on the records.
 
-    A time that the query names is relative to `as_of`, None for now.
+    A time in the query is relative to `as_of`, None for now.
     """
 
     views: Sequence[tuple[Snapshot, Conditions]]
@@ -39,10 +39,10 @@ class SearchedViews:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowSignal(Signal):
-    """A signal in the columns of a snapshot: `mark` returns the boost for rows, None if the query asks for none.
+    """A signal in a snapshot's columns: `mark` returns the boost for rows, None if the query asks for none.
 
     With `rewrites` the boost may have another question to embed. If `counts` returns true, `mark` may count rows, and
-    is for a thread.
+    needs a thread.
     """
 
     mark: Callable[[QueryText, SearchedViews, Relevance], RowBoost | None]
@@ -54,8 +54,8 @@ class RowSignal(Signal):
 class TextSignal(Signal):
     """A signal in the text of one of the best records.
 
-    `share` returns how much of the query's phrases, 0 to 1, the record has, `weigh` the weight for a query, and `lift`
-    a score, 0 to 1, with its gain by a weight and a share. With `always` a hit also names a share of 0.
+    `share` returns the record's share of the query's phrases, 0 to 1, `weigh` the weight for a query, and `lift` a
+    score, 0 to 1, with the gain by a weight and a share. With `always` a hit also names a share of 0.
     """
 
     share: Callable[[Sequence[str], Record], float]
@@ -66,9 +66,9 @@ class TextSignal(Signal):
 
 @dataclass(frozen=True, slots=True)
 class RankedHits:
-    """Hits, best first, of some of the spaces, given by their numbers, as order signals see them.
+    """Hits, best first, in some of the spaces, given by their numbers, as seen by order signals.
 
-    `vector` is the vector to state the distances of hits from, None if they have none.
+    `vector` is the vector for hit distances, None if they have none.
     """
 
     hits: Sequence[Hit]
@@ -89,6 +89,6 @@ class StoredState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderSignal(Signal):
-    """A signal that puts some hits before others; `reorder` runs in the pool of records."""
+    """A signal that puts some hits before others; `reorder` runs in the record pool."""
 
     reorder: Callable[[QueryText, RankedHits, StoredState], Sequence[Hit]]

@@ -1,7 +1,7 @@
-"""The speakers that a question asks about: their turns gain.
+"""The speakers in question: their turns gain.
 
-"Where has Ana camped?" is answered by what Ana said, and "What did I plan for June?" by what the user said. The name of
-a speaker then has no part in the meaning of the question, for it would bring near every turn of that speaker.
+"Where has Ana camped?" is answered by Ana's turns, and "What did I plan for June?" by the user's. A speaker's name then
+has no part in the question's meaning: it would bring every turn by that speaker near.
 """
 
 from functools import partial
@@ -23,17 +23,17 @@ ROLES: Final = frozenset({*USERS, "assistant", "system"})  # these are no names 
 
 
 def may_name_speaker(query: QueryText, searched: SearchedViews, relevance: Relevance) -> bool:
-    """Return whether a query has the name of an author of a snapshot; what the author said may be hidden."""
+    """Return whether a query has the name of a snapshot's author, whose turns may be hidden."""
     authors = [snapshot.codes[AUTHOR] for snapshot, _ in searched.views]
     weighed = bool(relevance.speaker_weight)
     return weighed and any(name.text in known for name in _names_in(query) for known in authors)
 
 
 def _mark_speakers(query: QueryText, searched: SearchedViews, relevance: Relevance) -> RowBoost | None:
-    """Return the boost for turns of the speakers that the question names, or else of the user if it is asked as I.
+    """Return the boost for turns by the speakers named in the question, or by the user if it is in the first person.
 
-    Return None if it asks about no speaker. Only those count of whom the viewer sees a turn that meets the conditions
-    in one of the snapshots.
+    Return None without a speaker. A speaker counts only if the viewer sees a turn by the speaker that meets the
+    conditions in a snapshot.
     """
     weight = relevance.speaker_weight
     if not weight:
@@ -48,7 +48,7 @@ def _mark_speakers(query: QueryText, searched: SearchedViews, relevance: Relevan
 
 
 def _turns_of(authors: tuple[str, ...], snapshot: Snapshot, rows: Ints, *, unnamed: bool) -> Bools:
-    """Return a mask of the rows that are turns of the authors; with `unnamed` also of turns without an author."""
+    """Return a mask of the authors' turns; with `unnamed` also of turns without an author."""
     known = snapshot.codes[AUTHOR]
     codes = [known[author] for author in authors if author in known]
     said: Bools = snapshot.labels["kind"][rows] == snapshot.codes["kind"].get(Kind.TURN.label, ABSENT)
@@ -69,7 +69,7 @@ def _names_in(query: QueryText) -> list[PossibleName]:
 
 
 def _without_overlaps(names: list[PossibleName]) -> list[PossibleName]:
-    """Return the names, which are in order, without those that begin inside the one before."""
+    """Return the names, given in order, without those that begin inside the previous name."""
     kept: list[PossibleName] = []
     for name in names:
         if not kept or name.start >= kept[-1].end:

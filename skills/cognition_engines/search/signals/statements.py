@@ -34,7 +34,7 @@ def _weigh(query: QueryText, relevance: Relevance) -> float:
 
 
 def _lift(score: float, weight: float, share: float) -> float:
-    """Return the score with a part of what it lacks to 1."""
+    """Return the score, moved toward 1 by a part of the distance."""
     return score + weight * (1 - score) if share else score
 
 

@@ -1,4 +1,4 @@
-"""Successors: records in force come before those that they replaced, if both match about equally."""
+"""Successors: records in force come before the records they replaced, if both match about equally."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,11 +23,11 @@ _STEP: Final = 1e-9
 
 
 def _put_successors_first(query: QueryText, ranked: RankedHits, stored: StoredState) -> Sequence[Hit]:
-    """Return the hits, records before those that they replaced if their score is lower by a share of NEAR at most.
+    """Return the hits, with records before those they replaced if their score is lower by a share of NEAR at most.
 
-    Such a decision or memory gets the score of the other one. Only the first LOOKED_AT hits count. The successors of a
-    record out of force among them are read once for each state of the index. A record whose successors cannot be read
-    keeps its place. So do all if the query asks about the past or names a time.
+    Such a decision or memory gets the other's score. Only the first LOOKED_AT hits count. The successors of a record
+    out of force among them are read once for each state of the index. A record whose successors cannot be read keeps
+    its place. So do all if the query asks about the past or names a time.
     """
     spaces, hits = ranked.spaces, ranked.hits
     if query.is_about_past or any(boost.name == DATE for boost in spaces[0].boosts):
@@ -47,7 +47,7 @@ def _put_successors_first(query: QueryText, ranked: RankedHits, stored: StoredSt
 
 
 def _ended_keys(spaces: Sequence[SpaceCandidates], hits: Sequence[Hit], moment: int) -> dict[int, list[int]]:
-    """Return the keys of the hits out of force at `moment`, by the number of their space."""
+    """Return the keys of the hits out of force at `moment`, by space number."""
     ended: dict[int, list[int]] = {}
     for hit in hits:
         snapshot = spaces[hit.space].snapshot
@@ -60,7 +60,7 @@ def _ended_keys(spaces: Sequence[SpaceCandidates], hits: Sequence[Hit], moment: 
 def _read_successors(
     records: Records, viewer: Viewer, rows: RowReader, keys: Sequence[int]
 ) -> Mapping[int, Sequence[str]]:
-    """Return the ids of the successors of decisions and memories by key, of those that the viewer sees."""
+    """Return the ids of decisions' and memories' successors by key, if visible to the viewer."""
     stored = list(records.reads.by_keys(keys, viewer, rows=rows).values())
     decisions = [one for one in stored if one.kind in DECISIONS.kinds]
     links = links_of(records, decisions, viewer) if decisions else {}
@@ -90,7 +90,7 @@ def _exchange(
 def _place_of_successor(
     spaces: Sequence[SpaceCandidates], ranked: Sequence[tuple[int, Hit]], place: int, ids: Sequence[str]
 ) -> int | None:
-    """Return the place of the first hit after `place` that has one of the ids; None if there is none."""
+    """Return the place of the first hit after `place` with any of the ids; None if there is none."""
     for number in range(place + 1, len(ranked)):
         hit = ranked[number][1]
         if spaces[hit.space].snapshot.ids[hit.row] in ids:

@@ -1,1 +1,1 @@
-"""The audit: who read or wrote which records, as rows in a chain of hashes."""
+"""The audit: who read or wrote which records, as rows in a hash chain."""

@@ -1,7 +1,7 @@
-"""Rows of the audit: one for each call, the hash that links it to the row before it, and the check of a chain.
+"""Audit rows: one for each call, with a hash that links it to the previous row, and the check of a chain.
 
-Each hash covers the row and the hash before it, so that no row can be changed, left out or moved without a trace. A
-program that may write to the database can compute all hashes again; only a number and hash noted elsewhere reveal that.
+Each hash covers the row and the previous hash, so no row can be changed, left out or moved without a trace. A program
+that may write to the database can compute all hashes again; only a number and hash noted elsewhere reveal that.
 """
 
 import json
@@ -18,12 +18,12 @@ from cognition_engines.models import microseconds
 
 START: Final = "0" * 64  # the hash before the first row
 Problem = Literal["missing", "altered", "reordered", "truncated", "extra", "head", "noted"]
-MOST_BREAKS: Final = 100  # that are listed; all are counted
+MOST_BREAKS: Final = 100  # listed; all are counted
 
 
 @dataclass(frozen=True, slots=True)
 class AuditedRecord:
-    """A record that an answer named, or with `written` one that the call changed; `kind` is the label of its kind."""
+    """A record named in an answer, or with `written` changed by the call; `kind` is the kind's label."""
 
     kind: str
     id: str
@@ -32,10 +32,9 @@ class AuditedRecord:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One call: the time of its answer, the caller, the request id, and the outcome.
+    """A call: the time of the answer, the caller, the request id, and the outcome.
 
-    `code` is 0 for a result, else the code of the error. `query` is the text of the query, None if queries are not
-    kept.
+    `code` is 0 for a result, else the error code. `query` is the query text, None if queries are not kept.
     """
 
     at: datetime
@@ -50,7 +49,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """An entry with its number, from 1, and its hash, 64 hexadecimal digits."""
+    """An entry with number, from 1, and hash, 64 hexadecimal digits."""
 
     number: int
     entry: AuditEntry
@@ -59,7 +58,7 @@ class AuditRow:
 
 @dataclass(frozen=True, slots=True)
 class ChainHead:
-    """The last row of a chain, and the last that was pruned: by number and hash, 0 and START if there is none."""
+    """A chain's last row and last pruned row: by number and hash, 0 and START if there is none."""
 
     number: int = 0
     hash: str = START
@@ -68,33 +67,33 @@ class ChainHead:
 
 
 def record_of(kind: Kind, id: object, written: bool = False) -> AuditedRecord:
-    """Return the record of a kind and id, as the audit names it."""
+    """Return the audit's name for a record, from kind and id."""
     return AuditedRecord(kind.label, str(id), written)
 
 
 def query_cell(query: str | None) -> str | None:
-    """Return the stored form of a query: JSON in ASCII, for PostgreSQL keeps no NUL in a text."""
+    """Return a query as stored: JSON in ASCII, since PostgreSQL keeps no NUL in a text."""
     return None if query is None else json.dumps(query)
 
 
 def entry_cells(entry: AuditEntry) -> tuple[object, ...]:
-    """Return the cells of an entry in the order of the table's columns, without its number, hash and records."""
+    """Return an entry's cells in table column order, without number, hash and records."""
     at, query = microseconds(entry.at), query_cell(entry.query)
     return at, entry.agent, entry.via, entry.method, entry.request_id, entry.code, query
 
 
 def hash_after(previous: str, entry: AuditEntry) -> str:
-    """Return the hash of a row: SHA-256 over the hash of the row before it and the row's content as JSON."""
+    """Return a row's hash: SHA-256 over the previous row's hash and the row's content as JSON."""
     content = [*entry_cells(entry), [[one.kind, one.id, one.written] for one in entry.records]]
     return sha256(previous.encode() + orjson.dumps(content)).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class ChainBreak:
-    """A fault at a row, by its number.
+    """A fault at a row, by row number.
 
     `missing`: it and maybe some before it; `altered`, `reordered`, `extra`: the row itself; `truncated`: it and all
-    after it are missing; `head`: the head is not that of the last row; `noted`: it is not the one noted elsewhere.
+    after it are missing; `head`: the head differs from the last row; `noted`: it differs from the row noted elsewhere.
     """
 
     number: int
@@ -104,7 +103,7 @@ class ChainBreak:
 
 @dataclass(frozen=True, slots=True)
 class ChainReport:
-    """The head of a chain, the number of rows, and the faults: `found` breaks, the first of them listed."""
+    """The chain head, the number of rows, and the faults: `found` breaks, the first of them listed."""
 
     head: ChainHead
     rows: int
@@ -130,41 +129,43 @@ class _Verification:
     def add(self, page: Sequence[AuditRow]) -> None:
         for row in page:
             self.rows += 1
-            self._follow(row, page)
+            self._check_row(row, page)
 
     def end(self) -> ChainReport:
         head = self.head
         if self.number < head.number:
-            self._note(self.number + 1, "truncated", f"rows {self.number + 1} to {head.number} are missing at the end")
+            self._add_break(
+                self.number + 1, "truncated", f"rows {self.number + 1} to {head.number} are missing at the end"
+            )
         elif self.number == head.number and self.hash != head.hash:
-            self._note(head.number, "head", "the last row has another hash than the head")
+            self._add_break(head.number, "head", "the last row has another hash than the head")
         if self.noted is not None:
             self._compare(*self.noted)
         return ChainReport(head, self.rows, self.found, tuple(self.breaks))
 
-    def _follow(self, row: AuditRow, page: Sequence[AuditRow]) -> None:
+    def _check_row(self, row: AuditRow, page: Sequence[AuditRow]) -> None:
         if row.number <= self.head.pruned or row.number > self.head.number:
-            self._note(row.number, "extra", f"row {row.number} is outside of the chain")
+            self._add_break(row.number, "extra", f"row {row.number} is outside of the chain")
             return
         if row.number > self.number + 1:
             gap = f"rows {self.number + 1} to {row.number - 1} are missing"
-            self._note(row.number - 1, "missing", gap)
+            self._add_break(row.number - 1, "missing", gap)
         elif row.hash != hash_after(self.hash, row.entry):
-            self._note(row.number, *_find_misplaced(row, page))
+            self._add_break(row.number, *_find_misplaced(row, page))
         if self.noted is not None and row.number == self.noted[0]:
             self.met = row.number
             if row.hash != self.noted[1]:
-                self._note(row.number, "noted", f"row {row.number} has another hash than was noted")
+                self._add_break(row.number, "noted", f"row {row.number} has another hash than was noted")
         self.number, self.hash = row.number, row.hash
 
     def _compare(self, number: int, hash: str) -> None:
         if number == self.head.pruned:
             if hash != self.head.pruned_hash:
-                self._note(number, "noted", f"row {number} has another hash than was noted")
+                self._add_break(number, "noted", f"row {number} has another hash than was noted")
         elif self.met is None:
-            self._note(number, "noted", f"row {number}, which was noted, is not there")
+            self._add_break(number, "noted", f"row {number}, which was noted, is not there")
 
-    def _note(self, number: int, problem: Problem, message: str) -> None:
+    def _add_break(self, number: int, problem: Problem, message: str) -> None:
         self.found += 1
         if len(self.breaks) < MOST_BREAKS:
             self.breaks.append(ChainBreak(number, problem, message))
@@ -173,10 +174,10 @@ class _Verification:
 def verify_chain(
     head: ChainHead, pages: Iterable[Sequence[AuditRow]], noted: tuple[int, str] | None = None
 ) -> ChainReport:
-    """Return the faults in the rows of a chain, given in ascending order from the first stored one.
+    """Return the faults in a chain's rows, given in ascending order from the first stored row.
 
-    `noted` is the number and hash of a row, kept elsewhere. A row that was pruned since proves nothing, unless it is
-    the last pruned one.
+    `noted` is a row's number and hash, kept elsewhere. A row pruned since proves nothing, unless it is the last pruned
+    row.
     """
     verification = _Verification(head, noted)
     for page in pages:
@@ -185,7 +186,7 @@ def verify_chain(
 
 
 def _find_misplaced(row: AuditRow, page: Sequence[AuditRow]) -> tuple[Problem, str]:
-    """Return the problem of a row whose hash follows another row of the page than the one before it, or none."""
+    """Return the problem of a row whose hash follows another row in the page than the previous row, or none."""
     if any(hash_after(one.hash, row.entry) == row.hash for one in page):
         return "reordered", f"row {row.number} stood elsewhere"
     return "altered", f"row {row.number} is not as it was written"

@@ -35,7 +35,7 @@ _PRUNED_AT_A_TIME: Final = 5000  # rows; others may append in between
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """Rows, newest first; `before` is the position of the next page, None for the last one."""
+    """Rows, newest first; `before` is the next page's position, None for the last page."""
 
     rows: tuple[AuditRow, ...]
     before: int | None
@@ -43,7 +43,7 @@ class AuditPage:
 
 
 class AuditChain:
-    """The audit of an open store. Every method is one transaction and raises ComponentFailed when it fails."""
+    """An open store's audit. Every method is a transaction and raises ComponentFailed on failure."""
 
     def __init__(self, store: Store) -> None:
         self._store: Final = store
@@ -61,33 +61,33 @@ class AuditChain:
             append_rows(connection, entries, attempts)
 
     def head(self) -> ChainHead:
-        """Return the head: the end of the chain, and the last pruned row."""
+        """Return the head: the chain's end, and the last pruned row."""
         with begin_read(self._store) as connection:
             return head_of(connection)
 
     def last_at(self) -> datetime | None:
-        """Return the time of the last row; None without rows."""
+        """Return the last row's time; None without rows."""
         newest = sa.select(audit_rows.c.at).order_by(audit_rows.c.number.desc()).limit(1)
         with begin_read(self._store) as connection:
             at = connection.execute(newest).scalar()
         return None if at is None else moment(at)
 
     def page(self, params: AuditParams) -> AuditPage:
-        """Return the newest rows that meet the conditions, of those with a number below `before`."""
+        """Return the newest matching rows with a number below `before`."""
         statement = _ROWS.where(*_conditions(params)).order_by(audit_rows.c.number.desc()).limit(params.limit + 1)
         with begin_read(self._store) as connection:
-            found = _read(connection, statement)
+            found = _read_rows(connection, statement)
             head = head_of(connection)
         rows = tuple(found[: params.limit])
         return AuditPage(rows, rows[-1].number if len(found) > params.limit else None, head)
 
     def verify(self, noted: tuple[int, str] | None = None) -> ChainReport:
-        """Return the faults of the chain; see `audit_rows.verify_chain`."""
+        """Return the chain's faults; see `audit_rows.verify_chain`."""
         with begin_scan(self._store) as connection:
             return verify_chain(head_of(connection), rows_after(connection, -1), noted)
 
     def prune(self, older_than: datetime) -> int:
-        """Remove the oldest rows up to the first newer one; return their number. The head keeps the hash at the cut."""
+        """Remove the oldest rows up to the first newer row; return their number. The head keeps the hash at the cut."""
         removed = 0
         while step := self._prune_step(older_than):
             removed += step
@@ -101,7 +101,7 @@ class AuditChain:
             cut = min(head.number if first is None else first - 1, head.pruned + _PRUNED_AT_A_TIME)
             at_cut = sa.select(audit_rows.c.hash).where(audit_rows.c.number == cut)
             hash = connection.execute(at_cut).scalar()
-            if cut <= head.pruned or hash is None:  # a chain that lacks this row is left unchanged, to be verified
+            if cut <= head.pruned or hash is None:  # a chain without this row is left unchanged, to be verified
                 return 0
             connection.execute(sa.delete(audit_records).where(audit_records.c.number <= cut))
             connection.execute(sa.delete(audit_rows).where(audit_rows.c.number <= cut))
@@ -110,7 +110,7 @@ class AuditChain:
 
 
 def append_rows(connection: sa.Connection, entries: Sequence[AuditEntry], attempts: list[ChainHead]) -> None:
-    """Add rows inside a transaction that writes, which holds the head of the chain from here to its end."""
+    """Add rows inside a writing transaction, which holds the chain head from here to the end."""
     head = locked_head(connection)
     number, hash = head.number, head.hash
     rows: list[AuditRow] = []
@@ -125,24 +125,24 @@ def append_rows(connection: sa.Connection, entries: Sequence[AuditEntry], attemp
 
 
 def head_of(connection: sa.Connection) -> ChainHead:
-    """Return the head of the chain."""
+    """Return the chain head."""
     return ChainHead(*connection.execute(_HEAD).one())
 
 
 def locked_head(connection: sa.Connection) -> ChainHead:
-    """Return the head of the chain, which other transactions cannot move until the end of this one."""
+    """Return the chain head, locked against other transactions until the end of this one."""
     return ChainHead(*connection.execute(_HEAD.with_for_update()).one())  # on SQLite, BEGIN IMMEDIATE has done it
 
 
 def has_row(connection: sa.Connection, head: ChainHead) -> bool:
-    """Return whether the chain has the last row of a head."""
+    """Return whether the chain has a head's last row."""
     same = sa.select(audit_rows.c.number).where(audit_rows.c.number == head.number, audit_rows.c.hash == head.hash)
     return connection.execute(same).scalar() is not None
 
 
 def rows_after(connection: sa.Connection, number: int) -> Iterator[list[AuditRow]]:
     """Yield the rows above a number, ascending, in pages."""
-    while page := _read(
+    while page := _read_rows(
         connection, _ROWS.where(audit_rows.c.number > number).order_by(audit_rows.c.number).limit(ROWS_AT_A_TIME)
     ):
         yield page
@@ -150,7 +150,7 @@ def rows_after(connection: sa.Connection, number: int) -> Iterator[list[AuditRow
 
 
 def changed_since(connection: sa.Connection, seq: int) -> list[tuple[int, str]]:
-    """Return kind and id of all records that were written or deleted after a `seq`, in the order of these changes."""
+    """Return kind and id of all records written or deleted after a `seq`, in the order of these changes."""
     kept = sa.select(records.c.seq, records.c.kind, records.c.id).where(records.c.seq > seq)
     gone = sa.select(tombstones.c.seq, tombstones.c.kind, tombstones.c.id).where(tombstones.c.seq > seq)
     found = connection.execute(kept.union_all(gone).order_by("seq"))
@@ -170,21 +170,21 @@ def put_rows(connection: sa.Connection, rows: Sequence[AuditRow]) -> None:
 
 
 def _insert(connection: sa.Connection, table: sa.Table, rows: Sequence[tuple[object, ...]]) -> None:
-    """Add rows, given in the order of the columns; SQLAlchemy's own insert would take most of a batch's time."""
+    """Add rows, given in column order; SQLAlchemy's own insert would take most of a batch's time."""
     mark = "?" if connection.dialect.name == "sqlite" else "%s"
     names, marks = (", ".join(parts) for parts in (table.c.keys(), [mark] * len(table.c)))
     connection.exec_driver_sql(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", list(rows))
 
 
 def put_head(connection: sa.Connection, head: ChainHead) -> None:
-    """Set the head of a chain that is carried over."""
+    """Set the head of a carried chain."""
     values = {"number": head.number, "hash": head.hash, "pruned": head.pruned, "pruned_hash": head.pruned_hash}
     connection.execute(sa.update(audit_head).values(**values))
 
 
 @contextmanager
 def _append_transaction(store: Store) -> Iterator[sa.Connection]:
-    """Begin a transaction that writes and does not hold the counter of changes."""
+    """Begin a writing transaction that does not hold the change counter."""
     if store.seen.replaced:
         raise ComponentFailed("records", REPLACED)
     with failures(), store.writer.begin() as connection:
@@ -210,7 +210,7 @@ def _conditions(params: AuditParams) -> list[sa.ColumnElement[bool]]:
     return found
 
 
-def _read(connection: sa.Connection, statement: sa.Select[tuple[object, ...]]) -> list[AuditRow]:
+def _read_rows(connection: sa.Connection, statement: sa.Select[tuple[object, ...]]) -> list[AuditRow]:
     rows = connection.execute(statement).all()
     named: dict[int, list[AuditedRecord]] = {row.number: [] for row in rows}
     for page in pages(list(named)):
@@ -237,10 +237,10 @@ def _read(connection: sa.Connection, statement: sa.Select[tuple[object, ...]]) -
 
 
 def carry_audit(source: sa.Connection, target: sa.Connection, component: str) -> None:
-    """Add the rows of the source that the target lacks. Errors of the source name its `component`.
+    """Add source rows absent from the target. Source errors name the `component`.
 
-    A target that has rows keeps them all: rows of the source are added only if they continue its chain, because
-    restoring a backup must not erase the audit of the target.
+    A target with rows keeps them all: source rows are added only if they continue the target's chain, because restoring
+    a backup must not erase the target's audit.
     """
     ours = locked_head(target)
     with failures(component):

@@ -1,8 +1,7 @@
-"""Audit rows on their way into the store: calls leave them here, and one thread writes them in batches.
+"""Audit rows on their way into the store: calls leave them here, and a thread writes them in batches.
 
-A row is in the store about 0.1 s after its call was answered, or before that if the trail is durable. Rows that a
-killed process had not written are lost: the rows of the last 0.1 s and of the batch in progress, at most CAPACITY of
-them.
+A row is in the store about 0.1 s after the call was answered, or earlier if the trail is durable. Rows not written by a
+killed process are lost: those from the last 0.1 s and from the batch in progress, at most CAPACITY.
 """
 
 import asyncio
@@ -22,19 +21,19 @@ from cognition_engines.errors import ComponentFailed, ForeignCalls
 from cognition_engines.store.audit.audit_rows import AuditEntry, ChainHead
 from cognition_engines.store.audit.chain import AuditChain
 
-CAPACITY: Final = 10_000  # rows that wait; further calls wait for a place
-BATCH: Final = 500  # rows of one transaction
-COLLECT_SECONDS: Final = 0.1  # from the first row of a batch to its transaction
+CAPACITY: Final = 10_000  # waiting rows; further calls wait for room
+BATCH: Final = 500  # rows per transaction
+COLLECT_SECONDS: Final = 0.1  # from a batch's first row to its transaction
 RETRY_SECONDS: Final = 1.0
 PRUNE_SECONDS: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class AuditOptions:
-    """Options of the audit. `reads` False leaves out calls that read; writes always have a row.
+    """Audit options. `reads` False leaves out calls that read; writes always have a row.
 
-    `durable` lets no answer leave before its row is stored. Rows older than `days` are pruned; None keeps all.
-    `queries` keeps the texts of queries.
+    `durable` lets no answer leave before the row is stored. Rows older than `days` are pruned; None keeps all.
+    `queries` keeps query texts.
     """
 
     reads: bool = True
@@ -45,7 +44,7 @@ class AuditOptions:
 
 @dataclass(frozen=True, slots=True)
 class TrailState:
-    """Rows that wait, and whether the store did not take the last batch."""
+    """Waiting rows, and whether the store rejected the last batch."""
 
     waiting: int
     failing: bool
@@ -65,7 +64,7 @@ class _Waiter:
 
 
 class AuditTrail:
-    """Takes the rows of calls and writes them. Its thread begins with the first one, or with `start`."""
+    """The receiver and writer of calls' rows. The thread begins with the first row, or with `start`."""
 
     def __init__(
         self, chain: AuditChain, options: AuditOptions, call_seconds: float, background: Background | None = None
@@ -77,10 +76,10 @@ class AuditTrail:
         self._queue: deque[AuditEntry] = deque()
         self._settled = 0  # rows that left the queue
         self._waiters: list[_Waiter] = []
-        self._hurried = False  # a caller waits, so that no more rows are collected
+        self._hurried = False  # a caller waits, so no more rows are collected
         self._failing = False
         self._closing = False
-        self._attempts: list[ChainHead] = []  # of the batch that failed last, which is tried again as it was
+        self._attempts: list[ChainHead] = []  # of the last failed batch, which is tried again unchanged
         self._failed_size = 0  # of that batch
         self._background: Final = background or Background()
         self._thread: BackgroundThread | None = None
@@ -98,9 +97,9 @@ class AuditTrail:
             self._begin()
 
     async def add(self, entry: AuditEntry) -> None:
-        """Take a row; return when it is stored if the trail is durable.
+        """Add a row; return when it is stored if the trail is durable.
 
-        Waits while the queue is full. Raise ComponentFailed if the store does not accept it within the time of a call.
+        Waits while the queue is full. Raise ComponentFailed if the store does not accept it within a call's time.
         """
         until = monotonic() + self._call_seconds
         while (target := self._add_entry(entry)) is None:
@@ -109,13 +108,13 @@ class AuditTrail:
             await self._await_row(target, until)
 
     async def flush(self) -> None:
-        """Wait until every row that was added is stored. Raise ComponentFailed if the store does not accept it."""
+        """Wait until every added row is stored. Raise ComponentFailed if the store does not accept it."""
         with self._changed:
             target = self._settled + len(self._queue)
         await self._await_row(target, monotonic() + self._call_seconds)
 
     def close(self, seconds: float) -> int:
-        """Write the rows that wait, in this time; return the number of lost ones."""
+        """Write the waiting rows, in this time; return the number of lost rows."""
         with self._changed:
             self._closing = True
             thread = self._thread
@@ -134,7 +133,7 @@ class AuditTrail:
             self._thread.start()
 
     def _add_entry(self, entry: AuditEntry) -> int | None:
-        """Return the number of this row; None if the queue has no place for it."""
+        """Return this row's number; None if the queue has no room for it."""
         with self._changed:
             if self._closing:
                 raise ComponentFailed("records", "the audit is closed")
@@ -201,7 +200,7 @@ class AuditTrail:
             return self._changed.wait_for(lambda: self._closing, RETRY_SECONDS)
 
     def _write_batch(self) -> None:
-        """Write the rows that wait. Raise ComponentFailed if the store does not take them."""
+        """Write the waiting rows. Raise ComponentFailed if the store does not accept them."""
         with self._changed:
             batch = list(islice(self._queue, self._failed_size or BATCH))
             self._hurried = False
@@ -216,7 +215,7 @@ class AuditTrail:
         self._settle(len(batch), None)
 
     def _fail(self, size: int, error: ComponentFailed) -> None:
-        """Keep the rows of answers that left; if none leaves without its row, the calls fail and have none."""
+        """Keep the rows of answers that left; if none leaves without a row, the calls fail and have none."""
         self._failing = True
         if self.options.durable:
             self._settle(size, error)
@@ -225,7 +224,7 @@ class AuditTrail:
             self._failed_size = size
             waiters, self._waiters = self._waiters, []
         for one in waiters:
-            _answer(one, error)
+            _release_waiter(one, error)
 
     def _settle(self, size: int, error: ComponentFailed | None) -> None:
         with self._changed:
@@ -238,10 +237,10 @@ class AuditTrail:
             self._waiters = [one for one in self._waiters if one.target > self._settled]
             self._hurried = bool(self._waiters)
         for one in settled:
-            _answer(one, error)
+            _release_waiter(one, error)
 
 
-def _answer(waiter: _Waiter, error: ComponentFailed | None) -> None:
+def _release_waiter(waiter: _Waiter, error: ComponentFailed | None) -> None:
     with suppress(RuntimeError):  # its loop has ended
         waiter.loop.call_soon_threadsafe(_finish, waiter.done, error)
 

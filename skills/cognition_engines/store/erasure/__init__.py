@@ -1,1 +1,1 @@
-"""Erasure: dependent records, the ledger of forgotten records, expiry, and compaction of the database."""
+"""Erasure: dependent records, the ledger of forgotten records, expiry, and database compaction."""

@@ -1,4 +1,4 @@
-"""Reads by key and id. The database leaves out records that a viewer may not see."""
+"""Reads by key and id. The database leaves out records hidden from a viewer."""
 
 import sqlite3
 from collections import defaultdict
@@ -22,14 +22,14 @@ from cognition_engines.store.values import FloatArray, StoredRecord
 
 T = TypeVar("T")
 
-# Exclusions of a statement: none, records above a clearance, or also records of other projects.
+# Exclusions in a statement: none, records above a clearance, or also records in other projects.
 Guard: TypeAlias = Literal["none", "clearance", "projects"]
 
-_PLAINLY: Final = 500  # keys of one statement for SQLite's driver, which keeps few of such statements prepared
+_PLAINLY: Final = 500  # keys per SQLite driver statement; the driver keeps few such statements prepared
 _TEXTS: Final = 1024  # statements, by their numbers of keys and projects
 _NAMING: Final = sqlite.dialect(paramstyle="named")
 
-# The records that are embedded. A chunked artifact has no own text: its chunks are searched.
+# Embedded records. A chunked artifact has no own text: its chunks are searched.
 EMBEDDED: Final = (
     (records.c.kind + 0).in_([kind for space in SEARCHED for kind in space.kinds]),
     ~sa.exists().where(TABLES[Kind.ARTIFACT].c.key == records.c.key, TABLES[Kind.ARTIFACT].c.chunked != 0),
@@ -54,7 +54,7 @@ class Reads:
         self._store: Final = store
 
     def windows(self, space: Space, model: str, up_to: int) -> int:
-        """Return the number of vectors of `model` in a space, without records that changed after the `seq` `up_to`."""
+        """Count the vectors of `model` in a space, without records changed after the `seq` `up_to`."""
         chosen = vectors.c.model == model, records.c.seq <= up_to, records.c.kind.in_(space.kinds)
         with begin_scan(self._store) as connection:
             return count_rows(connection, vectors.join(records), *chosen)
@@ -67,10 +67,10 @@ class Reads:
     def find(
         self, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None, rows: RowReader = STRICT
     ) -> list[StoredRecord]:
-        """Return the records that exist and that `viewer` sees, in the order asked; None, the operator, sees all.
+        """Return the existing records visible to `viewer`, in the requested order; None, the operator, sees all.
 
-        The ids of artifacts, turns and events are known with and without their prefix. An id that no record has is
-        looked for among those that files give; it means a record if the viewer sees no other with that id.
+        The ids of artifacts, turns and events are known with and without their prefix. An id absent from the records is
+        looked up among the ids in files; it means a record if the viewer sees no other with that id.
         """
         wanted = list(dict.fromkeys((kind, add_prefix(kind, id)) for kind, id in ids))
         with begin_read(self._store) as connection:
@@ -85,7 +85,7 @@ class Reads:
         kinds: Sequence[Kind] | None = None,
         rows: RowReader = STRICT,
     ) -> dict[int, StoredRecord]:
-        """Return the existing records that `viewer` sees, of all kinds or of `kinds`.
+        """Return the existing records visible to `viewer`, of all kinds or of `kinds`.
 
         Queries the database even for no keys: a failing database must not look like no match.
         """
@@ -112,7 +112,7 @@ class Reads:
         return found
 
     def as_of(self, wanted: Mapping[int, int], viewer: Viewer, rows: RowReader = STRICT) -> dict[int, StoredRecord]:
-        """Return the records of these keys that are still as of the `seq` given with each; cached ones are not read."""
+        """Return the records still as of the `seq` given with each key; cached records are not read."""
         cached = {key: self._store.read.get(key, seq) for key, seq in wanted.items()}
         found = {key: one for key, one in cached.items() if one is not None}
         lacking = [key for key in wanted if key not in found]
@@ -122,20 +122,20 @@ class Reads:
         return found
 
     def by_ids(self, kind: Kind, ids: Sequence[str], rows: RowReader = STRICT) -> dict[str, StoredRecord]:
-        """Return the records that exist, by id, for the operator."""
+        """Return the existing records, by id, for the operator."""
         with begin_read(self._store) as connection:
             return found_by_ids(connection, kind, ids, None, rows)
 
     def seen(self, keys: Sequence[int], viewer: Viewer | None) -> set[int]:
-        """Return the keys of the existing records that `viewer` sees; the records are not read."""
+        """Return the keys of the existing records visible to `viewer`; the records are not read."""
         statement, seen = _seqs(guard_of(viewer)), rights_of(viewer)
         with begin_read(self._store) as connection:
             return {row[0] for page in pages(keys) for row in connection.execute(statement, {"keys": [*page], **seen})}
 
     def without_vectors(self, space: Space, model: str, after_key: int, limit: int) -> list[StoredRecord]:
-        """Return the next `limit` records of a space with a key above `after_key` that lack vectors of `model`, by key.
+        """Return a space's next `limit` records with a key above `after_key` that lack vectors of `model`, by key.
 
-        Records that say nothing to embed are left out.
+        Records without a text to embed are left out.
         """
         if limit < 1:
             raise ValueError("limit: must be at least 1")
@@ -170,7 +170,7 @@ def vectors_by_key(connection: sa.Connection, keys: Sequence[int], model: str) -
 
 
 def named_record(connection: sa.Connection, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
-    """Return the record of an id, or of an id in files if the viewer sees just one such record."""
+    """Return the record with an id, or with an id in files if the viewer sees exactly one such record."""
     named = records.c.kind == int(kind), records.c.id == id
     key = connection.execute(sa.select(records.c.key).where(*named, *visible(viewer))).scalar()
     if key is None:
@@ -181,7 +181,7 @@ def named_record(connection: sa.Connection, kind: Kind, id: str, viewer: Viewer)
 def found_by_ids(
     connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None, rows: RowReader = STRICT
 ) -> dict[str, StoredRecord]:
-    """Return the records of a kind that exist and that `viewer` sees, by id."""
+    """Return a kind's existing records visible to `viewer`, by id."""
     found: dict[str, StoredRecord] = {}
     for page in pages(ids):
         chosen = records.c.kind == int(kind), records.c.id.in_(page)
@@ -194,7 +194,7 @@ def found_by_ids(
 def _keys_named(
     connection: sa.Connection, wanted: Sequence[tuple[Kind, str]], viewer: Viewer | None
 ) -> dict[tuple[Kind, str], int]:
-    """Return the key of each record by kind and id, or by the id that files give it if the viewer sees just one."""
+    """Return each record's key by kind and id, or by the id in files if the viewer sees exactly one."""
     found: dict[tuple[Kind, str], int] = {}
     for column in (records.c.id, records.c.given):
         lacking = [name for name in wanted if name not in found]
@@ -211,7 +211,7 @@ def _keys_named(
 def only_given(
     connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None
 ) -> dict[str, StoredRecord]:
-    """Return the records that files give these ids, by id, if the viewer sees just one."""
+    """Return the records with these ids in files, by id, if the viewer sees exactly one."""
     found: dict[str, list[StoredRecord]] = {}
     for page in pages(ids):
         of_given = records.c.given.in_(page), records.c.kind == int(kind)
@@ -224,7 +224,7 @@ def only_given(
 def _split_cached(
     store: Store, rows: Iterable[Sequence[Any]], kinds: Sequence[Kind] | None
 ) -> tuple[dict[int, StoredRecord], dict[Kind, list[int]]]:
-    """Return the cached records of rows of `_seqs`, and the keys of the others by kind; those of `kinds` alone."""
+    """Return the cached records for rows of `_seqs`, and the other keys by kind; only for `kinds`."""
     found: dict[int, StoredRecord] = {}
     lacking: dict[Kind, list[int]] = defaultdict(list)
     for key, kind, seq in rows:
@@ -248,14 +248,14 @@ def _plain_seqs(connection: sqlite3.Connection, keys: Sequence[int], viewer: Vie
 
 @lru_cache(_TEXTS)
 def _seqs_text(guard: Guard, keys: int, projects: int) -> str:
-    """Return `_seqs` as SQLite's driver takes it, for a number of keys and of projects."""
+    """Return `_seqs` as text for SQLite's driver, with this number of keys and of projects."""
     values = {"keys": [0] * keys, "projects": [""] * projects, "clearance": 0, "now": 0}
     statement = _seqs(guard).params(values)
     return str(statement.compile(dialect=_NAMING, compile_kwargs={"render_postcompile": True}))
 
 
 def _number_names(name: str, values: Sequence[object]) -> dict[str, object]:
-    """Return the names that a list of values has in a statement."""
+    """Return a list's values by their names in a statement."""
     return {f"{name}_{place}": value for place, value in enumerate(values, 1)}
 
 
@@ -297,27 +297,27 @@ def found_by_keys(
 
 @cache
 def _seqs(guard: Guard) -> sa.Select[Any]:
-    """Return a statement for key, kind and `seq` of the records that a viewer sees, of some keys."""
+    """Return a statement for key, kind and `seq` of the records visible to a viewer, among some keys."""
     chosen = records.c.key.in_(sa.bindparam("keys", expanding=True))
     return sa.select(records.c.key, records.c.kind, records.c.seq).where(chosen, *guards(records, guard))
 
 
 @cache
 def _by_keys(kind: Kind, guard: Guard) -> sa.Select[Any]:
-    """Return a statement for records of a kind by key, as a viewer sees them; made once, for every search."""
+    """Return a statement for a kind's records by key, as a viewer sees them; cached, for every search."""
     chosen = records.c.key.in_(sa.bindparam("keys", expanding=True))
     return SELECT_STORED[kind].where(chosen, *guards(records, guard))
 
 
 def guard_of(viewer: Viewer | None) -> Guard:
-    """Return the condition by which a statement excludes records that a viewer does not see."""
+    """Return the exclusions needed in a statement for a viewer."""
     if viewer is None:
         return "none"
     return "clearance" if viewer.projects is None else "projects"
 
 
 def guards(source: sa.FromClause, guard: Guard) -> list[sa.ColumnElement[bool]]:
-    """Return the conditions on records, or on an alias, that a viewer may see, for a statement that is built once."""
+    """Return the conditions on records, or on an alias, visible to a viewer, for a cached statement."""
     if guard == "none":
         return []
     conditions = [source.c.sensitivity <= sa.bindparam("clearance"), _lasts(source, sa.bindparam("now"))]
@@ -347,7 +347,7 @@ def _group_by_kind(pairs: Iterable[tuple[Kind, T]]) -> dict[Kind, list[T]]:
 
 
 def visible(viewer: Viewer | None) -> list[sa.ColumnElement[bool]]:
-    """Return the filter of a viewer, as SQL over `records`; a viewer of None, the operator, sees all."""
+    """Return a viewer's filter, as SQL over `records`; a viewer of None, the operator, sees all."""
     if viewer is None:
         return []
     conditions = [records.c.sensitivity <= int(viewer.clearance), _lasts(records, microseconds(datetime.now(UTC)))]

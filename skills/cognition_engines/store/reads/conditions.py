@@ -1,4 +1,4 @@
-"""Conditions on the facets of every record as SQL over `records`, in addition to columns and single records."""
+"""Conditions on facets common to all records as SQL over `records`, in addition to columns and single records."""
 
 from collections.abc import Mapping
 from typing import Any, Final, assert_never
@@ -21,11 +21,11 @@ _NUMBERS: Final = ("at", "importance", "parent", "sensitivity", "until")
 
 
 def where(conditions: Conditions) -> list[sa.ColumnElement[bool]]:
-    """Return conditions on a row of `records`. Raise ValueError for a column that not every record has."""
-    return [_read(condition) for condition in conditions]
+    """Return conditions on a row of `records`. Raise ValueError for a column that some records lack."""
+    return [_condition_sql(condition) for condition in conditions]
 
 
-def _read(condition: Condition) -> sa.ColumnElement[bool]:
+def _condition_sql(condition: Condition) -> sa.ColumnElement[bool]:
     match condition:
         case OneOf(columns, texts):
             return sa.or_(*(_one_of(column, texts) for column in columns))

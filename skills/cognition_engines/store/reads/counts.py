@@ -1,4 +1,4 @@
-"""Counts of the records by kind and by embedding model, and the dimension of a model's vectors."""
+"""Record counts by kind and by embedding model, and a model's vector dimension."""
 
 import sqlalchemy as sa
 
@@ -7,7 +7,7 @@ from cognition_engines.store.schema import dimension_name, meta, records, vector
 
 
 def counts_of(connection: sa.Connection) -> dict[Kind, int]:
-    """Return the number of records of each kind."""
+    """Count the records of each kind."""
     statement = sa.select(records.c.kind, sa.func.count()).group_by(records.c.kind).order_by(records.c.kind)
     return {Kind(kind): number for kind, number in connection.execute(statement)}
 
@@ -20,6 +20,6 @@ def models_of(connection: sa.Connection) -> dict[str, int]:
 
 
 def stored_dimension(connection: sa.Connection, model: str) -> int | None:
-    """Return the dimension of the vectors stored of `model`; None before there were any."""
+    """Return the dimension of the stored vectors of `model`; None before there were any."""
     noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == dimension_name(model))).scalar_one_or_none()
     return None if noted is None else int(noted)

@@ -1,4 +1,4 @@
-"""A decision with all that was written about it, and the decisions around it."""
+"""A decision with everything written about it, and the decisions around it."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,17 +26,17 @@ T = TypeVar("T")
 REVIEW: Final = TypeAdapter(ReviewContent)
 _table: Final = TABLES[Kind.DECISION]
 Direction: TypeAlias = Literal["outgoing", "incoming", "both"]
-MOST_LINKS: Final = 2000  # in one step, or in the answer
+MOST_LINKS: Final = 2000  # in a step, or in the answer
 SUPERSEDES: Final[LinkType] = "supersedes"
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionHistory:
-    """A decision, its contents and reviews from the first to the last, and the links that the viewer sees whole.
+    """A decision, the contents and reviews from the first to the last, and the links with both ends visible.
 
     A decision read from a file has no contents before the present one. `own` has the decision's own status and outcome,
-    without the effect of reviews and successors. `ended` are links that agents ended, the first one first, `stated` are
-    the supersessions that files state, `superseded_at` is the time since which its successor is stored.
+    without the effect of reviews and successors. `ended` are links ended by agents, in order, `stated` are
+    supersessions stated by files, `superseded_at` is the time since which the successor is stored.
     """
 
     stored: StoredRecord
@@ -53,7 +53,7 @@ class DecisionHistory:
 class GraphRequest:
     """A walk from a decision over 1 to 5 links of some types, to at most `limit` decisions.
 
-    `types` None is all types. Outgoing links are those whose source is the decision.
+    `types` None is all types. Outgoing links have the decision as their source.
     """
 
     id: str
@@ -65,7 +65,7 @@ class GraphRequest:
 
 @dataclass(frozen=True, slots=True)
 class GraphEdge:
-    """A link between two decisions; `made` is None for a supersession that a file states."""
+    """A link between two decisions; `made` is None for a supersession stated by a file."""
 
     source: str
     target: str
@@ -75,9 +75,9 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True)
 class DecisionGraph:
-    """The decisions that were found, the nearest first and by id, with their distances in links, and their links.
+    """The found decisions, the nearest first and by id, with their distances in links, and their links.
 
-    `truncated` says that there were more; `left_out` counts decisions that cannot be read, or whose links cannot.
+    `truncated`: there were more; `left_out` counts decisions that cannot be read, or whose links cannot.
     """
 
     center: str
@@ -94,10 +94,10 @@ class DecisionReads:
         self._store: Final = store
 
     def history(self, id: str, viewer: Viewer, rows: RowReader = STRICT) -> DecisionHistory | None:
-        """Return a decision that the viewer sees, with its reviews, links and history; None if there is none.
+        """Return a decision visible to the viewer, with reviews, links and history; None if there is none.
 
-        `id` may be an id in files if the viewer sees just one such decision. Reviews and revisions that `rows` cannot
-        read are left out.
+        `id` may be an id in files if the viewer sees exactly one such decision. Reviews and revisions that `rows`
+        cannot read are left out.
         """
         with begin_read(self._store) as connection:
             stored = named_record(connection, Kind.DECISION, id, viewer)
@@ -116,12 +116,12 @@ class DecisionReads:
             )
 
     def links(self, ids: Sequence[str], viewer: Viewer) -> list[DecisionLink]:
-        """Return the links of these decisions by agents, if the viewer sees both ends, in order."""
+        """Return agents' links of these decisions, if the viewer sees both ends, in order."""
         with begin_read(self._store) as connection:
             return links_of(connection, ids, viewer)
 
     def graph(self, request: GraphRequest, viewer: Viewer, rows: RowReader = STRICT) -> DecisionGraph | None:
-        """Return the decisions around one, among those that the viewer sees; None if it does not see that one."""
+        """Return the visible decisions around a decision; None if the viewer does not see it."""
         with begin_read(self._store) as connection:
             center = named_record(connection, Kind.DECISION, request.id, viewer)
             return None if center is None else DecisionWalk(connection, request, viewer, rows).read_graph(center)
@@ -136,7 +136,7 @@ _Edges: TypeAlias = Mapping[tuple[str, str, str], GraphEdge]
 
 
 class DecisionWalk:
-    """One walk over the decisions that a viewer sees, inside a transaction.
+    """A walk over the decisions visible to a viewer, inside a transaction.
 
     A step follows at most MOST_LINKS links; paths through hidden decisions are not followed.
     """
@@ -157,10 +157,10 @@ class DecisionWalk:
         for depth in range(1, self._request.depth + 1):
             ids = [str(one.record.id) for one in latest]
             edges = {**self._stated_edges(latest), **self._made_edges(ids)}
-            near = self._next(edges, set(ids)) - found.keys()
+            near = self._find_neighbours(edges, set(ids)) - found.keys()
             room = self._request.limit - len(found)
             self._truncated |= len(near) > room
-            latest = self._read(sorted(near)[:room])
+            latest = self._read_decisions(sorted(near)[:room])
             found |= {str(one.record.id): (one, depth) for one in latest}
             if not latest:
                 break
@@ -168,7 +168,7 @@ class DecisionWalk:
         left_out = len(self._rows.left_out)
         return DecisionGraph(str(center.record.id), tuple(found.values()), edges_between, self._truncated, left_out)
 
-    def _next(self, edges: _Edges, ids: set[str]) -> set[str]:
+    def _find_neighbours(self, edges: _Edges, ids: set[str]) -> set[str]:
         """Return the ends of the links from these decisions, in the requested direction."""
         out = {edge.target for edge in edges.values() if edge.source in ids}
         back = {edge.source for edge in edges.values() if edge.target in ids}
@@ -183,7 +183,7 @@ class DecisionWalk:
         return tuple(edges[name] for name in sorted(edges)[:MOST_LINKS])
 
     def _stated_edges(self, decisions: Sequence[StoredRecord]) -> dict[tuple[str, str, str], GraphEdge]:
-        """Return the supersessions that files state of these decisions."""
+        """Return the supersessions of these decisions stated by files."""
         if self._request.types is not None and SUPERSEDES not in self._request.types:
             return {}
         read = partial(supersessions_of, self._connection, viewer=self._viewer)
@@ -196,7 +196,7 @@ class DecisionWalk:
         return {(one, SUPERSEDES, other): GraphEdge(one, other, SUPERSEDES, None) for one, other in pairs}
 
     def _made_edges(self, ids: Sequence[str], *, within: bool = False) -> dict[tuple[str, str, str], GraphEdge]:
-        """Return the links that agents made of these decisions, in the requested direction, or `within` them."""
+        """Return agents' links of these decisions, in the requested direction, or `within` them."""
         statements = _select_links(decision_links, guard_of(self._viewer))
         directions = {"outgoing": statements[:1], "incoming": statements[1:2], "both": statements[:2]}
         chosen = statements[2:] if within else directions[self._request.direction]
@@ -213,8 +213,8 @@ class DecisionWalk:
                 found[made.source, made.type, made.target] = GraphEdge(made.source, made.target, made.type, made)
         return found
 
-    def _read(self, ids: Sequence[str]) -> list[StoredRecord]:
-        """Return the decisions of these ids, which the viewer sees, in this order."""
+    def _read_decisions(self, ids: Sequence[str]) -> list[StoredRecord]:
+        """Return the decisions with these ids, visible to the viewer, in this order."""
         found = found_by_ids(self._connection, Kind.DECISION, ids, self._viewer, self._rows)
         return [found[id] for id in ids if id in found]
 
@@ -227,7 +227,7 @@ def _own(connection: sa.Connection, stored: StoredRecord) -> Decision:
 
 
 def revisions_of(connection: sa.Connection, stored: StoredRecord, rows: RowReader = STRICT) -> list[Revision]:
-    """Return all contents that a record had, the first one first, without those that `rows` cannot read."""
+    """Return a record's contents, first to last, without contents that `rows` cannot read."""
     columns = (revisions.c[name] for name in ("number", "at", "agent", "via", "changed", "reason", "content"))
     statement = sa.select(*columns).where(revisions.c.key == stored.key).order_by(revisions.c.number)
     return _read_each(connection.execute(statement), stored, partial(_revision, stored), rows)
@@ -242,7 +242,7 @@ def _revision(stored: StoredRecord, row: Row) -> Revision:
 
 
 def ratified_by(revisions: Sequence[Revision]) -> str | None:
-    """Return who gave a decision of these contents its status, if only some may give that."""
+    """Return who gave a decision with these contents the status, if that takes a permission."""
     found = [one for one in revisions if "status" in one.changed]
     if not found or not isinstance(found[-1].record, Decision) or found[-1].record.status in UNDECIDED:
         return None
@@ -250,7 +250,7 @@ def ratified_by(revisions: Sequence[Revision]) -> str | None:
 
 
 def reviews_of(connection: sa.Connection, stored: StoredRecord, rows: RowReader = STRICT) -> list[Review]:
-    """Return all reviews of a decision, the first one first, without those that `rows` cannot read."""
+    """Return a decision's reviews, first to last, without reviews that `rows` cannot read."""
     names = ("id", "number", "at", "agent", "via", "self_review", "outcome", "previous_outcome", "content")
     statement = sa.select(*(reviews.c[name] for name in names)).where(reviews.c.key == stored.key)
     return _read_each(connection.execute(statement.order_by(reviews.c.number)), stored, _review, rows)
@@ -262,13 +262,13 @@ def _review(row: Row) -> Review:
 
 
 def _read_each(found: Iterable[Row], stored: StoredRecord, make: Callable[[Row], T], rows: RowReader) -> list[T]:
-    """Return the values of rows of a record; one that cannot be read is noted for the record."""
+    """Return the values of a record's rows; an unreadable row is noted for the record."""
     made = (rows.attempt(stored.version, partial(make, row), counted=False) for row in found)
     return [one for one in made if one is not None]
 
 
 def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | None = None) -> list[DecisionLink]:
-    """Return the links that begin or end at one of these decisions and whose ends the viewer sees both, in order."""
+    """Return the links that begin or end at any of these decisions and have both ends visible, in order."""
     statements, seen = _select_links(decision_links, guard_of(viewer)), rights_of(viewer)
     found: dict[tuple[str, str, str], DecisionLink] = {}
     for page in pages(list(ids)):
@@ -279,7 +279,7 @@ def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | Non
 
 
 def _ended_links_of(connection: sa.Connection, id: str, viewer: Viewer) -> list[DecisionLink]:
-    """Return the links of a decision that agents ended, if the viewer sees both ends, the first one first."""
+    """Return a decision's links ended by agents, if the viewer sees both ends, in order."""
     statements = _select_links(ended_links, guard_of(viewer))
     values = {"ids": [id], **rights_of(viewer)}
     rows = {tuple(row) for statement in statements[:2] for row in connection.execute(statement, values)}
@@ -288,7 +288,7 @@ def _ended_links_of(connection: sa.Connection, id: str, viewer: Viewer) -> list[
 
 @cache
 def _select_links(table: sa.Table, guard: Guard) -> tuple[sa.Select[Any], ...]:
-    """Return statements for the links of a table that begin at some decisions, end at some, and do both; made once."""
+    """Return cached statements for a table's links that begin at some decisions, end at some, and do both."""
     source, target = records.alias("source"), records.alias("target")
     names = ("type", "agent", "at", "weight", "context", "effective_at", "number", "ended_at", "ended_by")
     columns = (table.c[name] for name in names if name in table.c)

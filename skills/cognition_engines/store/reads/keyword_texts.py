@@ -1,4 +1,4 @@
-"""The words of records, as an index of keywords takes them."""
+"""Record words, as the keyword index needs them."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,13 +12,13 @@ from cognition_engines.store.values import Text
 
 
 class KeywordTexts:
-    """Reads of the words of records."""
+    """Reads of record words."""
 
     def __init__(self, store: Store) -> None:
         self._store: Final = store
 
     def by_keys(self, keys: Sequence[int]) -> list[Text]:
-        """Return the words of the records that exist and have any, a turn's with those of its neighbours.
+        """Return the words of the existing records with any, a turn's with the neighbours' words.
 
         A neighbour has the same conversation, session and project and is not more guarded than the turn.
         """

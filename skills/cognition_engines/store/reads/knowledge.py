@@ -1,4 +1,4 @@
-"""Reads of chunks and extractions with the sources they come from."""
+"""Reads of chunks and extractions with their sources."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _SOURCES: Final = TABLES[Kind.SOURCE]
 
 
 class SourceName(NamedTuple):
-    """The citation of a source."""
+    """A source citation."""
 
     title: str
     authors: tuple[str, ...]
@@ -33,10 +33,10 @@ class SourceName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChunkFound:
-    """A chunk with its source, clusters and vectors, as one viewer sees it.
+    """A chunk with source, clusters and vectors, as seen by a viewer.
 
-    `source` is None if the chunk names no known one; `clusters` are the known ones, by id; `vectors` are from the
-    requested model, (windows, dimensions), None if there are none.
+    `source` is None if the chunk names no known source; `clusters` are the known clusters, by id; `vectors` are from
+    the requested model, (windows, dimensions), None if there are none.
     """
 
     chunk: Chunk
@@ -48,7 +48,7 @@ class ChunkFound:
 
 @dataclass(frozen=True, slots=True)
 class WithSources:
-    """Records by key, and those of the sources they name that are known, by id."""
+    """Records by key, and their known sources, by id."""
 
     stored: Mapping[int, StoredRecord]
     sources: Mapping[str, SourceName]
@@ -61,7 +61,7 @@ class KnowledgeReads:
         self._store: Final = store
 
     def chunk(self, id: str, viewer: Viewer | None, model: str | None, rows: RowReader = STRICT) -> ChunkFound | None:
-        """Return a chunk with its source, its clusters and, with `model`, its vectors; None if there is none."""
+        """Return a chunk with source, clusters and, with `model`, vectors; None if there is none."""
         with begin_read(self._store) as connection:
             found = found_by_ids(connection, Kind.CHUNK, _possible([id]), viewer).get(id)
             found = found or only_given(connection, Kind.CHUNK, _possible([id]), viewer).get(id)
@@ -76,12 +76,12 @@ class KnowledgeReads:
         return ChunkFound(record, found.key, source, clusters, windows)
 
     def sources(self, ids: Sequence[str], viewer: Viewer | None, rows: RowReader = STRICT) -> dict[str, SourceName]:
-        """Return the names of the sources that exist and that `viewer` sees, by id."""
+        """Return the names of existing sources visible to `viewer`, by id."""
         with begin_read(self._store) as connection:
             return _source_names(connection, ids, viewer, rows)
 
     def source_ids(self, title: str, viewer: Viewer | None) -> list[str]:
-        """Return the ids of the sources that `viewer` sees of this title, in any case, or this id in files."""
+        """Return the ids of sources visible to `viewer` with this title, in any case, or this id in files."""
         columns = records.c.id, _SOURCES.c.title, records.c.given
         statement = sa.select(*columns).join_from(records, _SOURCES)
         called = sa.or_(_SOURCES.c.title_key == title_key(title), records.c.given.in_(_possible([title])))
@@ -96,7 +96,7 @@ class KnowledgeReads:
         kinds: Sequence[Kind] | None,
         rows: RowReader = STRICT,
     ) -> WithSources:
-        """Return records by key with the sources that they name and that `viewer` sees."""
+        """Return records by key with their sources visible to `viewer`."""
         with begin_read(self._store) as connection:
             found = asked_by_keys(connection, keys, viewer, kinds, rows)
             named = [source_of(one) for one in found.values()]
@@ -104,7 +104,7 @@ class KnowledgeReads:
 
 
 def source_of(one: StoredRecord) -> str | None:
-    """Return the id of the source that a chunk or an extraction names."""
+    """Return the source id named in a chunk or an extraction."""
     return one.record.source_id if isinstance(one.record, Chunk | Extraction) else None
 
 
@@ -129,5 +129,5 @@ def _source_name(title: str, authors: str) -> SourceName:
 
 
 def _possible(ids: Iterable[str | None]) -> list[str]:
-    """Return each once; PostgreSQL takes no text with NUL, and no id has one."""
+    """Return each once; PostgreSQL accepts no text with NUL, and no id has one."""
     return list(dict.fromkeys(id for id in ids if id is not None and "\0" not in id))

@@ -1,4 +1,4 @@
-"""Reads of conversations and texts with their neighbours, and of the graph: entities, and the ends of edges."""
+"""Reads of conversations and texts with their neighbours, and of the graph: entities, and edge ends."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,23 +21,23 @@ from cognition_engines.store.reads.row_reader import STRICT, RowReader
 from cognition_engines.store.schema import TABLES, links, place_of, records
 from cognition_engines.store.values import StoredRecord
 
-# A passage: CHUNK with the id of its source or ARTIFACT_CHUNK with that of its artifact, and its index.
+# A passage: CHUNK with its source's id or ARTIFACT_CHUNK with its artifact's id, and its index.
 Place: TypeAlias = tuple[Kind, str, int]
 
 _turns: Final = TABLES[Kind.TURN]
 _events: Final = TABLES[Kind.EVENT]
 _OWNERS: Final[Mapping[Kind, str]] = {Kind.CHUNK: "source_id", Kind.ARTIFACT_CHUNK: "artifact_id"}
-MOST_EDGES: Final = 64  # that are followed in one hop
+MOST_EDGES: Final = 64  # followed in a hop
 
 _edge_table: Final = TABLES[Kind.EDGE]
 
 
 @dataclass(frozen=True, slots=True)
 class TurnPage:
-    """The latest turns of a conversation, ascending, and the number of all.
+    """A conversation's latest turns, ascending, and the number of all.
 
-    `indices` are those of the sources. A turn without one gets its position among all turns of the conversation that
-    the viewer sees, from 0.
+    `indices` come from the sources. A turn without an index gets the position among all visible turns in the
+    conversation, from 0.
     """
 
     total: int
@@ -47,7 +47,7 @@ class TurnPage:
 
 @dataclass(frozen=True, slots=True)
 class AttachedEvents:
-    """Events by the key of their artifact, and counts of the events of some artifacts that name an entity, by role."""
+    """Events by their artifact's key, and counts of some artifacts' events that name an entity, by role."""
 
     events: Mapping[int, Sequence[StoredRecord]]
     named: Mapping[tuple[str, Role], int]
@@ -55,7 +55,7 @@ class AttachedEvents:
 
 @dataclass(frozen=True, slots=True)
 class NamedEntity:
-    """An entity and everything it is called: its id, its name and its aliases, as names are compared."""
+    """An entity and everything it is called: id, name and aliases, in the form for name comparison."""
 
     stored: StoredRecord
     name: str
@@ -64,14 +64,14 @@ class NamedEntity:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """The entities of nodes, by id, and those one edge away from a node, the surest edge first."""
+    """The entities at nodes, by id, and those one edge away from a node, the surest edge first."""
 
     here: Sequence[NamedEntity]
     beyond: Sequence[NamedEntity]
 
 
 def ended_memories(found: Iterable[StoredRecord]) -> dict[int, int]:
-    """Return the keys of the memories that are superseded, by the key of the memory or of the passage of it."""
+    """Return the keys of superseded memories, by the key of the memory or of the passage."""
     kinds = (*PARENTS, Kind.ARTIFACT_CHUNK)
     return {
         one.key: one.facets.parent or one.key for one in found if one.facets.until is not None and one.kind in kinds
@@ -100,7 +100,7 @@ class ConversationReads:
         limit: int,
         rows: RowReader = STRICT,
     ) -> TurnPage:
-        """Return the latest `limit` matching turns of a conversation, ascending, and the number of all matches."""
+        """Return a conversation's latest `limit` matching turns, ascending, and the number of all matches."""
         chosen = (_turns.c.conversation_id == conversation_id, *where(conditions), *visible(viewer))
         joined = sa.join(_turns, records, records.c.key == _turns.c.key)
         counted = sa.select(sa.func.count()).select_from(joined).where(*chosen)
@@ -130,7 +130,7 @@ class ConversationReads:
         most: int,
         rows: RowReader = STRICT,
     ) -> AttachedEvents:
-        """Return of each of the artifacts `parents` its `most` newest events, those without a time last, ties by id.
+        """Return the `most` newest events of each artifact in `parents`, those without a time last, ties by id.
 
         Also count the events of the artifacts `seeds` by the names and roles in them. Both are keys of artifacts or
         turns; the events meet the conditions.
@@ -142,9 +142,9 @@ class ConversationReads:
         return AttachedEvents(events, named)
 
     def successors(self, ended: Mapping[int, int], viewer: Viewer | None) -> dict[int, tuple[str, ...]]:
-        """Return the ids of the memories that supersede those in a result of `ended_memories`, by its keys, in order.
+        """Return the ids of memories that supersede those in a result of `ended_memories`, by the same keys, in order.
 
-        Only those that the viewer sees.
+        Only ids visible to the viewer.
         """
         found: dict[int, list[str]] = {}
         statement = _select_successors(guard_of(viewer))
@@ -157,7 +157,7 @@ class ConversationReads:
     def neighbours(
         self, places: Sequence[Place], conditions: Conditions, viewer: Viewer | None, rows: RowReader = STRICT
     ) -> dict[Place, StoredRecord]:
-        """Return the passages at these places that exist and meet the conditions; the oldest of several."""
+        """Return the existing passages at these places that meet the conditions; the oldest of several."""
         found: dict[Place, StoredRecord] = {}
         with begin_read(self._store) as connection:
             for kind, owner in _OWNERS.items():
@@ -190,7 +190,7 @@ class ConversationReads:
 def _places(
     connection: sa.Connection, conversation_id: str, viewer: Viewer | None, keys: Sequence[int]
 ) -> dict[int, int]:
-    """Return the places of turns among those of their conversation that the viewer sees, from 0."""
+    """Return the positions of turns among the visible turns in their conversation, from 0."""
     if not keys:
         return {}
     number = sa.func.row_number().over(order_by=place_of(_turns))
@@ -246,7 +246,7 @@ def _count_named(
 
 
 def _spellings(kind: Kind, id: str) -> tuple[str, ...]:
-    """Return the forms in which a passage may name its owner: the id of an artifact also without its prefix."""
+    """Return a passage's possible names for the owner: an artifact's id also without its prefix."""
     return (id, id.removeprefix("art_")) if kind is Kind.ARTIFACT_CHUNK else (id,)
 
 
@@ -259,7 +259,7 @@ class GraphReads:
     def read_neighbourhood(
         self, nodes: Sequence[str], viewer: Viewer | None, rows: RowReader = STRICT
     ) -> Neighbourhood:
-        """Return the entities of these names, and those one edge away, both ways; names are `kinds.fields.normal`."""
+        """Return the entities with these names, and those one edge away, both ways; names are `kinds.fields.normal`."""
         with begin_read(self._store) as connection:
             here = _entities(connection, nodes, viewer, rows)
             names = {name for entity in here for name in entity.names} | set(nodes)
@@ -279,7 +279,7 @@ class GraphReads:
         resolve: bool,
         rows: RowReader = STRICT,
     ) -> tuple[dict[int, StoredRecord], Sequence[NamedEntity]]:
-        """Return records by key; with `resolve` also the entities of the names and those that these records name."""
+        """Return records by key; with `resolve` also the named entities and those named in these records."""
         with begin_read(self._store) as connection:
             found = found_by_keys(connection, keys, viewer, rows=rows)
             if not resolve:
@@ -297,7 +297,7 @@ class GraphReads:
 def _entities(
     connection: sa.Connection, names: Sequence[str], viewer: Viewer | None, rows: RowReader
 ) -> list[NamedEntity]:
-    """Return the entities with one of these names, by id."""
+    """Return the entities with any of these names, by id."""
     keys: set[int] = set()
     for page in pages(names):
         statement = sa.select(links.c.key).where(links.c.target.in_(page), links.c.role == int(Role.NAME))
@@ -317,7 +317,7 @@ def _named_entity(stored: StoredRecord) -> NamedEntity:
 
 
 def _edges_of(connection: sa.Connection, names: Iterable[str], viewer: Viewer | None, rows: RowReader) -> list[Edge]:
-    """Return the edges from or to one of these names, at most MOST_EDGES, the surest first, ties by id."""
+    """Return the edges from or to any of these names, at most MOST_EDGES, the surest first, ties by id."""
     best: dict[int, tuple[float, str]] = {}
     for page in pages(sorted(names)):
         statement = (
@@ -336,7 +336,7 @@ def _edges_of(connection: sa.Connection, names: Iterable[str], viewer: Viewer | 
 
 
 def _other_ends(edges: Iterable[Edge], names: Iterable[str]) -> list[str]:
-    """Return the ends that are not among the names, in order, each once."""
+    """Return the ends outside the names, in order, each once."""
     here = set(names)
     ends = (normal(end) for edge in edges for end in (edge.source_id, edge.target_id))
     return list(dict.fromkeys(end for end in ends if end not in here))

@@ -1,4 +1,4 @@
-"""Reads of single rows: a row that cannot be read is set aside, and an answer has the others."""
+"""Reads of single rows: an unreadable row is set aside, and an answer has the others."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 class RowReader:
-    """Reader of the rows of one answer; `left_out` are the keys of those that cannot be read.
+    """A reader for an answer's rows; `left_out` are the keys of unreadable rows.
 
-    They are noted under `part`. Without `set_aside`, a row that cannot be read raises.
+    They are noted under `part`. Without `set_aside`, an unreadable row raises.
     """
 
     def __init__(self, set_aside: SetAside | None = None, part: Part = Part.ANSWERS) -> None:
@@ -24,12 +24,12 @@ class RowReader:
         self.left_out: Final[set[int]] = set()
 
     def read(self, kind: Kind, row: Row) -> StoredRecord | None:
-        """Return the record of a row of `SELECT_STORED[kind]`; None if it is left out."""
+        """Return the record in a row of `SELECT_STORED[kind]`; None if it is left out."""
         key, seq, id, *_ = row
         return self.attempt(RecordVersion(key, seq, kind.label, id), partial(stored_record, kind, row))
 
     def attempt(self, version: RecordVersion, work: Callable[[], T], *, counted: bool = True) -> T | None:
-        """Return the result of `work`, which reads one record; None if it raises; `counted` leaves the record out."""
+        """Return the result of `work`, which reads a record; None if it raises; `counted` leaves the record out."""
         if self._set_aside is None:
             return work()
         made = self._set_aside.attempt(self._part, version, work, None)
@@ -40,7 +40,7 @@ class RowReader:
     def read_each(
         self, found: Sequence[StoredRecord], read: Callable[[Sequence[StoredRecord]], Mapping[int, T]]
     ) -> Mapping[int, T]:
-        """Return the result of `read` for records, by key, without those for which it raises."""
+        """Return the result of `read` for records, by key, without records for which it raises."""
         if self._set_aside is None:
             return read(found)
         by_key = {one.key: one for one in found}

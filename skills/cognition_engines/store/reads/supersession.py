@@ -1,7 +1,7 @@
-"""Supersessions that decisions state by name (see kinds/decisions.py), and those of them that are in effect.
+"""Supersessions stated by name in decisions (see kinds/decisions.py), and which of them are in effect.
 
-decision_state.py joins them with the links of agents. Names are resolved as for the viewer with the least rights that
-sees the old decision. So the state of a decision does not depend on records that are hidden from a reader of it.
+decision_state.py joins them with agents' links. Names are resolved as for the viewer with the least rights that sees
+the old decision. So a decision's state does not depend on records hidden from any of the decision's readers.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ from cognition_engines.store.reads.by_key import Guard, found_by_keys, guard_of,
 from cognition_engines.store.schema import TABLES, links, records, reviews
 from cognition_engines.store.values import DanglingReferences, StoredRecord
 
-MOST_NAMED: Final = 100  # decisions found by one name
+MOST_NAMED: Final = 100  # decisions found by a name
 
 # The ids and repositories of decisions, by role and name.
 _Named: TypeAlias = Mapping[tuple[Role, str], Sequence[tuple[str, str]]]
@@ -45,9 +45,9 @@ _decisions: Final = TABLES[Kind.DECISION]
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """The ids of superseded and of superseding decisions: as written, then by id.
+    """Ids of superseded and of superseding decisions: as written, then by id.
 
-    `lacking` are its references to successors that name no decision.
+    `lacking` are references to successors that name no decision.
     """
 
     supersedes: tuple[str, ...]
@@ -58,10 +58,10 @@ class Supersession:
 def supersessions_of(
     connection: sa.Connection, found: Sequence[StoredRecord], viewer: Viewer | None, *, expired: bool = False
 ) -> dict[int, Supersession]:
-    """Return which decisions each of these supersedes or is superseded by, of those that `viewer` sees, by key.
+    """Return which decisions each of these supersedes or is superseded by, among those visible to `viewer`, by key.
 
-    A reference is the id of a decision, or the name or number of a file in the same folder. With `expired`, expired
-    decisions count, too.
+    A reference is a decision's id, or a file's name or number in the same folder. With `expired`, expired decisions
+    also count.
     """
     decisions = [(one, one.record) for one in found if isinstance(one.record, Decision)]
     wanted: dict[str, None] = {}
@@ -87,7 +87,7 @@ def supersessions_of(
 def _both(
     one: StoredRecord, decision: Decision, references: Sequence[str], other: Role, named: _Named
 ) -> tuple[str, ...]:
-    """Return the decisions that a decision names, and those that name it in the opposite role."""
+    """Return the decisions named in a decision, and those that name it in the opposite role."""
     ids: list[str] = []
     for reference in references:
         ids += _find_meant(one, reference, named)
@@ -98,18 +98,18 @@ def _both(
 
 
 def _find_meant(one: StoredRecord, reference: str, named: _Named) -> Sequence[str]:
-    """Return the ids of the decisions that a reference means."""
+    """Return the ids of the decisions meant by a reference."""
     return next(filter(None, (_find_by_name(name, named) for name in named_by(reference, one.origin))), ())
 
 
 def _find_by_name(name: str, named: _Named) -> list[str]:
-    """Return the decisions of a name. An id in files that several decisions have means none of them."""
+    """Return the decisions with a name. An id shared by several decisions' files means none of them."""
     ids = [id for id, _ in named.get((Role.CALLED, name), ())]
     return [] if name.startswith(ANYWHERE) and len(ids) > 1 else ids
 
 
 def _find_naming(name: str, origin: Origin, role: Role, named: _Named) -> Iterator[str]:
-    """Yield the decisions that mean one of this origin by one of its names, and none of their own repository."""
+    """Yield the decisions that mean one with this origin by any name, and none in their own repository."""
     if name.startswith(ANYWHERE) and len(_find_by_name(name, named)) != 1:
         return
     for id, repository in named.get((role, name), ()):
@@ -119,7 +119,7 @@ def _find_naming(name: str, origin: Origin, role: Role, named: _Named) -> Iterat
 
 
 def _nearer(name: str, found: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the names that the same reference means first in the repositories of these decisions."""
+    """Return the names that take precedence for the same reference in these decisions' repositories."""
     id = of_any_repository(name)
     return [] if id is None else [in_repository(repository, id) for _, repository in found]
 
@@ -127,7 +127,7 @@ def _nearer(name: str, found: Iterable[tuple[str, str]]) -> list[str]:
 def _ids(
     connection: sa.Connection, names: Sequence[str], statement: sa.Select[Any], seen: Mapping[str, object]
 ) -> dict[tuple[Role, str], list[tuple[str, str]]]:
-    """Return the decisions that the statement selects, by name and role, at most MOST_NAMED of each, by id."""
+    """Return the decisions selected by the statement, by name and role, at most MOST_NAMED for each, by id."""
     found: dict[tuple[Role, str], list[tuple[str, str]]] = {}
     for page in pages(list(dict.fromkeys(names))):
         for role, target, id, repository in connection.execute(statement, {"names": list(page), **seen}):
@@ -153,9 +153,9 @@ def _select_named(guard: Guard) -> sa.Select[Any]:
 
 @dataclass(frozen=True, slots=True)
 class StatedEnd:
-    """A supersession of a decision that is in effect: since when, None if unknown, and since when that is stored.
+    """A supersession in effect: the start, None if unknown, and the time since which that is stored.
 
-    Both in microseconds since 1970; `known` is since when the old decision is stored if its successor is not.
+    Both in microseconds since 1970; `known` is the time since which the old decision is stored if the successor is not.
     """
 
     since: int | None
@@ -163,7 +163,7 @@ class StatedEnd:
 
 
 def binds(status: str | None) -> bool:
-    """Return whether a decision of this own status binds others; a file may state none, or an unknown one."""
+    """Return whether a decision with this own status binds others; a file may state none, or an unknown status."""
     return status not in (*UNDECIDED, *ENDED, "other")
 
 
@@ -182,7 +182,7 @@ def takes_effect(status: str | None, reviewed: bool, old_status: str | None, in_
 def named_by_any(connection: sa.Connection, keys: Iterable[int]) -> set[int]:
     """Return the keys of decisions whose stated successors depend on the names in these decisions, and on themselves.
 
-    A change of a decision can take names away, so this is asked before it as well as after it.
+    A change to a decision can remove names, so this is computed before and after it.
     """
     changed = set(keys)
     given: set[str] = set()
@@ -207,7 +207,7 @@ def all_named_as_old(connection: sa.Connection, keys: Collection[int] | None = N
 
 
 def stated_ends(connection: sa.Connection, keys: Iterable[int]) -> dict[int, list[StatedEnd]]:
-    """Return the supersessions of these decisions that are in effect because files state them, by key."""
+    """Return the supersessions of these decisions in effect because files state them, by key."""
     found = list(found_by_keys(connection, sorted(set(keys)), None, (Kind.DECISION,)).values())
     readers: dict[Viewer, list[StoredRecord]] = defaultdict(list)
     for one in found:
@@ -229,7 +229,7 @@ def stated_ends(connection: sa.Connection, keys: Iterable[int]) -> dict[int, lis
 
 
 def dangling_successors(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
-    """Return the successors that decisions of these files name, and that are not stored."""
+    """Return the successors named in these files' decisions but not stored."""
     wanted = set(places)
     lacking: dict[str, list[str]] = defaultdict(list)
     naming = sa.exists().where(links.c.key == records.c.key, links.c.role == int(Role.SUPERSEDED_BY))

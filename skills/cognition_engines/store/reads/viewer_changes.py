@@ -1,4 +1,4 @@
-"""Changes for one viewer: of visible records, and of records that it can no longer see."""
+"""Changes for a viewer: to visible records, and to records no longer visible."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ class SeenChange:
 
 @dataclass(frozen=True, slots=True)
 class SeenChanges:
-    """Changes by ascending `seq`; `more` says that others follow.
+    """Changes by ascending `seq`; `more`: others follow.
 
-    They are complete up to `covered`, which must not be in answers, since it reveals writes of others.
+    They are complete up to `covered`, which must not be in answers, since it reveals others' writes.
     """
 
     changes: Sequence[SeenChange]
@@ -38,7 +38,7 @@ class SeenChanges:
 
 
 class ViewerChanges:
-    """Changes for one viewer."""
+    """Changes for a viewer."""
 
     def __init__(self, store: Store) -> None:
         self._store: Final = store
@@ -46,9 +46,8 @@ class ViewerChanges:
     def after(self, viewer: Viewer, after: int, kinds: Sequence[Kind] | None, limit: int) -> SeenChanges:
         """Return the next `limit` changes with a `seq` above `after` that the viewer may know of, without gaps.
 
-        Of a record that changed several times only its last change is returned. A record that was deleted or given
-        other rights is reported as gone to a viewer that saw it then and does not see it now; a record that it never
-        saw is not reported.
+        Only a record's last change is returned. A deleted record, or a record with changed rights, is reported as gone
+        to a viewer that saw it then and does not see it now; a record it never saw is not reported.
         """
         if limit < 1:
             raise ValueError("limit: must be at least 1")
@@ -58,7 +57,7 @@ class ViewerChanges:
                 return SeenChanges((), after, more=False)
             found = [
                 SeenChange(row.seq, Kind(row.kind), row.id, gone=False)
-                for row in connection.execute(_next(records, viewer, after, kinds, limit))
+                for row in connection.execute(_select_changes(records, viewer, after, kinds, limit))
             ]
             for table in _LEAVINGS:
                 rows = _left(connection, table, viewer, after, kinds, limit)
@@ -69,7 +68,7 @@ class ViewerChanges:
         return SeenChanges(found[:limit], found[limit - 1].seq, more=True)
 
     def last(self, viewer: Viewer) -> int:
-        """Return the `seq` of the last change of a record that the viewer sees or saw; 0 if there is none."""
+        """Return the `seq` of the last change to a record that the viewer sees or saw; 0 if there is none."""
         with begin_read(self._store) as connection:
             return max(_last(connection, table, viewer) for table in (records, *_LEAVINGS))
 
@@ -82,7 +81,7 @@ def _left(
     kinds: Sequence[Kind] | None,
     limit: int,
 ) -> Sequence[sa.Row[Any]]:
-    """Return the rows of records that left the viewer's sight for good: of several times the last."""
+    """Return the rows of records that left the viewer's sight for good: the last of several."""
     later = [each.alias() for each in _LEAVINGS]
     again = (
         sa.exists().where(
@@ -93,11 +92,11 @@ def _left(
     present = sa.exists().where(
         records.c.kind == table.c.kind, records.c.id == table.c.id, *_visible_rows(records, viewer)
     )
-    statement = _next(table, viewer, after, kinds, limit).where(~present, *(~each for each in again))
+    statement = _select_changes(table, viewer, after, kinds, limit).where(~present, *(~each for each in again))
     return connection.execute(statement).all()
 
 
-def _next(
+def _select_changes(
     table: sa.Table, viewer: Viewer, after: int, kinds: Sequence[Kind] | None, limit: int
 ) -> sa.Select[tuple[int, int, str]]:
     chosen = [] if kinds is None else [(table.c.kind + 0).in_([int(kind) for kind in kinds])]  # in the order of seq
@@ -113,7 +112,7 @@ def _last(connection: sa.Connection, table: sa.Table, viewer: Viewer) -> int:
 
 
 def _visible_rows(table: sa.FromClause, viewer: Viewer) -> list[sa.ColumnElement[bool]]:
-    """Return the condition on rows that a viewer may see, by project and sensitivity; without expired records."""
+    """Return the condition on rows visible to a viewer, by project and sensitivity; without expired records."""
     if table is records:
         return visible(viewer)
     conditions: list[sa.ColumnElement[bool]] = [table.c.sensitivity <= int(viewer.clearance)]

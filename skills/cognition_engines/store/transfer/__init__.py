@@ -1,1 +1,1 @@
-"""Copies of a store: backup, restore, another database."""
+"""Store copies: backup, restore, another database."""

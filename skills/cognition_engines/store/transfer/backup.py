@@ -1,6 +1,6 @@
-"""Backups: the records of one moment in one SQLite file, with the same tables as a store and notes about itself.
+"""Backups: the records at a moment in an SQLite file, with the same tables as a store and notes about the backup.
 
-A backup is written next to its final name and gets it when it is complete, read back and synced to disk. It is never
+A backup is written next to the final name and gets it when it is complete, read back and synced to disk. It is never
 changed afterwards: readers open it so that no other file is created.
 """
 
@@ -46,7 +46,7 @@ _READ_ONLY: Final = "mode=ro&immutable=1"  # no locks, no journal: nothing ever 
 _WRITE_NEW: Final = "mode=rw&nolock=1"  # no other process knows the file, and flock may be POSIX locks on a network
 _PRAGMAS: Final = ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA foreign_keys = ON")
 
-# Schema entries that no backup has: they could make a read call functions, or return other rows than are stored.
+# Schema entries absent from every backup: they could make a read call functions, or return other rows than are stored.
 _ACTIVE: Final = (
     "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'create virtual%'",
     "SELECT 'generated column', x.name FROM sqlite_master m, pragma_table_xinfo(m.name) x WHERE x.hidden > 1",
@@ -64,7 +64,7 @@ _NOTED_CONTENTS: Final = sa.select(_notes.c.value).where(_notes.c.name == "conte
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """The metadata of a backup. `attached` has additions of the program that made it, by name."""
+    """A backup's metadata. `attached` has additions from the program that made it, by name."""
 
     program: str
     created_at: str  # ISO 8601, UTC
@@ -75,7 +75,7 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup that was found whole; its records can be read."""
+    """A checked backup; the records can be read."""
 
     notes: Notes
     store: Store
@@ -84,11 +84,11 @@ class Backup:
 def write_backup(
     store: Store, file: Path, program: str, attached: Mapping[str, str], *, replace: bool, watcher: Watcher
 ) -> Notes:
-    """Write every record with the vectors of all models, as of one moment, to `file`, for the owner only.
+    """Write every record with the vectors of all models, as of a moment, to `file`, for the owner only.
 
-    `program` is the version that writes, `attached` has additional values, by name. The file appears when it is
-    complete and on the disk. Raise `ConfigurationError` for a place that cannot hold it, `BackupFailed` when it cannot
-    be written. `replace` allows an older backup there, and nothing else.
+    `program` is the writing version, `attached` has additional values, by name. The file appears when it is complete
+    and on the disk. Raise `ConfigurationError` for a place that cannot hold it, `BackupFailed` when it cannot be
+    written. `replace` allows an older backup there, and nothing else.
     """
     file = file.absolute()
     _check_place(file, replace=replace)
@@ -114,7 +114,7 @@ def write_backup(
 def restore_backup(
     backup: Backup, target: Store, *, replace: bool, watcher: Watcher, erasures: Sequence[Erasure] = ()
 ) -> TransferSummary:
-    """Make a store equal to a backup, in one transaction.
+    """Make a store equal to a backup, in a transaction.
 
     Equal records are left alone; records not in the backup are deleted, and records forgotten since are forgotten
     again: by the ledgers of the store and of the backup, and by `erasures`. Raise `ConfigurationError` for a store with
@@ -122,11 +122,11 @@ def restore_backup(
     """
     if not replace:
         with begin_scan(backup.store) as read, begin_scan(target) as compared:
-            _refuse(loss(Source(read, "backup"), compared, watcher))
+            _refuse_loss(loss(Source(read, "backup"), compared, watcher))
     with begin_scan(backup.store) as read, begin_write(target) as write:
         source = Source(read, "backup")
         if not replace:
-            _refuse(loss(source, write, watcher))
+            _refuse_loss(loss(source, write, watcher))
         done = transfer(source, write, watcher)
         verify(write, done.contents, "records", watcher)
         forgotten = erase_again(write, erasures)
@@ -137,8 +137,8 @@ def restore_backup(
 def opened_backup(file: Path, watcher: Watcher) -> Iterator[Backup]:
     """Check a backup whole and open it for reading; nothing is written to it or next to it.
 
-    Raise ConfigurationError for a file that is no backup or a newer program's, BackupFailed for a damaged one, OSError
-    if it cannot be read.
+    Raise ConfigurationError for a file that is no backup or a newer program's, BackupFailed for a damaged backup,
+    OSError if it cannot be read.
     """
     file = file.absolute()
     if _application_id(file) != _APPLICATION_ID:
@@ -191,7 +191,7 @@ def _noted_records(file: Path) -> int:
 
 
 def _remove_leftovers(file: Path) -> None:
-    """Remove files of killed runs: files with a running writer are locked."""
+    """Remove killed runs' files: files with a running writer are locked."""
     for path in file.parent.glob(f"{glob.escape(file.name)}.partial-*"):
         if not path.is_file() or path.is_symlink():
             continue
@@ -227,7 +227,7 @@ def _fill(
 
 
 def _application_id(file: Path) -> int:
-    """Return the id of a file that SQLite made, else 0. SQLite would not open every file that may be named here."""
+    """Return the application id in an SQLite file, else 0. SQLite would not open every file that may be named here."""
     with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):  # a pipe would keep it waiting, a device for ever
             return 0
@@ -251,7 +251,7 @@ def _open_copy(file: Path, options: str) -> Store:
 
 
 def _check_backup(file: Path, store: Store, watcher: Watcher) -> Notes:
-    """Return the notes of a backup whose every page and record is as it was written."""
+    """Return a backup's notes if every page and record is as written."""
     with store.reader.begin() as connection:
         _check_schema(file, connection)
         schema = schema_of(connection)
@@ -287,8 +287,8 @@ def _write_failures(file: Path) -> Iterator[None]:
     except (sa.exc.SQLAlchemyError, OSError) as error:
         free = shutil.disk_usage(file.parent).free // 1_000_000
         raise BackupFailed(
-            f"{file}: cannot be written ({_reason(error)}); {free} MB are free there. Nothing of it is kept: make "
-            "room, or name another place"
+            f"{file}: cannot be written ({_describe_error(error)}); {free} MB are free there. Nothing of it is kept: "
+            "make room, or name another place"
         ) from error
 
 
@@ -297,11 +297,11 @@ def _read_failures(file: Path) -> Iterator[None]:
     try:
         yield
     except (sa.exc.SQLAlchemyError, ComponentFailed, LookupError, TypeError, ValueError) as error:
-        raise BackupFailed(f"{file} is damaged ({_reason(error)}); restore another one") from error
+        raise BackupFailed(f"{file} is damaged ({_describe_error(error)}); restore another one") from error
 
 
-def _reason(error: Exception) -> str:
-    """Return the words of the system or SQLite, which name neither rows nor values."""
+def _describe_error(error: Exception) -> str:
+    """Return the system's or SQLite's words, which name neither rows nor values."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     cause = error.__cause__ if isinstance(error, ComponentFailed) else error
@@ -309,7 +309,7 @@ def _reason(error: Exception) -> str:
     return str(original) if isinstance(original, sqlite3.Error) else type(error).__name__
 
 
-def _refuse(found: Loss) -> None:
+def _refuse_loss(found: Loss) -> None:
     if found.records:
         raise ConfigurationError(
             f"the store holds {found.records} records; --replace makes it equal to the backup, and what is not in "

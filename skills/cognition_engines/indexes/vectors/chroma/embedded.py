@@ -1,4 +1,4 @@
-"""A Chroma collection in the data folder, updated by the process that has the lock of the folder."""
+"""A Chroma collection in the data folder, updated by the process that has the folder's lock."""
 
 import logging
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, close_fo
 from cognition_engines.indexes.vectors.collection import COMPONENT, PAGE, CollectionSpec
 from cognition_engines.store.values import Page
 
-LOADS: Final = 4  # that may fail in a row
+LOADS: Final = 4  # consecutive failures allowed
 LEAST_SPACE: Final = 2 << 20  # bytes
 SPACE_OF_VECTORS: Final = 8  # times their own size: in the log, in the index and in the journal of a transaction
 _log = logging.getLogger(__name__)
 
 
 class EmbeddedChroma:
-    """A collection in a folder that only this process uses. If it fails, it is left unchanged, and a new one is built.
+    """A collection in a folder used only by this process. After a failure it is left unchanged, and a new one is built.
 
     No record had a vector up to the change `covered`.
     """
@@ -82,7 +82,7 @@ class EmbeddedChroma:
             self._index = open_folder(self._folder, self._name, self._records.store_id, last)
             self._files = _signatures(self._index)
         index = self._index
-        self._check(index)
+        self._check_files(index)
         if index.seq >= last:
             if self._wanted and self._loaded is not index and not self.unloadable:
                 self._load(index)
@@ -119,10 +119,10 @@ class EmbeddedChroma:
         if self._index is not None and self._damaged:
             self._index.close()
         elif self._index is not None:
-            self._check(self._index)
+            self._check_files(self._index)
             close_folder(self._index, self._name, self._records.store_id)
 
-    def _check(self, index: ChromaIndex) -> None:
+    def _check_files(self, index: ChromaIndex) -> None:
         """Raise ComponentFailed if the files were changed: Chroma, which has most of them in memory, may not notice."""
         if _signatures(index) != self._files:
             raise ComponentFailed(COMPONENT, "another process has changed its files")
@@ -139,7 +139,7 @@ def _require_space(folder: Path, page: Page | None = None) -> None:
     """Raise ComponentFailed if the disk has no space for a new folder, or for a page.
 
     A commit that fails for want of space may leave Chroma's own database locked by Chroma: then each further request
-    waits for minutes, and no thread of the process runs meanwhile. The component is not `vectors`, which work.
+    waits for minutes, and no thread in the process runs meanwhile. The component is not `vectors`, which work.
     """
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     needed = LEAST_SPACE + (0 if page is None else SPACE_OF_VECTORS * page.vectors.nbytes)

@@ -1,8 +1,8 @@
-"""The folders of embedded Chroma, without Chroma: the one to trust, and the marks that decide.
+"""Embedded Chroma's folders, without Chroma: the trusted folder, and the marks that decide.
 
-A folder is trusted only with the mark that a clean shutdown left, since Chroma loses data silently when killed while it
+A folder is trusted only with the mark left by a clean shutdown, since Chroma loses data silently when killed while it
 persists. An untrusted folder is left unchanged, and a new folder gets the next number: Chroma keeps a path open as long
-as the process lives, so a failed folder can neither be moved nor rebuilt in its place.
+as the process lives, so a failed folder can neither be moved nor rebuilt in place.
 """
 
 import json
@@ -19,7 +19,7 @@ from cognition_engines.indexes.vectors.collection import COMPONENT
 from cognition_engines.indexes.whole_file import draft_of, write_json
 
 Signatures = dict[str, tuple[int, int, int]]
-Sums = Mapping[str, tuple[tuple[int, int, int], int]]  # of each file its signature and CRC-32
+Sums = Mapping[str, tuple[tuple[int, int, int], int]]  # signature and CRC-32 by file
 
 _BLOCK: Final = 1 << 22
 _LARGE: Final = 1 << 28
@@ -27,7 +27,7 @@ _LARGE: Final = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The mark that a clean shutdown leaves next to a collection; a start trusts the folder only if all of it holds."""
+    """The mark left by a clean shutdown next to a collection; a start trusts the folder only if every field holds."""
 
     store_id: str
     collection: str
@@ -38,7 +38,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class OpenedFolder:
-    """A folder for this process's collection, which covers every change up to `seq`, and the sums of its files."""
+    """A folder for this process's collection, which covers every change up to `seq`, and the file checksums."""
 
     folder: Path
     seq: int
@@ -46,10 +46,10 @@ class OpenedFolder:
 
 
 def take_folder(parent: Path, name: str, store_id: str, last_seq: int) -> OpenedFolder:
-    """Return the folder under `parent` if it was closed cleanly and not changed since; else a new, empty one.
+    """Return the folder under `parent` if it was closed cleanly and not changed since; else a new, empty folder.
 
-    A folder ahead of `last_seq`, the last change of the records, follows another history and is not trusted either. Of
-    the folders that are not trusted the latest is kept. Raise ComponentFailed, or OSError if none can be made.
+    A folder ahead of `last_seq`, the last change of the records, follows another history and is not trusted either. The
+    latest untrusted folder is kept. Raise ComponentFailed, or OSError if none can be made.
     """
     checkpoint = _read_checkpoint(parent)
     _remove_mark(parent)
@@ -67,8 +67,8 @@ def take_folder(parent: Path, name: str, store_id: str, last_seq: int) -> Opened
 def leave_mark(taken: OpenedFolder, name: str, store_id: str, seq: int) -> None:
     """Leave the mark of a clean shutdown next to a folder that is no longer written. Raise ComponentFailed or OSError.
 
-    Only files that were written since they were opened are read: at a million vectors all of them are two gigabytes,
-    and a shutdown has seconds.
+    Read only files written since they were opened: at a million vectors all files are two gigabytes, and a shutdown has
+    seconds.
     """
     files = _checksums(taken.folder, taken.sums)
     checkpoint = Checkpoint(store_id, name, taken.folder.name, seq, files)
@@ -76,7 +76,7 @@ def leave_mark(taken: OpenedFolder, name: str, store_id: str, seq: int) -> None:
 
 
 def file_signatures(folder: Path) -> Signatures:
-    """Return inode, size and time of change of every file: any change of a file gives another signature.
+    """Return inode, size and time of change for every file: any file change gives another signature.
 
     Raise ComponentFailed if a large file is mostly holes: after a kill during a write, Chroma may continue at an offset
     a terabyte further. Raise OSError if a file cannot be read.
@@ -97,7 +97,7 @@ def has_folders(parent: Path) -> bool:
 
 
 def remove_folders(parent: Path) -> None:
-    """Remove every folder that `take_folder` made; no process may be using one."""
+    """Remove every folder made by `take_folder`; no process may be using any."""
     _remove_mark(parent)
     for folder in _numbered_folders(parent).values():
         shutil.rmtree(folder)
@@ -114,7 +114,7 @@ def _number(folder: Path) -> int:
 
 
 def _new_folder(parent: Path) -> Path:
-    """Make the folder of the next number and return it; keep only the latest of the earlier ones."""
+    """Make the folder with the next number and return it; keep only the latest earlier folder."""
     existing = list(_numbered_folders(parent).values())
     for folder in existing[:-1]:
         shutil.rmtree(folder)
@@ -158,7 +158,7 @@ def _read_checkpoint(parent: Path) -> Checkpoint | None:
 
 
 def _checksums(folder: Path, known: Sums) -> dict[str, list[int]]:
-    """Return size and CRC-32 of every file: Chroma reads damaged ones without an error, or until it crashes.
+    """Return size and CRC-32 for every file: Chroma reads damaged files without an error, or until it crashes.
 
     Files with the signature in `known` are not read again.
     """

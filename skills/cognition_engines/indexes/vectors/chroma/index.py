@@ -1,7 +1,7 @@
-"""Nearest neighbours in Chroma: one collection of windows, ids `<record key>:<seq>:<window>`, vectors always ours.
+"""Nearest neighbours in Chroma: a collection of windows, ids `<record key>:<seq>:<window>`, vectors always ours.
 
-The collection is derived from the records and can be thrown away. Its folder: see folders.py. Collections on a server:
-see server.py. Importing this module imports Chroma, a fifth of all imports of a start: `BackendSpec.load` does so when
+The collection is derived from the records and can be thrown away. Folders: see folders.py. Collections on a server: see
+server.py. Importing this module imports Chroma, a fifth of all imports at a start: `BackendSpec.load` does so when
 there are vectors for it.
 """
 
@@ -26,24 +26,24 @@ from cognition_engines.indexes.vectors.chroma.folders import OpenedFolder, leave
 from cognition_engines.indexes.vectors.collection import COMPONENT
 from cognition_engines.store.values import Page
 
-_OPENING: Final = Lock()  # of the process, as the list that Chroma keeps of open folders
+_OPENING: Final = Lock()  # process-wide, as is Chroma's list of open folders
 _GONE: Final = (NotFoundError, InvalidArgumentError)  # raised by Chroma if a collection is absent, or has other vectors
 # If hundreds of texts are nearly alike, fewer neighbours leave parts of the graph unreachable: see docs/vectors.md.
 COSINE: Final = CreateCollectionConfiguration(
     hnsw={"space": "cosine", "max_neighbors": 100, "ef_construction": 200, "ef_search": 300}
 )
-# Chroma compares each copy of a vector with every other one: thousands would hold up the process for minutes.
-_APART: Final = 1e-4  # length of the noise added to unit vectors, far below the distance of two texts
-_ADDED: Final = 250  # vectors a call: a server answers it well within its deadline
+# Chroma compares each copy of a vector with every other copy: thousands would hold up the process for minutes.
+_APART: Final = 1e-4  # length of the noise added to unit vectors, far below the distance between two texts
+_ADDED: Final = 250  # vectors per call: a server answers it well within its deadline
 _ADDED_HERE: Final = 50  # vectors a call to a folder: embedded Chroma lets no thread run meanwhile
 _REMOVED: Final = 100  # ids a call: likewise; it fails with many thousands
-_LOOKED_UP: Final = 200  # keys a call, each with up to 64 windows in one or two versions: likewise
+_LOOKED_UP: Final = 200  # keys per call, each with up to 64 windows in one or two versions: likewise
 
 
 class ChromaIndex:
-    """One open collection with every change up to `seq`. One thread applies changes; any may search.
+    """An open collection with every change up to `seq`. One thread applies changes; any may search.
 
-    Each version of a record has its own ids, and adding one removes only older ones. So a writer that is late never
+    Each record version has its own ids, and adding a version removes only older versions. So a late writer never
     replaces newer by older: at worst windows of an older version stay next to the others.
     """
 
@@ -71,7 +71,7 @@ class ChromaIndex:
 
     @property
     def identity(self) -> UUID:
-        """The id of the collection: another one for every collection that was ever made, even of the same name."""
+        """The collection's id, unique among all collections ever made, even with the same name."""
         return self._collection.id
 
     def windows(self) -> int:
@@ -82,16 +82,16 @@ class ChromaIndex:
     def apply(self, page: Page, before_each: Callable[[], object] = int) -> None:
         """Add the changes after `seq`; call `before_each` ahead of every request that changes the collection.
 
-        A page without changes asks Chroma nothing.
+        A page without changes sends Chroma nothing.
 
-        Raise ComponentFailed, or any error of `before_each`; then some changes may have been added: apply again.
+        Raise ComponentFailed, or any error from `before_each`; then some changes may have been added: apply again.
         """
         if not page:
             self._seq = page.seq
             return
         ids: list[str] = []
         owners: list[int] = []
-        # seq by key, of records that may have older versions: a record has none before its first seq
+        # seq by key, for records with possible older versions: a record has none before its first seq
         changed = dict.fromkeys(page.removed.tolist(), page.seq)
         columns = page.keys.tolist(), page.seqs.tolist(), page.first_seqs.tolist(), page.counts.tolist()
         for key, seq, first_seq, count in zip(*columns, strict=True):
@@ -127,7 +127,7 @@ class ChromaIndex:
             self._collection.delete(ids=older[part])
 
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
-        """Return the keys of the records that own the `limit` nearest windows, nearest first.
+        """Return the keys of the records with the `limit` nearest windows, nearest first.
 
         Return None if the collection is missing, or is not for such vectors. Raise ComponentFailed.
         """
@@ -139,7 +139,7 @@ class ChromaIndex:
             return np.array([int(id.partition(":")[0]) for id in answer["ids"][0]], np.int64)
 
     def count_held(self, keys: Sequence[int]) -> int | None:
-        """Return the number of windows of these records; None if the collection is missing. Raise ComponentFailed."""
+        """Count the windows of these records; None if the collection is missing. Raise ComponentFailed."""
         found = 0
         with ForeignCalls(COMPONENT):
             for part in _slices(len(keys), _LOOKED_UP):
@@ -151,7 +151,7 @@ class ChromaIndex:
         return found
 
     def load(self) -> None:
-        """Search once, for which Chroma reads its files. Raise ComponentFailed."""
+        """Search once, which makes Chroma read the files. Raise ComponentFailed."""
         with ForeignCalls(COMPONENT):
             known = self._collection.get(limit=1, include=["embeddings"])["embeddings"]
             if known is not None and len(known):
@@ -181,7 +181,7 @@ class ChromaIndex:
 def is_missing_collection(error: ComponentFailed) -> bool:
     """Return whether Chroma answered that it has no such collection, or fails with it, so that it may be broken.
 
-    Return False if Chroma does not answer, or says that the caller may not ask, or not so often.
+    Return False if Chroma does not answer, or refuses the caller or the rate of requests.
     """
     return isinstance(error.__cause__, (InternalError, *_GONE)) or type(error.__cause__) is ChromaError
 
@@ -192,10 +192,10 @@ def _slices(count: int, size: int) -> Iterator[slice]:
 
 
 def open_client(folder: Path) -> Client:
-    """Return a client of a folder; `close_client` ends it.
+    """Return a folder's client; `close_client` ends it.
 
-    All clients of a folder in a process share the opened database. Chroma keeps it in a list which two threads at once
-    corrupt: one would get a client that the other has not started yet, or has just closed.
+    All clients of a folder in a process share the opened database. Chroma keeps it in a list corrupted by two threads
+    at once: a thread would get a client not yet started by the other, or just closed.
     """
     with _OPENING:
         settings = Settings(anonymized_telemetry=False)
@@ -203,13 +203,13 @@ def open_client(folder: Path) -> Client:
 
 
 def close_client(client: Client) -> None:
-    """Close a client that `open_client` returned."""
+    """Close a client from `open_client`."""
     with _OPENING:
         client.close()
 
 
 def open_folder(parent: Path, name: str, store_id: str, last_seq: int) -> ChromaIndex:
-    """Open the collection in the folder that `take_folder` returns. Raise the same errors, or ComponentFailed."""
+    """Open the collection in the folder from `take_folder`. Raise the same errors, or ComponentFailed."""
     taken = take_folder(parent, name, store_id, last_seq)
     with ForeignCalls(COMPONENT):
         client = open_client(taken.folder)

@@ -1,4 +1,4 @@
-"""Chroma as a backend of vectors: the functions that load it."""
+"""Chroma as a vector backend: the functions that load it."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
-"""Collections on a Chroma server, which several processes read and one writes.
+"""Collections on a Chroma server, with several reading processes and one writer.
 
-The metadata of a collection has the last change that it covers. Requests address a collection by its id, so a
-request that a process sends too late cannot reach a collection that was made since.
+A collection's metadata has the last change it covers. Requests address a collection by id, so a request sent too late
+cannot reach a collection made since.
 """
 
 import logging
@@ -32,20 +32,20 @@ _SEQ: Final = "seq"
 CHECK_SECONDS: Final = 1.0
 PROBE_SECONDS: Final = 30.0  # between searches that only check whether a collection can be searched
 REFUSED_SECONDS: Final = 3.0  # of refusals, after which the collection counts as broken
-SEARCHES: Final = 10  # that may fail between two of them: a torn index fails for some queries only
+SEARCHES: Final = 10  # failures allowed between two of them: a torn index fails for some queries only
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundCollection:
-    """A collection on a server. `index` covers the changes that its writer noted; None if another program filled it."""
+    """A collection on a server. `index` covers the changes noted by the writer; None if another program filled it."""
 
     identity: UUID
     index: ChromaIndex | None
 
 
 class ChromaServer:
-    """A Chroma server over HTTP. Its methods raise ComponentFailed if it refuses or does not answer in time."""
+    """A Chroma server over HTTP. The methods raise ComponentFailed if it refuses or does not answer in time."""
 
     def __init__(self, address: ServerAddress, deadline_seconds: float) -> None:
         """Prepare requests and send none. No request waits longer than `deadline_seconds` for a sign of life."""
@@ -57,14 +57,15 @@ class ChromaServer:
             chroma_server_http_port=address.port,
             chroma_server_ssl_enabled=address.ssl,
         )
-        # not chromadb.HttpClient: it has no deadline, asks before one can be set, and leaks when there is no answer
+        # not chromadb.HttpClient: it has no deadline, sends requests before one can be set, and leaks when there is no
+        # answer
         self._system = System(settings)
         with ForeignCalls(COMPONENT):
             self._api = self._system.instance(FastAPI)
             self._api._session.timeout = deadline_seconds
 
     def find(self, name: str, dim: int) -> FoundCollection | None:
-        """Return the collection of this name, if there is one."""
+        """Return the named collection, if there is one."""
         with ForeignCalls(COMPONENT):
             try:
                 model = self._api.get_collection(name)
@@ -76,7 +77,9 @@ class ChromaServer:
             return FoundCollection(model.id, self._open_index(model, seq))
 
     def replace(self, name: str, found: FoundCollection | None) -> ChromaIndex:
-        """Make an empty collection of this name in place of `found`. Raise ComponentFailed if another one was made."""
+        """Make an empty collection with this name in place of `found`. Raise ComponentFailed if another was made
+        meanwhile.
+        """
         aside = f"{name}-aside"
         with ForeignCalls(COMPONENT):
             with suppress(NotFoundError):  # left by a process that ended in between
@@ -89,7 +92,7 @@ class ChromaServer:
             return self._open_index(self._api.create_collection(name, configuration=COSINE, metadata={_SEQ: 0}), 0)
 
     def find_collection(self, name: str) -> Collection | None:
-        """Return the collection of this name, whichever program filled it; None without a collection."""
+        """Return the named collection, whichever program filled it; None without a collection."""
         with ForeignCalls(COMPONENT):
             try:
                 return Collection(self._api, self._api.get_collection(name), embedding_function=None)
@@ -97,12 +100,12 @@ class ChromaServer:
                 return None
 
     def names(self) -> list[str]:
-        """Return the names of all collections."""
+        """Return all collection names."""
         with ForeignCalls(COMPONENT):
             return [model.name for model in self._api.list_collections()]
 
     def state(self, name: str, dim: int) -> ServerState | None:
-        """Return the state of the collection of this name, None without a collection."""
+        """Return the named collection's state, None without a collection."""
         found = self.find(name, dim)
         if found is None:
             return None
@@ -120,7 +123,7 @@ class ChromaServer:
 
 
 def start_over(records: Records, space: Space, model: str, dim: int, url: str) -> None:
-    """Replace the collection on the Chroma server at `url` by an empty one, which its writer fills.
+    """Replace the collection on the Chroma server at `url` by an empty collection, which the writer fills.
 
     Raise ConfigurationError or ComponentFailed.
     """
@@ -138,11 +141,11 @@ class _NotTheWriter(EngineError):
 
 
 class SharedChroma:
-    """A collection on a Chroma server, which this process or another one writes: the holder of `lock`.
+    """A collection on a Chroma server, written by this process or another: the holder of `lock`.
 
-    Without a lock, as over SQLite, this process is the only one. A writer holds its lock before every request that
-    changes the collection; a writer that is paused in between and continues after another has taken over does no harm
-    (see `ChromaIndex` and `ChromaServer.replace`).
+    Without a lock, as over SQLite, this process is the only one. A writer holds the lock before every request that
+    changes the collection; a paused writer that continues after another has taken over does no harm (see `ChromaIndex`
+    and `ChromaServer.replace`).
     """
 
     unloadable = False
@@ -187,20 +190,20 @@ class SharedChroma:
         return None if index is None else index.count_held(keys)
 
     def step(self) -> bool:
-        """Write one page, or read the writer's last change."""
+        """Write a page, or read the writer's last change."""
         try:
             self._hold()
-            index = self._index = self._index or self._open()
+            index = self._index = self._index or self._open_collection()
             if self._is_broken(index):
                 _log.warning("the vector collection %s cannot be searched; rebuilding", self._name)
                 self._hold()
                 index = self._index = self._server.replace(self._name, FoundCollection(index.identity, index))
-            behind = self._write(index)
+            behind = self._write_page(index)
         except _NotTheWriter:
-            self._read()
+            self._read_collection()
             return False
         if not behind and monotonic() >= self._next_check:
-            self._check(index)
+            self._check_collection(index)
             self._next_check = monotonic() + CHECK_SECONDS
         return behind
 
@@ -248,7 +251,7 @@ class SharedChroma:
             _log.info("this process writes the vector collection %s from now on", self._name)
             self._index = None  # read again, since another process may have written
 
-    def _read(self) -> None:
+    def _read_collection(self) -> None:
         found = self._server.find(self._name, self._dim)
         index = None if found is None else found.index
         last = self._records.last_seq()
@@ -257,10 +260,10 @@ class SharedChroma:
             page = self._records.changes.page(self._space, index.seq, 1, None)
             if not page:
                 index.skip(page.seq)
-        # records that were replaced by older ones have a collection ahead of them until its writer has made a new one
+        # records replaced by older ones have a collection ahead of them until its writer has made a new one
         self._index = index if index is not None and index.seq <= last else None
 
-    def _open(self) -> ChromaIndex:
+    def _open_collection(self) -> ChromaIndex:
         found = self._server.find(self._name, self._dim)
         if found is not None:
             index = found.index
@@ -280,7 +283,7 @@ class SharedChroma:
             return False
         return windows >= self._records.reads.windows(self._space, self._model, index.seq)
 
-    def _write(self, index: ChromaIndex) -> bool:
+    def _write_page(self, index: ChromaIndex) -> bool:
         if index.seq >= self._records.last_seq():
             return False
         page, more = self._isolation.read(index.seq, PAGE, self._model)
@@ -290,7 +293,7 @@ class SharedChroma:
             index.note()
         return more
 
-    def _check(self, index: ChromaIndex) -> None:
+    def _check_collection(self, index: ChromaIndex) -> None:
         """Notice if the collection was deleted, or if a former writer noted an older state late."""
         found = self._server.find(self._name, self._dim)
         if found is None or found.index is None or found.identity != index.identity:
