@@ -123,9 +123,8 @@ def _problem(problem: Problem, root: str) -> str:
 
 
 def _fits(one: dict[str, Any]) -> bool:
-    return len(_flow(one)) + 2 <= _LONGEST and not any(
-        "\n" in value for value in one.values() if isinstance(value, str)
-    )
+    texts = [value for value in one.values() if isinstance(value, str)]
+    return len(_flow(one)) + 2 <= _LONGEST and not any("\n" in text for text in texts)
 
 
 def _flow(value: Any) -> str:
