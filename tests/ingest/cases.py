@@ -36,7 +36,8 @@ CASES: Final = Path(__file__).with_suffix("")
 REPOSITORY: Final = "cases"  # ids do not depend on the folder of a run
 _WIDTH: Final = 118  # of texts
 _LONGEST: Final = 160  # record on one line
-_COMPUTED: Final = re.compile(r"(.*[_~-])?[0-9a-f]{12,}")  # an id of a hash
+_COMPUTED: Final = re.compile(r"(.*[_-])?[0-9a-f]{12,}")  # an id of a hash
+_SUFFIX: Final = re.compile(r"~[0-9a-f]{6,}$")  # behind a given id
 _NAMES: Final = ("options", "texts", "named", "members")
 
 
@@ -87,6 +88,8 @@ def _shown(records: Records, members: Mapping[str, list[str]] | None, root: str)
         record = {name: value for name, value in line["record"].items() if _is_telling(name, value)}
         if members is not None:
             record = {name: record[name] for name in members[line["kind"]] if name in record}
+        if "id" in record:
+            record["id"] = _SUFFIX.sub("", str(record["id"]))
         yield {"file": _relative(line["origin"]["source"], root), "kind": line["kind"], **record}
 
 
@@ -112,9 +115,10 @@ def _lines(found: list[dict[str, Any]], summary: Summary, root: str) -> Iterator
     for name, problems_of in problems.items():
         if problems_of:
             yield f"{name}:\n"
-            yield from (f"- {_flow(text)}\n" for text in sorted(_problem(one, root) for one in problems_of))
+            ordered = sorted(problems_of, key=lambda one: (one.file, one.line or 0, one.reason))
+            yield from (f"- {_flow(_problem(one, root))}\n" for one in ordered)
     if summary.skipped:
-        yield f"skipped: {_flow(dict(sorted(summary.skipped.items())))}\n"
+        yield f"skipped: {json.dumps(dict(sorted(summary.skipped.items())))}\n"
 
 
 def _problem(problem: Problem, root: str) -> str:

@@ -510,3 +510,9 @@ def test_a_whole_number_may_be_written_with_a_point_but_in_metadata() -> None:
     assert (turn.turn_index, type(turn.turn_index)) == (1, int)
     assert type(turn.metadata["mark"]) is float
     assert refusal(kind="turn", conversation_id="v", content="c", turn_index=1.5) == "turn_index must be an integer"
+
+
+def test_the_schema_of_decisions_names_every_field_in_each_spelling_and_no_other() -> None:
+    schema = record_schema(Kind.DECISION)
+    assert set(schema["properties"]) == {*own_names(Kind.DECISION), "supersededBy", "kind"}
+    assert (schema["additionalProperties"], schema["required"]) == (False, ["title"])
