@@ -96,7 +96,7 @@ def _shown(records: Records, members: Mapping[str, list[str]] | None, root: str)
 def _position(line: Mapping[str, Any]) -> tuple[Any, ...]:
     origin, record = line["origin"], line["record"]
     part = next((record[name] or 0 for name in ("start", "chunkIndex", "turnIndex") if name in record), 0)
-    return origin["source"], origin["ordinal"], line["kind"], part, record["id"]
+    return origin["source"], record.get("ts") or "", origin["ordinal"], line["kind"], part, record["id"]
 
 
 def _is_telling(name: str, value: Any) -> bool:
