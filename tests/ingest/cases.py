@@ -17,16 +17,19 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from pydantic.alias_generators import to_camel
 
 from cognition_engines.exchange.runs import export_lines
 from cognition_engines.ingest.maps.map_files import parsed_map
 from cognition_engines.ingest.options import Options, Silent, Summary, Texts
 from cognition_engines.ingest.run import ingest
 from cognition_engines.ingest.text_kinds import TextKind
+from cognition_engines.kinds.registry import SPECS
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Problem, Sensitivity
 from cognition_engines.set_aside import SetAside
@@ -37,8 +40,9 @@ CASES: Final = Path(__file__).with_suffix("")
 REPOSITORY: Final = "cases"  # ids do not depend on the folder of a run
 _WIDTH: Final = 118  # of texts
 _LONGEST: Final = 160  # record on one line
-_COMPUTED: Final = re.compile(r"(.*[_-])?[0-9a-f]{12,}")  # an id of a hash
+_COMPUTED: Final = re.compile(r"[a-z]{3}_[0-9a-f]{16}")  # an id of a hash
 _SUFFIX: Final = re.compile(r"~[0-9a-f]{6,}$")  # behind a given id
+_EMPTY: Final = (None, [], {}, "")
 _NAMES: Final = ("options", "texts", "named", "members")
 
 
@@ -86,17 +90,14 @@ def _options(settings: Mapping[str, Any], map: Path) -> Options:
 
 
 def _shown(records: Records, members: Mapping[str, list[str]] | None, root: str) -> Iterator[dict[str, Any]]:
-    """Yield the lines of an export in the order of files, without empty members, defaults and computed ids."""
+    """Yield the lines of an export in the order of files and times, without defaults and computed ids."""
     lines = map(json.loads, export_lines(records, list(Kind), Quiet(), SetAside()))
     for line in sorted(lines, key=_position):
-        if members is not None and line["kind"] not in members:
-            continue
-        record = {name: value for name, value in line["record"].items() if _is_telling(name, value)}
-        if members is not None:
-            record = {name: record[name] for name in members[line["kind"]] if name in record}
-        if "id" in record:
-            record["id"] = _SUFFIX.sub("", str(record["id"]))
-        yield {"file": _relative(line["origin"]["source"], root), "kind": line["kind"], **record}
+        if members is None or line["kind"] in members:
+            record = dict(_telling(line))
+            if members is not None:
+                record = {name: record[name] for name in members[line["kind"]] if name in record}
+            yield {"file": _relative(line["origin"]["source"], root), "kind": line["kind"], **record}
 
 
 def _position(line: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -105,9 +106,28 @@ def _position(line: Mapping[str, Any]) -> tuple[Any, ...]:
     return origin["source"], record.get("ts") or "", origin["ordinal"], line["kind"], part, record["id"]
 
 
-def _is_telling(name: str, value: Any) -> bool:
-    is_computed = (name == "id" or name.endswith("Id")) and isinstance(value, str) and _COMPUTED.fullmatch(value)
-    return value not in (None, [], {}, "") and (name, value) != ("sensitivity", "normal") and not is_computed
+def _telling(line: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the members of a record that its file says something of."""
+    given, defaults = line["origin"]["given"], _defaults(Kind[line["kind"].upper()])
+    if given is not None:
+        yield "id", _SUFFIX.sub("", str(line["record"]["id"]))
+    for name, value in line["record"].items():
+        is_computed = isinstance(value, str) and _COMPUTED.fullmatch(value)
+        if name != "id" and not is_computed and value not in _EMPTY and defaults.get(name, None) != value:
+            yield name, value if name == "metadata" else _without_empty(value)
+
+
+def _defaults(kind: Kind) -> dict[str, Any]:
+    found = {to_camel(field.name): field.default for field in fields(SPECS[kind].model)}
+    return found | {"sensitivity": "normal"} | ({"totalChunks": 1} if kind is Kind.CHUNK else {})
+
+
+def _without_empty(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_empty(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _without_empty(member) for name, member in value.items() if member not in _EMPTY}
+    return value
 
 
 def _relative(text: str, root: str) -> str:
