@@ -28,6 +28,7 @@ EXAMPLES = {
     "PDFs",
     "G...",
     "Decision_Records",
+    "DecisionRecords",
     "decisionrecords",
     "case_study",
 }
