@@ -35,6 +35,12 @@ def test_ordinary_texts_are_documents() -> None:
     assert {path: _type(path, text) for path, text in texts if _type(path, text) is not DocumentDraft} == {}
 
 
+@pytest.mark.parametrize("path", ["README.md", "docs/use-udp/README.md"])
+def test_a_readme_without_a_title_is_a_decision_only_in_a_folder_that_has_one(path: str) -> None:
+    found = _type(path, "## Status\n\nAccepted\n\n## Decision\n\nWe use UDP.\n")
+    assert (found is Decision) == ("/" in path)
+
+
 def test_at_most_one_in_a_hundred_real_documents_is_taken_for_a_decision(shared_folder: Callable[[str], Path]) -> None:
     lines = (shared_folder("data/knowledge") / "documents.jsonl").read_text(encoding="utf-8").splitlines()
     pages = [json.loads(line) for line in lines]
