@@ -54,13 +54,25 @@ def all_cases() -> list[str]:
 def run_case(name: str, records: Records, folder: Path) -> tuple[str, Summary]:
     """Ingest the files of a case from a copy in `folder`; return the text for `expected.yaml`, and a second run."""
     settings = _settings(CASES / name)
-    shutil.copytree(CASES / name / "in", folder / "in", copy_function=_copy_file)
-    paths = [folder / "in" / path for path in settings["named"]] or [folder / "in"]
-    options = _options(settings, CASES / name / "map.yaml")
+    paths, options = _copy_files(name, settings, folder), _options(settings, CASES / name / "map.yaml")
     first = ingest(paths, options, records, None, Silent())
     again = ingest(paths, options, records, None, Silent())
     found = list(_shown(records, settings["members"], str(folder / "in")))
     return "".join(_lines(found, first, str(folder / "in"))), again
+
+
+def run_after_defaults(name: str, records: Records, folder: Path) -> Summary:
+    """Ingest the files of a case without its options, then with them; return the second run."""
+    settings = _settings(CASES / name)
+    paths = _copy_files(name, settings, folder)
+    ingest(paths, Options(repository=REPOSITORY, secrets="allow"), records, None, Silent())
+    return ingest(paths, _options(settings, CASES / name / "map.yaml"), records, None, Silent())
+
+
+def _copy_files(name: str, settings: Mapping[str, Any], folder: Path) -> list[Path]:
+    """Copy the input of a case to `folder`; return the paths to name."""
+    shutil.copytree(CASES / name / "in", folder / "in", copy_function=_copy_file)
+    return [folder / "in" / path for path in settings["named"]] or [folder / "in"]
 
 
 def _copy_file(source: str, target: str) -> None:

@@ -11,6 +11,15 @@ from tests.ingest.conversations.samples import mail, mbox, packed, written
 from tests.ingest.runs import Run, counts, stored
 
 
+def test_the_mails_of_two_files_are_unchanged_in_an_mbox(run: Run, tmp_path: Path) -> None:
+    answer = ("In-Reply-To: <1@x.example>", "References: <1@x.example>")
+    first, second = mail("1", "Berth four?"), mail("2", "Yes.", *answer, subject="Re: Berth plan")
+    written(tmp_path / "in/1.eml", first)
+    written(tmp_path / "in/2.eml", second)
+    assert counts(run(tmp_path / "in")) == (2, 0, 0, 0)
+    assert counts(run(written(tmp_path / "all.mbox", mbox(first, second)))) == (0, 0, 2, 0)
+
+
 def test_an_mbox_that_the_standard_library_wrote_is_read_whole(run: Run, records: Records, tmp_path: Path) -> None:
     box = mailbox.mbox(tmp_path / "sent.mbox")
     for number in range(3):
