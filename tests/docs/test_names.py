@@ -29,6 +29,7 @@ EXAMPLES = {
     "PDFs",
     "G...",
     "Decision_Records",
+    "DecisionRecords",
     "decisionrecords",
     "case_study",
 }

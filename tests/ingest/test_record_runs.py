@@ -323,3 +323,11 @@ def test_children_without_a_stated_project_take_the_option(run: Run, records: Re
     run(json_lines(tmp_path / "c.jsonl", *other, EACH[6] | {"id": "n"}), project="beta")
     for kind in OF_AN_ARTIFACT:
         assert [one.project for one in stored(records, kind)] == ["beta", "beta"]
+
+
+def test_an_edit_of_metadata_is_a_change(tmp_path: Path, run: Run, records: Records) -> None:
+    decision = {"id": "a", "title": "A", "metadata": {"ticket": 1}, "agent": "b"}
+    run(json_lines(tmp_path / "decisions.jsonl", decision))
+    (found,) = stored(records, Kind.DECISION)
+    assert found.metadata == {"ticket": 1, "agent": "b"}
+    assert run(json_lines(tmp_path / "decisions.jsonl", decision | {"metadata": {"ticket": 2}})).changed == 1

@@ -64,27 +64,6 @@ def slack(days: Mapping[str, list[Json]], channel: str = "C04GENERAL", name: str
     }
 
 
-def discord_message(id: int, content: str, **others: Any) -> Json:
-    about = {"id": "31", "name": "ana", "discriminator": "0000", "nickname": None, "color": None, "isBot": False}
-    return {
-        "id": str(id), "type": "Default", "timestamp": f"2024-01-01T10:00:{id % 60:02}.123+00:00",
-        "timestampEdited": None, "callEndedTimestamp": None, "isPinned": False, "content": content, "author": about,
-        "attachments": [], "embeds": [], "stickers": [], "reactions": [], "mentions": [],
-    } | others  # fmt: skip
-
-
-def discord(messages: list[Json], type: str = "GuildTextChat") -> Json:
-    channel = {"id": "200", "type": type, "categoryId": "150", "category": "Work", "name": "berths", "topic": None}
-    return {
-        "guild": {"id": "100", "name": "Harbour", "iconUrl": ""},
-        "channel": channel,
-        "dateRange": {"after": None, "before": None},
-        "exportedAt": "2024-01-02T00:00:00+00:00",
-        "messages": messages,
-        "messageCount": len(messages),
-    }
-
-
 def chatgpt_node(id: str, parent: str | None, role: str, *parts: object, **others: Any) -> Json:
     """A node of the tree; `others` are members of its message."""
     message = {

@@ -2,40 +2,10 @@
 
 from pathlib import Path
 
-from cognition_engines.ingest.options import Texts
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
-from tests.ingest.conversations.samples import discord, discord_message, packed, unpacked, written
+from tests.ingest.conversations.samples import packed, unpacked
 from tests.ingest.runs import Run, counts, stored
-
-
-def test_a_channel_keeps_speakers_replies_and_attachments(run: Run, records: Records, tmp_path: Path) -> None:
-    reply = discord_message(1002, "Berth four", type="Reply", timestampEdited="2024-01-01T11:00:00+00:00",
-                            reference={"messageId": "1001", "channelId": "200", "guildId": "100"},
-                            reactions=[{"emoji": {"id": "", "name": "x"}, "count": 2}])  # fmt: skip
-    image = discord_message(1003, "", attachments=[{"id": "9", "url": "https://x.example/a", "fileName": "plan.png"}])
-    first = discord_message(1001, "Which one?", mentions=[{"id": "32", "name": "bo", "nickname": "Bo"}])
-    run(written(tmp_path / "Harbour - berths [200].json", discord([first, reply, image])))
-    asked, answer, plan = sorted(stored(records, Kind.TURN), key=lambda turn: turn.id)
-    assert (asked.id, asked.conversation_id) == ("art_discord-200-1001", "discord:berths-200")
-    assert (asked.speaker, asked.mentions, asked.ts.microsecond) == ("ana", ("Bo",), 123_000)
-    assert (answer.metadata["reply_to"], answer.metadata["reactions"]) == ("1001", {"x": 2})
-    assert (answer.metadata["server"], answer.metadata["category"]) == ("Harbour", "Work")
-    assert (plan.content, plan.metadata["files"]) == ("[plan.png]", ["plan.png"])
-
-
-def test_bots_and_what_happened_in_a_channel_are_left_out(run: Run, tmp_path: Path) -> None:
-    author = {"id": "40", "name": "builder", "isBot": True}
-    messages = [discord_message(1, "Built", author=author), discord_message(2, "Joined", type="GuildMemberJoin")]
-    path = written(tmp_path / "d.json", discord(messages))
-    assert (run(path).new, len(run(path).warnings)) == (0, 2)
-    assert run(path, texts=Texts(bots=True, system_messages=True)).new == 2
-
-
-def test_messages_between_two_people_are_sensitive(run: Run, records: Records, tmp_path: Path) -> None:
-    run(written(tmp_path / "d.json", discord([discord_message(1, "Hello")], "DirectTextChat")))
-    assert [turn.sensitivity for turn in stored(records, Kind.TURN)] == [Sensitivity.SENSITIVE]
 
 
 def package(messages: object, suffix: str = "json") -> dict[str, object]:

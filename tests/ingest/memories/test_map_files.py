@@ -1,6 +1,5 @@
 """Maps that people write: what each key does, and what is refused with its line."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,115 +28,6 @@ def by_map(run: Run, tmp_path: Path) -> ByMap:
 
 
 NOTES = "records:\n- kind: artifact\n  fields: {id: key, content: [said, body.text]}\n"
-
-
-def test_a_field_is_the_first_member_that_is_there_and_the_rest_is_metadata(by_map: ByMap, records: Records) -> None:
-    objects = [
-        {"key": "a", "said": " ", "body": {"text": "Inner.", "lang": "en"}, "depth": 4},
-        {"key": "b", "said": "Outer.", "body": {"text": "Inner."}, "author": "", "tags": []},
-    ]
-    assert by_map(NOTES, *objects).rejected == ()
-    one, two = stored(records, Kind.ARTIFACT)
-    assert (one.id, one.content, one.metadata) == ("art_a", "Inner.", {"body": {"lang": "en"}, "depth": 4})
-    assert (two.content, two.metadata) == ("Outer.", {"body": {"text": "Inner."}})
-
-
-def test_a_name_with_dots_comes_before_a_path(by_map: ByMap, records: Records) -> None:
-    by_map(NOTES, {"key": "a", "body.text": "Dotted.", "body": {"text": "Inner."}})
-    assert stored(records, Kind.ARTIFACT)[0].content == "Dotted."
-
-
-def test_constants_values_and_times_are_set(by_map: ByMap, records: Records) -> None:
-    text = """
-records:
-- kind: artifact
-  fields:
-    content: c
-    context: {from: [sort, labels], values: {mail: email, talk: chat}, otherwise: note}
-    ts: {from: at, epoch: milliseconds}
-  constants: {source_system: attic, importance: 0.9}
-"""
-    by_map(
-        text,
-        {"c": "1", "sort": "mail", "at": 1735787045000},
-        {"c": "2", "sort": "fax", "labels": ["x", "talk"], "at": 1735787045000.5},
-        {"c": "3"},
-    )
-    found = {one.content: one for one in stored(records, Kind.ARTIFACT)}
-    assert {content: one.context for content, one in found.items()} == {"1": "email", "2": "chat", "3": "note"}
-    assert found["1"].ts.isoformat() == "2025-01-02T03:04:05+00:00"
-    assert {(one.source_system, one.importance) for one in found.values()} == {("attic", 0.9)}
-    assert found["2"].metadata == {"sort": "fax", "labels": ["x", "talk"]}
-
-
-def test_the_first_fitting_entry_makes_the_record_besides_also(by_map: ByMap, records: Records) -> None:
-    text = """
-records:
-- {kind: skip, when: {deleted: true}}
-- {kind: artifact, when: {tags: meeting}, fields: {content: c}, constants: {context: meeting}, drop: [tags]}
-- {kind: event, also: true, has: [day, hour], fields: {narrative: c, category: n, event_time: day}}
-- {kind: artifact, fields: {content: c}}
-"""
-    summary = by_map(
-        text,
-        {"c": "gone", "deleted": True},
-        {"c": "met", "tags": ["meeting"], "n": "Meeting", "day": "2025-01-02"},
-        {"c": "noted"},
-    )
-    assert (summary.kinds, summary.rejected) == ({"artifact": 2, "event": 1}, ())
-    assert [warning.reason for warning in summary.warnings] == ["1 object of which the map m.yaml makes no record"]
-    assert {one.content: one.context for one in stored(records, Kind.ARTIFACT)} == {"met": "meeting", "noted": "note"}
-
-
-def test_sections_come_below_the_text(by_map: ByMap, records: Records) -> None:
-    text = "records:\n- kind: decision\n  fields: {title: t}\n  sections: {Why: why, Then: then}\n"
-    by_map(text, {"t": "Go", "why": "High water.", "then": None})
-    (decision,) = stored(records, Kind.DECISION)
-    assert (decision.title, decision.text) == ("Go", "## Why\n\nHigh water.")
-
-
-def test_objects_are_found_under_a_path(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "export.json"
-    path.write_text(json.dumps({"data": {"items": [{"key": "a", "said": "One."}, {"key": "b"}]}, "version": 2}))
-    summary = run(path, texts=Texts(map=parsed_map(f"objects: data.items\n{NOTES}", "m.yaml")))
-    assert (summary.new, [problem.reason for problem in summary.rejected]) == (1, ["content is required"])
-
-
-def test_a_map_reads_yaml_too(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "notes.yaml"
-    path.write_text("- {key: a, said: One.}\n- {key: b, said: Two.}\n")
-    assert run(path, texts=Texts(map=parsed_map(NOTES, "m.yaml"))).new == 2
-
-
-def test_a_map_may_name_the_system_whose_values_are_read(by_map: ByMap, records: Records) -> None:
-    text = "system: mongodb\nrecords:\n- {kind: artifact, fields: {id: _id, content: said, ts: at}}\n"
-    by_map(text, {"_id": {"$oid": "65a1b2c3d4e5f60718293a4b"}, "said": "s", "at": {"$date": "2025-01-02T00:00:00Z"}})
-    (artifact,) = stored(records, Kind.ARTIFACT)
-    assert (artifact.id, artifact.ts.year) == ("art_65a1b2c3d4e5f60718293a4b", 2025)
-
-
-def test_rights_are_kept_whatever_a_map_says_of_them(by_map: ByMap, records: Records) -> None:
-    objects = [
-        {"key": "a", "said": "s", "project": "alpha", "sensitivity": "sensitive"},
-        {"key": "b", "said": "s", "PROJECT": "alpha"},
-        {"key": "c", "said": "s", "metadata": {"Sensitivity": "sensitive"}},
-    ]
-    summary = by_map(NOTES, *objects)
-    assert [problem.reason for problem in summary.rejected] == [
-        "PROJECT must be written project",
-        "Sensitivity must be written sensitivity",
-    ]
-    (artifact,) = stored(records, Kind.ARTIFACT)
-    assert (artifact.project, artifact.sensitivity) == ("alpha", Sensitivity.SENSITIVE)
-
-
-def test_a_right_that_the_map_takes_from_elsewhere_must_not_be_given_twice(by_map: ByMap) -> None:
-    text = "records:\n- {kind: artifact, fields: {content: c, project: team}}\n"
-    summary = by_map(text, {"c": "s", "team": "a", "project": "b"}, {"c": "t", "team": "a"})
-    assert [problem.reason for problem in summary.rejected] == [
-        "project is given, and the map takes it from another member"
-    ]
-    assert summary.new == 1
 
 
 @pytest.mark.parametrize(
