@@ -90,12 +90,14 @@ def fuse(parts: Sequence[SpaceCandidates], query: str, vector: Any, limit: int, 
         return rank_spaces(parts, vector, limit, score_by_both)[0]
     no_indexes: Any = {}  # fusing has all that it needs in the parts
     names = ("embedder", "keywords", "vectors", "records", "lists", "writes")
-    with closing(Pools(20, **{name: Pool(name, 1, 20) for name in names})) as pools:
+    pooled = Pools(20, **{name: Pool(name, 1, 20) for name in names})
+    # not `asyncio.run`, which formats the result of each run
+    with closing(pooled) as pools, closing(asyncio.new_event_loop()) as loop:
         search = Search(no_indexes, None, pools, QueryParser(RELEVANCE))
         mode, sought = Mode.HYBRID if vector is not None else Mode.KEYWORD, [SearchScope(MEMORY, ())] * len(parts)
         asked = Query(query, ALL, mode, sought, limit, ranking=RECALLED)
         given = asked, search.parser.parse(query), [*parts], vector
-        _, (hits, _) = asyncio.run(search.rank(pools.caller("agent"), *given))
+        _, (hits, _) = loop.run_until_complete(search.rank(pools.caller("agent"), *given))
         return hits[:limit]
 
 
