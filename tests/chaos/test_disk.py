@@ -192,7 +192,7 @@ def test_indexes_without_space_show_nothing_that_words_do_not_find_and_catch_up(
 def words_are_refused(server: Served, records: Records, take_space: Callable[[], None]) -> bool:
     """Return whether the server's log says that words cannot be written; add a record, for which there is no space."""
     take_space()  # the index of vectors may have given some back when it failed
-    fill(records, [decision(f"more{records.last_seq()}", "y" * 300)])
+    fill(records, [decision(f"more-{records.last_seq()}", "y" * 300)])
     return f"keywords: {FULL}" in server.log_path.read_text()
 
 

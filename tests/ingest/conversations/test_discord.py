@@ -56,10 +56,3 @@ def test_a_message_of_white_space_in_a_data_package_has_the_names_of_its_files(
 ) -> None:
     run(unpacked(tmp_path / "package", package([OWN[1] | {"Contents": " \n"}])))
     assert [turn.content for turn in stored(records, Kind.TURN)] == ["[plan.png]"]
-
-
-def test_a_message_of_a_bot_without_an_id_is_refused(run: Run, tmp_path: Path) -> None:
-    author = {"id": "40", "name": "builder", "isBot": True}
-    message = discord_message(1, "Built", author=author) | {"id": None}
-    summary = run(written(tmp_path / "d.json", discord([message])))
-    assert [problem.reason for problem in summary.rejected] == ["item 1: id must be text"]
