@@ -1,6 +1,6 @@
 """All protocol methods in one tuple, in the definition order of the modules in `cstp.methods`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -29,3 +29,9 @@ METHODS: tuple[Method[Any, Any], ...] = (
     *_writes(episodes, memories, knowledge, records),
     *_reads(system),
 )
+
+# by the name of the module that defines them
+FAMILIES: Mapping[str, Sequence[Method[Any, Any]]] = {
+    family.__name__.rpartition(".")[2]: tuple(_methods(family))
+    for family in (everything, decisions, extractions, episodes, knowledge, memories, records, system)
+}

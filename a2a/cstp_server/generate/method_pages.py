@@ -1,8 +1,10 @@
-"""`docs/methods/*.md`: a page for each method, from its contract."""
+"""`docs/methods/*.md`: a page for each family of methods, and one for the types of several families."""
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from textwrap import fill
 from typing import Any, Final
 
@@ -10,12 +12,13 @@ from pydantic.alias_generators import to_camel
 
 from cstp.contract import Method
 from cstp.errors import CstpError
-from cstp.methods.registry import METHODS
+from cstp.methods.registry import FAMILIES, METHODS
 from cstp_server.describe.openrpc import conversation_of, example_call
 from cstp_server.generate.client_code import client_name
 from cstp_server.mcp.profiles import tool_name
 
 FOLDER: Final = "docs/methods"
+TYPES: Final = f"{FOLDER}/types.md"
 _FOR_ALL: Final = (
     "Parameters are given by name, in camelCase or snake_case; unknown ones are refused. Whole numbers may be written "
     "as 10 or 10.0. Times are ISO 8601; one without a zone is in UTC, and a bare date as an upper bound means the end "
@@ -30,15 +33,8 @@ Schema = Mapping[str, Any]
 
 def method_pages() -> Mapping[str, Callable[[], str]]:
     """Return the pages by path, each as a function that writes it."""
-    pages: dict[str, Callable[[], str]] = {f"{FOLDER}/README.md": _index}
-    for method in METHODS:
-        pages[page_of(method)] = lambda method=method: _page(method)  # type: ignore[misc]
-    return pages
-
-
-def page_of(method: Method[Any, Any]) -> str:
-    """Return the path of a method's page in the checkout."""
-    return f"{FOLDER}/{method.name.removeprefix('cstp.')}.md"
+    families = {f"{FOLDER}/{name}.md": partial(_family_page, name) for name in FAMILIES}
+    return {f"{FOLDER}/README.md": _index, **families, TYPES: _types_page}
 
 
 def anchor(error: CstpError | type[CstpError]) -> str:
@@ -64,48 +60,97 @@ def _index() -> str:
         "| method | | client | tool | scope | cost |",
         "|---|---|---|---|---|---|",
     ]
+    page_of = {method.name: f"{family}.md" for family, methods in FAMILIES.items() for method in methods}
     for method in METHODS:
-        link = f"[{method.name}]({page_of(method).removeprefix(FOLDER + '/')})"
+        link = f"[{method.name}]({page_of[method.name]}#{_heading_anchor(method.name)})"
         names = f"`{client_name(method)}` | {f'`{tool_name(method)}`' if method.tool else ''}"
         lines.append(f"| {link} | {method.summary} | {names} | {method.scope or 'any token'} | {method.cost} |")
     return "\n".join(lines) + "\n"
 
 
-def _page(method: Method[Any, Any]) -> str:
+def _family_page(family: str) -> str:
+    methods = FAMILIES[family]
+    lines = [f"# Methods: {family}", "", "Generated from `cstp.methods` by `make docs`. [All methods](README.md)", ""]
+    for method in methods:
+        lines += _method_section(method)
+    own = {name: text for name, text in _types(family).items() if name not in _common_types()}
+    return _link_common("\n".join([*lines, *_type_sections("## Types", own)])) + "\n"
+
+
+def _link_common(text: str) -> str:
+    """Return the text with links to the page of common types."""
+    common = {_heading_anchor(name) for name in _common_types()}
+    page = TYPES.removeprefix(f"{FOLDER}/")
+    return re.sub(r"\]\(#(\w+)\)", lambda link: f"]({page}#{link[1]})" if link[1] in common else link[0], text)
+
+
+def _types_page() -> str:
+    every = {name: text for family in FAMILIES for name, text in _types(family).items()}
+    common = {name: every[name] for name in every if name in _common_types()}
+    return "\n".join(_type_sections("# Types of several methods", common)) + "\n"
+
+
+def _type_sections(title: str, types: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    if types:
+        yield title
+        for name in sorted(types):
+            yield from ("", f"### {name}", "", *types[name])
+
+
+@cache
+def _types(family: str) -> Mapping[str, Sequence[str]]:
+    """Return the lines of each type in the parameters and results of a family, by the name of the type."""
+    found: dict[str, Sequence[str]] = {}
+    for method in FAMILIES[family]:
+        schemas = ((_params_schema(method), "parameter", _parameter), (_result_schema(method), "member", _member))
+        for schema, column, row in schemas:
+            for name, definition in schema.get("$defs", {}).items():
+                if "properties" in definition:
+                    found[name] = list(_object(definition, column, row))
+    return found
+
+
+@cache
+def _common_types() -> frozenset[str]:
+    """Return the names of the types in several families."""
+    counts = Counter(name for family in FAMILIES for name in _types(family))
+    return frozenset(name for name, count in counts.items() if count > 1)
+
+
+def _params_schema(method: Method[Any, Any]) -> Schema:
+    schema: Schema = method.params.model_json_schema()
+    return schema
+
+
+def _result_schema(method: Method[Any, Any]) -> Schema:
+    schema: Schema = method.result.model_json_schema(mode="serialization")
+    return schema
+
+
+def _heading_anchor(title: str) -> str:
+    """Return the anchor of a heading, as GitHub and MkDocs make it."""
+    return re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-")
+
+
+def _method_section(method: Method[Any, Any]) -> Iterator[str]:
     scope = "any live token may call it" if method.scope is None else f"a token needs the scope `{method.scope}`"
-    lines = [
-        f"# {method.name}",
-        "",
-        "Generated from `cstp.methods` by `make docs`. [All methods](README.md)",
-        "",
-        *_prose(f"{method.summary} A call costs {method.cost} of the agent's limit; {scope}."),
-        "",
-        "## Parameters",
-        "",
-        *_model(method.params.model_json_schema(), "parameter", _parameter),
-        "",
-        "## Result",
-        "",
-        *_model(method.result.model_json_schema(mode="serialization"), "member", _member),
-        "",
-        *_example(method),
-        "## Errors",
-        "",
-    ]
+    yield from (f"## {method.name}", "")
+    yield from _prose(f"{method.summary} A call costs {method.cost} of the agent's limit; {scope}.")
+    yield from ("", *_object(_params_schema(method), "parameter", _parameter, "**Parameters.** "))
+    yield from ("", *_object(_result_schema(method), "member", _member, "**Result.** "), "")
+    yield from _example(method)
     own = [f"[{error.code} {error.message}](../errors.md#{anchor(error)})" for error in method.errors]
     others = [f"[{error.code}](../errors.md#{anchor(error)})" for error in method.common_errors]
-    lines += [f"* {link}" for link in own]
-    lines += [f"* as every method: {', '.join(others)}"]
-    return "\n".join(lines) + "\n"
+    yield from _prose(f"**Errors.** {''.join(f'{link}; ' for link in own)}as every method: {', '.join(others)}")
+    yield ""
 
 
 def _example(method: Method[Any, Any]) -> Iterator[str]:
     request, result = example_call(method)
-    yield from ("## Example", "")
     file = f"{conversation_of(method.name)}.txt"
-    yield from _prose(f"From the conversation `tests/wire/{file}`; what varies in the answer is filled in.")
-    for about, value in (("The call", request), ("The answer", {"result": result})):
-        yield from ("", f"{about}:", "", "```json", *_laid_out(value).splitlines(), "```")
+    yield f"**Example.** From the conversation `tests/wire/{file}`; values that vary are filled in."
+    for value in (request, {"result": result}):
+        yield from ("", "```json", *_laid_out(value).splitlines(), "```")
     yield ""
 
 
@@ -123,17 +168,9 @@ def _laid_out(value: Any, indent: str = "") -> str:
     return f"{first}\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}{last}"
 
 
-def _model(schema: Schema, column: str, row: Callable[[str, Schema, bool], str]) -> Iterator[str]:
-    """Yield a table of the model's members, and a section for each model inside it."""
-    definitions: Mapping[str, Schema] = schema.get("$defs", {})
-    yield from _object(schema, column, row)
-    for name, definition in definitions.items():
-        if "properties" in definition:
-            yield from ("", f"### {name}", "", *_object(definition, column, row))
-
-
-def _object(schema: Schema, column: str, row: Callable[[str, Schema, bool], str]) -> Iterator[str]:
-    yield from _prose(schema["description"])
+def _object(schema: Schema, column: str, row: Callable[[str, Schema, bool], str], label: str = "") -> Iterator[str]:
+    """Yield the description of a model, and a table of the members."""
+    yield from _prose(label + schema["description"])
     members: Mapping[str, Schema] = schema["properties"]
     if members:
         middle = "default | " if column == "parameter" else ""
