@@ -1,10 +1,11 @@
 """Secrets in what a run reads: masked, refused or reported before a record gets its id, a digest or vectors."""
 
+import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from cognition_engines.drafts.chunking import Piece
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned, rejected, warned
@@ -19,6 +20,8 @@ _NAMES: Final[Mapping[tuple[type[Any], str], str]] = {
     (Piece, "text"): "",
 }
 _SCANNER: Final = "cognition_engines.masking.scanner"
+_LAST_NAME: Final = re.compile(r".*[.\]]")  # the path to the member of a record that has the secret
+_LONGEST_BEFORE: Final = 1000  # characters of a line in which the name of a field is looked for
 
 
 def check_items(
@@ -48,14 +51,15 @@ def _checked(
     for one, text in zip(found.secrets, found.texts, strict=True):
         if policy == "refuse" or (policy == "mask" and one.is_name):
             reason = name_refusal(one.kind) if policy == "mask" else refusal(one.kind)
-            line = next(lines.of(item, one.kind, text, frozenset()))
-            yield rejected(source, f"{_field(item, one.field)} {reason}", line)
+            field = _field(item, one.field)
+            line = next(lines.of(item, field, one.kind, text, frozenset()))
+            yield rejected(source, f"{field} {reason}", line)
             return
     done = "which was masked" if policy == "mask" else "which is stored as it is"
     seen: set[tuple[str, int | None]] = set()
     for one, text in zip(found.secrets, found.texts, strict=True):
         field = _field(item, one.field)
-        for line in lines.of(item, one.kind, text, {line for other, line in seen if other != field}):
+        for line in lines.of(item, field, one.kind, text, {line for other, line in seen if other != field}):
             if (field, line) not in seen:
                 seen.add((field, line))
                 yield warned(source, f"{field} has a secret ({one.kind}), {done}", line)
@@ -68,28 +72,45 @@ def _field(item: RecordDraft | DocumentDraft, field: str) -> str:
     return field.partition("[")[0] if isinstance(item, DocumentDraft) else field
 
 
+class _SecretLine(NamedTuple):
+    """A secret in a file: the number of the line, the secret, and the text of the line before the secret."""
+
+    number: int
+    secret: str
+    before: str
+
+
 class _Lines:
-    """The lines of a file that have secrets, by kind and by their text; read once, when they are first needed."""
+    """The lines of a file that have secrets, by kind; read once, when they are first needed."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._found: dict[str, list[tuple[int, str]]] | None = None
+        self._found: dict[str, list[_SecretLine]] | None = None
 
-    def of(self, item: RecordDraft | DocumentDraft, kind: str, text: str, others: Set[int | None]) -> Iterator[int]:
+    def of(
+        self, item: RecordDraft | DocumentDraft, field: str, kind: str, text: str, others: Set[int | None]
+    ) -> Iterator[int]:
         """Yield the lines of the kind in a document, or that of a record; the first of an item if unknown.
 
-        The line of a record has the same secret and is none of the `others`, those of its other fields, if possible.
+        The line of a record has the same secret, names the field, and is none of the `others`, those of the other
+        fields, if possible.
         """
         if self._found is None:
             self._found = self._read()
-        lines = [(line, each) for line, each in self._found.get(kind, ()) if line >= item.line]
+        lines = [each for each in self._found.get(kind, ()) if each.number >= item.line]
         if isinstance(item, DocumentDraft):
-            yield from dict.fromkeys(line for line, _ in lines) or [item.line]
-        else:
-            yield min(lines, key=lambda one: (one[1] != text, one[0] in others, one[0]), default=(item.line, ""))[0]
+            yield from dict.fromkeys(each.number for each in lines) or [item.line]
+            return
+        name = _LAST_NAME.sub("", field)
+        nearest = min(
+            lines,
+            key=lambda each: (each.secret != text, name not in each.before, each.number in others, each.number),
+            default=None,
+        )
+        yield item.line if nearest is None else nearest.number
 
-    def _read(self) -> dict[str, list[tuple[int, str]]]:
-        found: dict[str, list[tuple[int, str]]] = {}
+    def _read(self) -> dict[str, list[_SecretLine]]:
+        found: dict[str, list[_SecretLine]] = {}
         if self._path is None:
             return found
         try:
@@ -101,5 +122,6 @@ class _Lines:
         for secret in import_module(_SCANNER).find_secrets(text):
             line += text.count("\n", done, secret.start)
             done = secret.start
-            found.setdefault(secret.kind, []).append((line, text[secret.start : secret.end]))
+            before = text[max(text.rfind("\n", 0, secret.start) + 1, secret.start - _LONGEST_BEFORE) : secret.start]
+            found.setdefault(secret.kind, []).append(_SecretLine(line, text[secret.start : secret.end], before))
         return found
