@@ -225,7 +225,6 @@ def test_a_large_file_is_committed_in_batches(records: Records, tmp_path: Path, 
     assert counts(run(tmp_path / "all.jsonl")) == (48, 0, 32, 0)
 
 
-@pytest.mark.embedded_only("locks an SQLite file")
 def test_a_refused_record_is_reported_before_what_is_refused_in_the_next_batch(run: Run, tmp_path: Path) -> None:
     run(json_lines(tmp_path / "stored.jsonl", {"kind": "decision", "id": "a", "title": "Berth one"}))
     others = [{"kind": "decision", "title": f"Berth {number}"} for number in range(BATCH)]
@@ -234,6 +233,7 @@ def test_a_refused_record_is_reported_before_what_is_refused_in_the_next_batch(r
     assert [problem.line for problem in run(path).rejected] == [1, BATCH + 2]
 
 
+@pytest.mark.embedded_only("locks an SQLite file")
 def test_the_next_batch_is_embedded_while_one_is_being_written(
     adr: Adr, records: Records, tmp_path: Path, embedder: Any, run: Run, wait_until: Callable[..., None]
 ) -> None:
