@@ -7,8 +7,8 @@ import pytest
 
 from cstp.error_models import data_models
 from cstp.errors import ERRORS, QueryFailed
-from cstp.methods.registry import METHODS
-from cstp_server.generate.method_pages import FOLDER, page_of
+from cstp.methods.registry import FAMILIES, METHODS
+from cstp_server.generate.method_pages import FOLDER, TYPES
 from cstp_server.generate.reference import EXAMPLES, PAGES, ROOT, configuration_page, errors_page, main
 from cstp_server.loaded_settings import load_settings
 from cstp_server.settings import Settings
@@ -25,21 +25,29 @@ def test_the_pictures_of_imports_are_up_to_date() -> None:
     assert draw_imports() in (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), "run: make docs"
 
 
-def test_every_method_has_a_page_and_no_page_is_left_over() -> None:
+def test_every_method_has_a_section_and_no_page_is_left_over() -> None:
     pages = {path for path in PAGES if path.startswith(FOLDER)}
-    assert pages == {f"{FOLDER}/README.md", *map(page_of, METHODS)}
+    assert pages == {f"{FOLDER}/README.md", TYPES, *(f"{FOLDER}/{family}.md" for family in FAMILIES)}
     assert {str(path.relative_to(ROOT)) for path in (ROOT / FOLDER).iterdir()} == pages
+    assert sorted(method.name for methods in FAMILIES.values() for method in methods) == sorted(
+        method.name for method in METHODS
+    )
 
 
-def test_a_page_names_every_parameter_and_every_member_of_its_method() -> None:
-    for method in METHODS:
-        parameters, _, result = PAGES[page_of(method)]().partition("## Result")
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_page_names_every_parameter_and_every_member_of_its_methods(family: str) -> None:
+    page = PAGES[f"{FOLDER}/{family}.md"]()
+    for method in FAMILIES[family]:
+        section = page.partition(f"\n## {method.name}\n")[2].partition("\n## ")[0]
+        parameters, _, result = section.partition("**Result.**")
         for text, schema in (
             (parameters, method.params.model_json_schema()),
             (result, method.result.model_json_schema(mode="serialization")),
         ):
-            for model in (schema, *schema.get("$defs", {}).values()):
-                assert all(f"| `{name}` |" in text for name in model.get("properties", ()))
+            assert [name for name in schema["properties"] if f"| `{name}` |" not in text] == []
+            for name, model in schema.get("$defs", {}).items():
+                types = (page + PAGES[TYPES]()).partition(f"\n### {name}\n")[2].partition("\n### ")[0]
+                assert [member for member in model.get("properties", ()) if f"| `{member}` |" not in types] == []
 
 
 def test_files_that_are_up_to_date_are_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
