@@ -24,10 +24,12 @@ from benchmarks.quality.mixed import name_of, open_mixed, read_questions
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.engine import Engine
 from cognition_engines.models import EVERYTHING, Mode
+from cognition_engines.queries.pools import run_through
 from cognition_engines.queries.search import Search
 from cognition_engines.relevance import RELEVANCE
 from cognition_engines.search.candidates import BEST
 from cognition_engines.search.fusion import rank_spaces, score_each
+from cognition_engines.search.legs import with_highest
 from cognition_engines.search.query import QueryParser
 from cognition_engines.search.record_texts import RecordTexts
 from cognition_engines.search.request import CALIBRATED, Query, SearchScope
@@ -97,7 +99,8 @@ async def _features(engine: Engine, asked: Sequence[tuple[str, frozenset[str]]])
         scopes, caller = [SearchScope(space, ()) for space in SEARCHED], engine.pools.caller(None)
         query = Query(asked_text, EVERYTHING, Mode.HYBRID, scopes, BEST, ranking=CALIBRATED)
         text, vector = searching.parser.parse(asked_text), await searching.embed(caller, query.mode, asked_text)
-        spaces, _ = await searching.find_candidates(caller, query, text, vector)
+        spaces = await run_through(caller, searching.find_candidates, query, text, vector)
+        spaces = [with_highest(space, asked_text) for space in spaces]
         (hits,) = rank_spaces(spaces, vector, BEST, score, groups=True)
         cosines = np.array([0.0 if hit.distance is None else 1 - hit.distance for hit in hits])
         shares = (np.array([hit.score for hit in hits]) - cosines) / WORDS

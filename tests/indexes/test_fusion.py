@@ -14,7 +14,7 @@ from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Mode, Sensitivity, Viewer
-from cognition_engines.queries.pools import Pool, Pools
+from cognition_engines.queries.pools import Pool, Pools, run_through
 from cognition_engines.queries.search import Search
 from cognition_engines.relevance import RELEVANCE
 from cognition_engines.search.candidates import EMPTY, Hit, SpaceCandidates
@@ -97,7 +97,7 @@ def fuse(parts: Sequence[SpaceCandidates], query: str, vector: Any, limit: int, 
         mode, sought = Mode.HYBRID if vector is not None else Mode.KEYWORD, [SearchScope(MEMORY, ())] * len(parts)
         asked = Query(query, ALL, mode, sought, limit, ranking=RECALLED)
         given = asked, search.parser.parse(query), [*parts], vector
-        _, (hits, _) = loop.run_until_complete(search.rank(pools.caller("agent"), *given))
+        _, (hits, _) = loop.run_until_complete(run_through(pools.caller("agent"), search.rank, *given))
         return hits[:limit]
 
 

@@ -11,7 +11,7 @@ import pytest
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.models import Mode, Sensitivity, Viewer
-from cognition_engines.queries.pools import Pool, Pools
+from cognition_engines.queries.pools import Pool, Pools, run_through
 from cognition_engines.queries.search import Search
 from cognition_engines.relevance import RELEVANCE
 from cognition_engines.search.candidates import KeywordSource
@@ -72,19 +72,19 @@ async def test_fusing_asks_for_words_in_their_own_pool(serve: Any, pools: Pools,
     scopes = [SearchScope(space, ()) for space in SEARCHED]
     query = Query(TEXT, ALL, Mode.HYBRID, scopes, 300, ranking=RECALLED)
     caller, text, vector = pools.caller("agent"), searching.parser.parse(TEXT), SeededEmbedder().embed_query(TEXT)
-    spaces, _ = await searching.find_candidates(caller, query, text, vector)
+    spaces = await run_through(caller, searching.find_candidates, query, text, vector)
     threads: list[str] = []
     noted = [replace(space, words=Noted(space.words, release, threads)) for space in spaces if space.words is not None]
     given = query, text, noted, vector
     if hanging:
         with pytest.raises(ComponentFailed) as failed:
-            await searching.rank(caller, *given)
+            await run_through(caller, searching.rank, *given)
         assert failed.value.component == "keywords"
         assert await pools.vectors.run(caller, len, "ab") == 2
         assert not pools.vectors.load.running
         release.set()
     else:
         release.set()
-        _, (hits, _) = await searching.rank(caller, *given)
+        _, (hits, _) = await run_through(caller, searching.rank, *given)
         assert len(hits) > 3
     assert set(threads) == {"keywords-pool"}

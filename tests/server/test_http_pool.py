@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import inf
 from queue import SimpleQueue
@@ -13,7 +13,8 @@ from time import monotonic
 import pytest
 
 from cognition_engines.errors import ComponentBusy, ComponentFailed, NoGoodMatch
-from cognition_engines.queries.pools import MOST_GIVEN_UP, Caller, Pool, Threads
+from cognition_engines.queries.pools import MOST_GIVEN_UP, Caller, Pool, Work, run_through
+from cognition_engines.queries.threads import Threads
 from cognition_engines.wanted import Wanted
 
 ALONE = Caller("alone", inf)
@@ -331,24 +332,87 @@ async def test_a_function_learns_that_its_caller_has_gone() -> None:
     pool.close()
 
 
-async def test_a_failed_call_is_tried_again_with_what_it_was_given() -> None:
-    pool, given = Pool("store", threads=1, deadline=5), list[str]()
+def thread() -> int:
+    return threading.get_ident()
 
-    def called(value: str) -> None:
+
+async def test_a_call_through_several_pools_stays_in_one_thread_while_each_has_a_place() -> None:
+    shared = Threads(2)
+    pools = [Pool(name, threads=1, deadline=5, shared=shared) for name in ("words", "meaning", "rows")]
+
+    def seen() -> Work[list[int]]:
+        found = []
+        for pool in (*pools, pools[0]):
+            yield pool
+            found.append(thread())
+        return found
+
+    for _ in range(20):
+        threads = await run_through(ALONE, seen)
+        assert len(threads) == 4
+        assert len(set(threads)) == 1
+    pools[0].close()
+
+
+def through(*steps: tuple[Pool, Callable[[], object]]) -> Work[object]:
+    """A call that does one thing in each pool; its result is the last one's."""
+    result = None
+    for pool, step in steps:
+        yield pool
+        result = step()
+    return result
+
+
+async def test_a_step_waits_for_a_place_in_its_pool_and_leaves_its_own_to_others() -> None:
+    shared, blocked = Threads(4), Blocked()
+    one, other = (Pool(name, threads=1, deadline=20, shared=shared) for name in ("one", "other"))
+    first = blocked.ask(other, "first")
+    await blocked.until(first=1)
+    both = asyncio.ensure_future(run_through(ALONE, through, (one, thread), (other, thread)))
+    assert await one.run(ALONE, len, "ab") == 2  # while the step waits for its place
+    assert not both.done()
+    blocked.go.release()
+    await first
+    await both
+    one.close()
+
+
+async def test_a_late_step_is_a_failure_of_its_own_pool(release: Event) -> None:
+    shared = Threads(4)
+    slow, quick = Pool("slow", 1, 20, shared=shared), Pool("quick", 1, 0.1, shared=shared)
+    with pytest.raises(ComponentFailed, match="quick: no answer within"):
+        await run_through(ALONE, through, (slow, thread), (quick, release.wait))
+    assert (slow.failing, quick.failing) == (False, True)
+    with pytest.raises(ComponentFailed, match="quick: every thread is past its deadline"):
+        await run_through(ALONE, through, (slow, thread), (quick, thread))
+    assert await slow.run(ALONE, len, "ab") == 2
+    slow.close()
+
+
+async def test_a_failed_step_ends_the_call_which_is_tried_again_with_what_it_was_given() -> None:
+    shared, given, ran = Threads(2), [], []
+    one, other = (Pool(name, threads=1, deadline=5, shared=shared) for name in ("one", "other"))
+
+    def called(value: str) -> Work[None]:
+        yield one
+        yield other
         given.append(value)
         if len(given) < 3:
-            raise ComponentFailed("store", "down")
+            raise ComponentFailed("other", "down")
+        yield one
+        ran.append(value)
 
     with pytest.raises(ComponentFailed, match="down"):
-        await pool.run(ALONE, called, "first")
+        await run_through(ALONE, called, "first")
+    assert (one.failing, other.failing, ran) == (False, True, [])
     with pytest.raises(ComponentFailed, match="down"):
-        await pool.retry(ALONE)
-    assert pool.failing
-    await pool.retry(ALONE)
-    assert (given, pool.failing) == (["first"] * 3, False)
-    await pool.retry(ALONE)
+        await other.retry(ALONE)
+    assert (other.failing, ran) == (True, [])
+    await other.retry(ALONE)
+    assert (given, other.failing, ran) == (["first"] * 3, False, ["first"])
+    await other.retry(ALONE)
     assert len(given) == 3
-    pool.close()
+    one.close()
 
 
 async def test_a_call_that_a_part_has_failed_in_may_find_nothing_good_when_it_is_tried_again() -> None:
@@ -360,12 +424,17 @@ async def test_a_call_that_a_part_has_failed_in_may_find_nothing_good_when_it_is
     pool.close()
 
 
-async def test_pools_that_share_threads_have_places_of_their_own(release: Event) -> None:
-    shared = Threads(2)
-    slow, quick = Pool("slow", 1, 20, shared=shared), Pool("quick", 1, 0.1, shared=shared)
-    for _ in range(2):
-        with pytest.raises(ComponentFailed, match="quick: "):
-            await quick.run(ALONE, release.wait)
-        assert await slow.run(ALONE, len, "ab") == 2
-    assert (slow.failing, quick.failing) == (False, True)
-    slow.close()
+async def test_a_caller_that_has_gone_ends_its_call_after_the_step_that_runs(release: Event) -> None:
+    shared, ran = Threads(2), []
+    one, other = (Pool(name, threads=1, deadline=5, shared=shared) for name in ("one", "other"))
+    begun = threading.Semaphore(0)
+    first = (one, lambda: (begun.release(), release.wait()))
+    task = asyncio.ensure_future(run_through(ALONE, through, first, (other, lambda: ran.append(None))))
+    await asyncio.to_thread(begun.acquire, timeout=20)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    release.set()
+    assert await one.run(ALONE, len, "ab") == 2
+    assert await other.run(ALONE, len, "ab") == 2
+    assert ran == []
+    one.close()

@@ -1,9 +1,12 @@
-"""Searches for an event loop: one pipeline for one space or several, each step in the pool of its part."""
+"""Searches for an event loop: one pipeline for one space or several, each step in the pool of its part.
+
+The steps of a search are a generator that yields the pool in which the next step runs; see pools.py.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed, NoGoodMatch
@@ -14,7 +17,7 @@ from cognition_engines.indexes.keywords.index import ViewerKeywords
 from cognition_engines.indexes.keywords.text_documents import textual
 from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Mode
-from cognition_engines.queries.pools import Caller, Pools
+from cognition_engines.queries.pools import Caller, Pools, Work, run_through
 from cognition_engines.search.abstention import SpeakerSupport, find_nearest, near_turns
 from cognition_engines.search.calibration import UNMEASURED, Calibration, raise_score
 from cognition_engines.search.candidates import BEST, EMPTY, Hit, RowBoost, SpaceCandidates
@@ -57,7 +60,6 @@ from cognition_engines.store.values import StoredRecord
 from cognition_engines.wanted import Wanted
 
 T = TypeVar("T")
-Ranked: TypeAlias = list[list[Hit]]  # the hits of each set of spaces, best first
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,100 +109,83 @@ class Search:
             whole = vector = await self.embed(caller, query.mode, text.text)
         if rewritten:
             vector = await self.embed(caller, query.mode, rewritten[0].question or text.text)
-        if rewritten and query.abstain:
-            # by the whole question, for which the least cosine was measured
-            await self._near_candidates(caller, query, text, self._views(query, text), whole)
-            query = replace(query, abstain=False)
-        spaces, first = await self.find_candidates(caller, query, text, vector, rewritten)
-        spaces, ranked = await self.rank(caller, query, text, spaces, vector, first)
-        # words alone need no distances before
-        compared = vector if query.mode is Mode.KEYWORD and not query.ranking.for_choice else None
-        if compared is not None and _fetches(spaces):
-            best = await self.pools.records.run(caller, self._order, query, text, spaces, ranked, vector)
-            best = await self.pools.vectors.run(caller, _with_distances, compared, best)
-            return best, await self.pools.records.run(caller, lambda: read(best))
+        return await run_through(caller, self._find, query, text, rewritten, (whole, vector), read)
 
-        def finish() -> tuple[SearchHits, T]:
-            found = self._order(query, text, spaces, ranked, vector)
-            found = found if compared is None else _with_distances(compared, found)
-            return found, read(found)
-
-        return await self.pools.records.run(caller, finish)
-
-    def _order(
+    def _find(
         self,
         query: Query,
         text: QueryText,
-        spaces: list[SpaceCandidates],
-        ranked: Ranked,
-        vector: Floats | None,
-    ) -> SearchHits:
-        """Return the best hits in the order that signals of texts and of the order give; for the pool of records."""
-        cut = not query.ranking.for_choice
-        compared = vector if cut or query.mode is not Mode.KEYWORD else None
+        rewritten: tuple[RowBoost, ...],
+        vectors: tuple[Floats | None, Floats | None],
+        read: Callable[[SearchHits], T],
+    ) -> Work[tuple[SearchHits, T]]:
+        whole, vector = vectors
+        if rewritten and query.abstain:
+            # by the whole question, for which the least cosine was measured
+            yield from self._near_candidates(query, text, self._views(query, text), whole)
+            query = replace(query, abstain=False)
+        spaces = yield from self.find_candidates(query, text, vector, rewritten)
+        spaces, ranked = yield from self.rank(query, text, spaces, vector)
+        yield self.pools.records
+        by_words, cut = query.mode is Mode.KEYWORD, not query.ranking.for_choice
+        compared = vector if cut or not by_words else None
         ordered = [
             self._reorder(query, text, RankedHits(self._lift(query, text, spaces, hits), spaces, numbers, compared))
             for hits, numbers in zip(ranked, query.sets, strict=True)
         ]
-        return SearchHits(spaces, ordered[0][: query.limit] if cut else ordered[0], vector, *ordered[1:])
+        best = SearchHits(spaces, ordered[0][: query.limit] if cut else ordered[0], vector, *ordered[1:])
+        if by_words and compared is not None:
+            best = yield from self._with_distances(best, compared)
+        return best, read(best)
 
-    async def find_candidates(
-        self, caller: Caller, query: Query, text: QueryText, vector: Floats | None, boosts: tuple[RowBoost, ...] = ()
-    ) -> tuple[list[SpaceCandidates], Ranked | None]:
-        """Apply the masks and run the legs of the mode; rank the candidates if their last leg has all that it needs."""
+    def find_candidates(
+        self, query: Query, text: QueryText, vector: Floats | None, boosts: tuple[RowBoost, ...] = ()
+    ) -> Work[list[SpaceCandidates]]:
+        """Apply the masks and run the legs of the mode; end in the pool of the last leg."""
         views = self._views(query, text)
-        spaces, ranked = await self._near_candidates(caller, query, text, views, vector, boosts)
-        if query.mode is Mode.SEMANTIC or ranked is not None:
-            return spaces, ranked
+        spaces = yield from self._near_candidates(query, text, views, vector, boosts)
+        if query.mode is Mode.SEMANTIC:
+            return spaces
+        yield self.pools.keywords
+        limit, found = _leg_limit(query, views), zip(spaces, views, strict=True)
+        worded = [with_keyword_leg(each, limit, text.text, textual(view.sought.conditions)) for each, view in found]
+        return [with_bm25(each, text.text) for each in worded]
 
-        def find(rank: Callable[[list[SpaceCandidates]], Ranked]) -> tuple[list[SpaceCandidates], Ranked | None]:
-            worded = _with_words(query, text, spaces, views)
-            return worded, None if query.mode is Mode.HYBRID and _fetches(worded) else rank(worded)
-
-        return await self.pools.keywords.run(caller, find, self._ranking(query, vector))
-
-    async def _near_candidates(
+    def _near_candidates(
         self,
-        caller: Caller,
         query: Query,
         text: QueryText,
         views: Sequence[_View],
         vector: Floats | None,
         boosts: tuple[RowBoost, ...] = (),
-    ) -> tuple[list[SpaceCandidates], Ranked | None]:
+    ) -> Work[list[SpaceCandidates]]:
         """Apply the masks, run the semantic leg unless words alone count, and find known items.
 
-        The candidates of a search with one leg are ranked, unless known items come later. Raise NoGoodMatch if the
-        query abstains and no record is near enough.
+        Raise NoGoodMatch if the query abstains and no record is near enough.
         """
-        by_words, known = query.mode is Mode.KEYWORD, bool(text.items) and self.texts is not None
-        rank = None if known or query.mode is Mode.HYBRID else self._ranking(query, vector)
-
-        def find(wanted: Wanted) -> tuple[list[SpaceCandidates], Ranked | None]:
-            all_boosts = (*self._mark(query, text, views, rewrites=False), *boosts)
-            found = [view.candidates(query, all_boosts, wanted) for view in views]
-            if not by_words:
-                limit, pairs = _leg_limit(query, views), zip(found, views, strict=True)
-                found = [with_semantic_leg(each, limit, vector, view.neighbours) for each, view in pairs]
-            elif rank is not None:
-                found = _with_words(query, text, found, views)
-            return found, None if rank is None else rank(found)
-
-        pool = self.pools.keywords if by_words else self.pools.vectors
-        spaces, ranked = await pool.run_while_wanted(caller, find)
+        by_words = query.mode is Mode.KEYWORD
+        wanted = yield self.pools.keywords if by_words else self.pools.vectors
+        boosts = (*self._mark(query, text, views, rewrites=False), *boosts)
+        spaces = [view.candidates(query, boosts, wanted) for view in views]
+        if not by_words:
+            limit, pairs = _leg_limit(query, views), zip(spaces, views, strict=True)
+            spaces = [with_semantic_leg(each, limit, vector, view.neighbours) for each, view in pairs]
         if text.items and self.texts is not None:
             words = [view.words for view in views if view.words is not None]
-            holders = await self.pools.keywords.run(caller, find_holders, text.items, spaces, words)
-            given = text.items, holders, query.viewer, spaces, self.texts
-            spaces = await self.pools.records.run(caller, with_known, *given)
+            yield self.pools.keywords
+            holders = find_holders(text.items, spaces, words)
+            yield self.pools.records
+            spaces = with_known(text.items, holders, query.viewer, spaces, self.texts)
         if query.abstain and not by_words and self.least_cosine is not None and not any(one.known for one in spaces):
-            await self.pools.records.run(caller, self._check_nearest, query, text, spaces, self.least_cosine)
-        return spaces, ranked
+            yield from self._check_nearest(query, text, spaces, self.least_cosine)
+        return spaces
 
-    def _check_nearest(self, query: Query, text: QueryText, spaces: Sequence[SpaceCandidates], least: float) -> None:
+    def _check_nearest(
+        self, query: Query, text: QueryText, spaces: Sequence[SpaceCandidates], least: float
+    ) -> Work[None]:
         """Raise NoGoodMatch if no record is near enough; it names no deleted or expired record.
 
-        Turns about a speaker that the query names count, too; for the pool of records.
+        What turns say of a speaker that the query names counts, too; end in the pool of vectors if it does not raise.
         """
         nearest = find_nearest(spaces)
         if nearest is None:
@@ -208,49 +193,47 @@ class Search:
         turns = {} if self.support is None else near_turns(spaces)
         if not turns and nearest.cosine >= least:
             return
+        yield self.pools.records
         if self.support is not None and nearest.cosine + self.support.support(text, query.viewer, turns) >= least:
+            yield self.pools.vectors
             return
         if self.texts is not None and not self.texts.sees(nearest.key, query.viewer):
             raise NoGoodMatch
         raise NoGoodMatch(nearest.id, round(nearest.cosine, 6), nearest.key)
 
-    async def rank(
-        self,
-        caller: Caller,
-        query: Query,
-        text: QueryText,
-        spaces: list[SpaceCandidates],
-        vector: Floats | None,
-        ranked: Ranked | None = None,
-    ) -> tuple[list[SpaceCandidates], Ranked]:
+    def rank(
+        self, query: Query, text: QueryText, spaces: list[SpaceCandidates], vector: Floats | None
+    ) -> Work[tuple[list[SpaceCandidates], list[list[Hit]]]]:
         """Return the hits of each set of spaces before signals of texts and of the order, and their candidates.
 
         An artifact and its chunks are one hit: if that leaves fewer hits than the limit in the first set, the legs find
-        more. `ranked` are the hits if they are known.
+        more.
         """
-        by_words, rank = query.mode is Mode.KEYWORD, self._ranking(query, vector)
+        by_words, ranking, limit = query.mode is Mode.KEYWORD, query.ranking, query.limit
+        compared = None if by_words else vector
+        if ranking.calibrated and query.mode is not Mode.SEMANTIC:
+            spaces = [with_highest(space, text.text) for space in spaces]
+        most = max(2 * limit if ranking.for_choice else limit, BEST)
+        rank = partial(
+            rank_spaces,
+            vector=compared,
+            limit=most,
+            scoring=self._scoring(query),
+            sets=query.sets,
+            groups=ranking.groups,
+        )
         pool = self.pools.keywords if by_words else self.pools.vectors
-        if ranked is None:
-            ranked = await pool.run(caller, rank, spaces)
-        while query.ranking.groups and len(ranked[0]) < query.limit:
-            nearer = await self.pools.vectors.run(caller, _widen_near, spaces, None if by_words else vector)
-            wider = await self.pools.keywords.run(caller, _widen_words, nearer, spaces, text.text)
+        if query.mode is Mode.HYBRID:
+            yield pool
+        ranked = rank(spaces)
+        while ranking.groups and len(ranked[0]) < limit:
+            wider = yield from self._widen(spaces, text.text, compared)
             if not has_grown(spaces, wider):
                 break
             spaces = wider
-            ranked = await pool.run(caller, rank, spaces)
+            yield pool
+            ranked = rank(spaces)
         return spaces, ranked
-
-    def _ranking(self, query: Query, vector: Floats | None) -> Callable[[list[SpaceCandidates]], Ranked]:
-        """Return the function that ranks candidates."""
-        compared, ranking = None if query.mode is Mode.KEYWORD else vector, query.ranking
-        most = max(2 * query.limit if ranking.for_choice else query.limit, BEST)
-        scoring, sets, groups = self._scoring(query), query.sets, ranking.groups
-
-        def rank(found: list[SpaceCandidates]) -> Ranked:
-            return rank_spaces(found, vector=compared, limit=most, scoring=scoring, sets=sets, groups=groups)
-
-        return rank
 
     def _scoring(self, query: Query) -> Scoring:
         if query.ranking.calibrated:
@@ -258,6 +241,16 @@ class Search:
         if query.mode is Mode.HYBRID or query.ranking.for_choice:
             return score_by_both
         return score_by_cosine if query.mode is Mode.SEMANTIC else score_by_bm25
+
+    def _widen(
+        self, spaces: Sequence[SpaceCandidates], text: str, vector: Floats | None
+    ) -> Work[list[SpaceCandidates]]:
+        """Return the candidates with legs of up to twice as many rows; end in the pool of keywords."""
+        yield self.pools.vectors
+        nearer = [with_semantic_leg(space, doubled_limit(space), vector) for space in spaces]
+        yield self.pools.keywords
+        pairs = zip(nearer, spaces, strict=True)
+        return [with_bm25(with_keyword_leg(near, doubled_limit(space), text), text) for near, space in pairs]
 
     async def _rewrite(self, caller: Caller, query: Query, text: QueryText) -> tuple[RowBoost, ...]:
         """Return the boosts of signals that may change the question, for a hybrid search that allows it."""
@@ -327,6 +320,16 @@ class Search:
                 ranked = ranked if hits is ranked.hits else replace(ranked, hits=hits)
         return ranked.hits
 
+    def _with_distances(self, found: SearchHits, vector: Floats) -> Work[SearchHits]:
+        """Return the hits with distances, which words alone do not need before; end in the pool of records."""
+        fetched = any(space.snapshot.fetch is not None for space in found.spaces)
+        if fetched:
+            yield self.pools.vectors
+        found = replace(found, hits=with_distances(found.spaces, found.hits, vector))
+        if fetched:
+            yield self.pools.records
+        return found
+
     async def current_hits(
         self,
         caller: Caller,
@@ -356,7 +359,7 @@ class Search:
         """Return the window of each hit that is nearest to the query; None without vectors or if words alone decide."""
         if mode is Mode.KEYWORD or found.vector is None:
             return [None] * len(found.hits)
-        if _fetches(found.spaces):
+        if any(space.snapshot.fetch is not None for space in found.spaces):
             return await self.pools.vectors.run(caller, found.windows)
         return found.windows()
 
@@ -384,39 +387,6 @@ class Search:
             if mode is not Mode.KEYWORD:
                 raise
             return None
-
-
-def _with_words(
-    query: Query, text: QueryText, spaces: Sequence[SpaceCandidates], views: Sequence[_View]
-) -> list[SpaceCandidates]:
-    """Return the candidates with the keyword leg; for the pool of keywords."""
-    limit, found = _leg_limit(query, views), zip(spaces, views, strict=True)
-    worded = [with_keyword_leg(each, limit, text.text, textual(view.sought.conditions)) for each, view in found]
-    scored = [with_bm25(each, text.text) for each in worded]
-    return [with_highest(each, text.text) for each in scored] if query.ranking.calibrated else scored
-
-
-def _fetches(spaces: Sequence[SpaceCandidates]) -> bool:
-    """Return whether vectors are fetched from an index."""
-    return any(space.snapshot.fetch is not None for space in spaces)
-
-
-def _widen_near(spaces: Sequence[SpaceCandidates], vector: Floats | None) -> list[SpaceCandidates]:
-    """Return the candidates with semantic legs of up to twice as many rows; for the pool of vectors."""
-    return [with_semantic_leg(space, doubled_limit(space), vector) for space in spaces]
-
-
-def _widen_words(
-    nearer: Sequence[SpaceCandidates], spaces: Sequence[SpaceCandidates], text: str
-) -> list[SpaceCandidates]:
-    """Return the candidates with keyword legs of up to twice as many rows as in `spaces`; for the pool of keywords."""
-    pairs = zip(nearer, spaces, strict=True)
-    return [with_bm25(with_keyword_leg(near, doubled_limit(space), text), text) for near, space in pairs]
-
-
-def _with_distances(vector: Floats, found: SearchHits) -> SearchHits:
-    """Return the hits with distances, which words alone do not need before."""
-    return replace(found, hits=with_distances(found.spaces, found.hits, vector))
 
 
 def _searched(query: Query, views: Sequence[_View]) -> SearchedViews:
