@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from cognition_engines.errors import NotWanted
 
-Wanted: TypeAlias = Callable[[], bool]  # whether a caller still waits; called by the working thread
+Wanted: TypeAlias = Callable[[], bool]  # true while a caller still waits; called by the working thread
 
 
 def always() -> bool:

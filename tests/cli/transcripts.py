@@ -6,7 +6,7 @@ An example:
     > file notes/a.md                a file; its lines up to `<`
     # Oven
     <
-    # a note is ingested             a session: one test, in a folder of its own
+    # a note is ingested             a session: one test, in a separate folder
     ## why                           a remark
     $ cstp ingest notes --json       a command in this process; `NAME=value` before it, `< FILE` and `> FILE` after it
     {"read": 1, ...}                 its standard output, without blanks at the ends of lines; an object of

@@ -118,18 +118,18 @@ class QueryText:
 
     @cached_property
     def is_about_user(self) -> bool:
-        """Whether a question is in the first person and not about an earlier answer, in English."""
+        """True if a question is in the first person and not about an earlier answer, in English."""
         looked_at = self.text[:LONGEST_QUESTION]
         return bool(_FIRST_PERSON.search(looked_at) and not _ADDRESSED.search(looked_at))
 
     @cached_property
     def is_about_past(self) -> bool:
-        """Whether a question asks for former decisions, in English."""
+        """True if a question asks for former decisions, in English."""
         return _PAST.search(self.text) is not None
 
     @cached_property
     def asks_for_advice(self) -> bool:
-        """Whether a question asks how to do something, what to do or where, in English."""
+        """True if a question asks how to do something, what to do or where, in English."""
         return _ADVICE.search(self.text[:LOOKED_AT]) is not None
 
 

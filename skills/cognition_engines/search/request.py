@@ -26,7 +26,7 @@ class SearchScope:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """How search candidates become a single order.
+    """Rules by which search candidates become a single order.
 
     With `groups` an artifact and its chunks are a single hit, and legs find more until there are enough. With
     `calibrated` a record's score does not depend on other candidates. With `rewrites` signals may change the embedded
