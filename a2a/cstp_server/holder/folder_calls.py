@@ -82,12 +82,12 @@ class FolderCalls:
             # a closed connection, one that sends too much, and the end of this process
             with suppress(OSError, EOFError, LimitOverrunError, asyncio.CancelledError):
                 if len(self._connections) <= MOST:
-                    await self._answer(reader, writer)
+                    await self._answer_call(reader, writer)
         finally:
             self._connections.discard(task)
             writer.close()
 
-    async def _answer(self, reader: StreamReader, writer: StreamWriter) -> None:
+    async def _answer_call(self, reader: StreamReader, writer: StreamWriter) -> None:
         line = await reader.readuntil(b"\n")
         if line == GIVE_UP:
             self._give_up(writer)

@@ -1,7 +1,7 @@
 """HTTP in, HTTP out: the checks that come before a body is read, in their order, and the headers of every answer.
 
 Pure ASGI. The order: 405, 401 (or 429), 415, 413, 503, then the body is read and goes to dispatch. `/cstp` and `/mcp`
-differ in their `Face` alone.
+differ in their `EndpointProtocol` alone.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ WRONG_ORIGIN: Final = Reply(403, b"Invalid Origin header", [PLAIN])
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class EndpointProtocol:
     """An endpoint's protocol: the answer to a body of an accepted caller, and the form of earlier errors."""
 
     answer: Callable[[Scope, bytes, Call], Awaitable[Reply]]
@@ -93,8 +93,8 @@ async def cstp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
     await answer_post(scope, receive, send, _JSON_RPC)
 
 
-async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) -> None:
-    """Check a request, has `face` answer it if it may, and send the answer."""
+async def answer_post(scope: Scope, receive: Receive, send: Send, protocol: EndpointProtocol) -> None:
+    """Check a request, has `protocol` answer it if it may, and send the answer."""
     parts: Parts = scope["state"]["parts"]
     headers: list[Header] = scope["headers"]
     request_id = request_id_of(headers)
@@ -102,7 +102,7 @@ async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) ->
     assert task is not None
     answering = scope["state"][ANSWERING] = Answering(task)
     try:
-        reply = await _answer(scope, receive, parts, face, request_id)
+        reply = await _answer_request(scope, receive, parts, protocol, request_id)
     except ClientGone:
         return
     except asyncio.CancelledError:
@@ -110,7 +110,7 @@ async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) ->
             _log.info("abandoned", request_id=request_id)
             return
         # otherwise only a server past its grace time cancels a call; its client gets an answer rather than a reset
-        reply = refuse(503, Overloaded(_RETRY_SECONDS), face.error_body)
+        reply = refuse(503, Overloaded(_RETRY_SECONDS), protocol.error_body)
         reply.headers.append(_CLOSE)
     finally:
         del scope["state"][ANSWERING]
@@ -118,54 +118,58 @@ async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) ->
     await send_reply(send, reply, request_id)
 
 
-async def _answer(scope: Scope, receive: Receive, parts: Parts, face: Face, request_id: str) -> Reply:
+async def _answer_request(
+    scope: Scope, receive: Receive, parts: Parts, protocol: EndpointProtocol, request_id: str
+) -> Reply:
     headers: list[Header] = scope["headers"]
     if refused := refuse_method(scope, "POST"):
         return refused
     token = authenticate(headers, parts.tokens)
     if isinstance(token, Refusal):
         await discard_small_body(headers, receive)
-        return await answer_unauthenticated(scope, token, parts, request_id, face.error_body)
-    reply = await _answer_authenticated(scope, receive, parts, face, Call(token, request_id))
+        return await answer_unauthenticated(scope, token, parts, request_id, protocol.error_body)
+    reply = await _answer_authenticated(scope, receive, parts, protocol, Call(token, request_id))
     reply.headers.append(NO_STORE)
     reply.headers.extend(await parts.limiter.headers(token.agent))
     return reply
 
 
-async def _answer_authenticated(scope: Scope, receive: Receive, parts: Parts, face: Face, call: Call) -> Reply:
+async def _answer_authenticated(
+    scope: Scope, receive: Receive, parts: Parts, protocol: EndpointProtocol, call: Call
+) -> Reply:
     headers: list[Header] = scope["headers"]
     if not is_json(headers, _MEDIA_TYPES):
         await discard_small_body(headers, receive)
-        return _refuse_call(415, InvalidRequest(_NO_JSON), face, call)
+        return _refuse_call(415, InvalidRequest(_NO_JSON), protocol, call)
     if parts.bodies.announced_too_large(headers):
-        return _too_large(face, call)
+        return _too_large(protocol, call)
     if parts.gate.refuses(call.token.agent):  # before a body is held for a request that cannot be answered
-        return _no_place(parts, face, call)
+        return _no_place(parts, protocol, call)
     with closing(parts.bodies.open(call.token.agent)) as body:
         try:
             data = await body.read(receive)
         except BodyTooLarge:
-            return _too_large(face, call)
+            return _too_large(protocol, call)
         except NoRoom:
-            return _no_place(parts, face, call)
+            return _no_place(parts, protocol, call)
         if not await parts.gate.enter(call.token.agent):  # not before: a slow body has no place in flight
-            return _no_place(parts, face, call)
+            return _no_place(parts, protocol, call)
         slot = Slot(parts.gate, call.token.agent)
         try:
-            return await face.answer(scope, data, replace(call, slot=slot))
+            return await protocol.answer(scope, data, replace(call, slot=slot))
         finally:
             slot.leave()
 
 
-def _too_large(face: Face, call: Call) -> Reply:
+def _too_large(protocol: EndpointProtocol, call: Call) -> Reply:
     """Return the answer that ends the connection: the rest of the body would be read for nothing."""
-    reply = _refuse_call(413, InvalidRequest("the body exceeds server.max_body_bytes; send less"), face, call)
+    reply = _refuse_call(413, InvalidRequest("the body exceeds server.max_body_bytes; send less"), protocol, call)
     reply.headers.append(_CLOSE)
     return reply
 
 
-def _no_place(parts: Parts, face: Face, call: Call) -> Reply:
-    reply = _refuse_call(503, Overloaded(_RETRY_SECONDS), face, call)
+def _no_place(parts: Parts, protocol: EndpointProtocol, call: Call) -> Reply:
+    reply = _refuse_call(503, Overloaded(_RETRY_SECONDS), protocol, call)
     if parts.gate.draining:
         reply.headers.append(_CLOSE)
     return reply
@@ -189,7 +193,7 @@ def _status(error: CstpError | None) -> tuple[int, list[Header]]:
     return 200, []
 
 
-_JSON_RPC: Final = Face(_answer_json_rpc, error_body)
+_JSON_RPC: Final = EndpointProtocol(_answer_json_rpc, error_body)
 
 
 def refuse_method(scope: Scope, *allowed: str) -> Reply | None:
@@ -202,9 +206,9 @@ def refuse(status: int, error: CstpError, body: Callable[[CstpError], bytes] = e
     return Reply(status, body(error), headers)
 
 
-def _refuse_call(status: int, error: CstpError, face: Face, call: Call) -> Reply:
+def _refuse_call(status: int, error: CstpError, protocol: EndpointProtocol, call: Call) -> Reply:
     _log.warning("refused", status=status, agent=call.token.agent, request_id=call.request_id)
-    return refuse(status, error, face.error_body)
+    return refuse(status, error, protocol.error_body)
 
 
 async def answer_unauthenticated(
@@ -263,16 +267,16 @@ def refusal_bytes() -> bytes:
     """Return a whole 503, as it is written to a connection above the limit."""
     reply = refuse(503, Overloaded(_RETRY_SECONDS))
     nosniff = (NOSNIFF[0].encode(), NOSNIFF[1].encode())
-    fields = [name + b": " + value for name, value in [*_fields(reply, ""), nosniff, _CLOSE]]
+    fields = [name + b": " + value for name, value in [*_list_headers(reply, ""), nosniff, _CLOSE]]
     return b"\r\n".join([b"HTTP/1.1 503 Service Unavailable", *fields, b"", reply.body or b""])
 
 
 async def send_reply(send: Send, reply: Reply, request_id: str = "") -> None:
-    await send({"type": "http.response.start", "status": reply.status, "headers": _fields(reply, request_id)})
+    await send({"type": "http.response.start", "status": reply.status, "headers": _list_headers(reply, request_id)})
     await send({"type": "http.response.body", "body": reply.body or b""})
 
 
-def _fields(reply: Reply, request_id: str) -> list[Header]:
+def _list_headers(reply: Reply, request_id: str) -> list[Header]:
     headers = list(reply.headers)
     if request_id:
         headers.append((b"x-request-id", request_id.encode("ascii")))

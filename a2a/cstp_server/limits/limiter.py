@@ -149,7 +149,7 @@ class Limiter:
         for window in self._plan.windows(agent):
             seen = self._seen.get((agent, window.policy))
             if seen is None or now - seen.read > REFRESH_SECONDS:
-                seen = await self._read(window, agent)
+                seen = await self._read_window(window, agent)
             found.append((window, seen.remaining, _wait(seen.reset, window)))
         return found
 
@@ -227,7 +227,7 @@ class Limiter:
 
     async def _until(self, window: Window, agent: str, cost: int) -> float:
         """Return the seconds until `cost` units are free here and in Redis; read the state for the headers again."""
-        await self._read(window, agent)
+        await self._read_window(window, agent)
         wait = self._wait_here(window, agent, cost)
         if self._shared is None or self.is_degraded:
             return wait
@@ -238,7 +238,7 @@ class Limiter:
             self._fall_back(error)
             return wait
 
-    async def _read(self, window: Window, agent: str) -> _WindowState:
+    async def _read_window(self, window: Window, agent: str) -> _WindowState:
         if self._counts is not None and not self.is_degraded:
             try:
                 async with asyncio.timeout(self._timeout):

@@ -21,13 +21,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cstp.errors import CstpError, InvalidParams, Overloaded, Violation
 from cstp_server.http.auth import Header, allowed_hosts, allowed_origins, host_allowed, origin_allowed
-from cstp_server.http.endpoint import JSON, WRONG_HOST, WRONG_ORIGIN, Face, Reply, answer_post, refuse, send_reply
+from cstp_server.http.endpoint import (
+    JSON,
+    WRONG_HOST,
+    WRONG_ORIGIN,
+    EndpointProtocol,
+    Reply,
+    answer_post,
+    refuse,
+    send_reply,
+)
 from cstp_server.limits.bodies import discard_small_body
 from cstp_server.mcp.connectors import page_of
 from cstp_server.mcp.errors import error_body
 from cstp_server.mcp.incoming import RefusedMessage, read_message
 from cstp_server.mcp.profiles import FORM, UnknownTools, chosen_tools
-from cstp_server.mcp.server import Context, Door, make_mcp_server
+from cstp_server.mcp.server import Context, ToolBackend, make_mcp_server
 from cstp_server.mcp.tools import Tool, run_tool
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Dispatcher, Outcome
@@ -69,8 +78,8 @@ async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIter
     async def scopes(context: Context) -> Collection[str]:
         return _asked(context).call.token.scopes
 
-    door = Door(run, lambda context: _asked(context).tools, scopes, page_of(settings))
-    server = make_mcp_server(door, output_schemas=settings.mcp.output_schemas)
+    backend = ToolBackend(run, lambda context: _asked(context).tools, scopes, page_of(settings))
+    server = make_mcp_server(backend, output_schemas=settings.mcp.output_schemas)
     largest = settings.server.max_body_bytes
     sessions = StreamableHTTPSessionManager(server, json_response=True, stateless=True, max_request_body_size=largest)
     async with sessions.run():
@@ -116,7 +125,7 @@ def _error_body(error: CstpError) -> bytes:
     return orjson.dumps(error_body(error, {}))
 
 
-async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
+async def _answer_mcp(scope: Scope, body: bytes, call: Call) -> Reply:
     parts: _Parts = scope[_PARTS]
     asked = _Authorized(replace(call, via="mcp"), parts.tools)
     try:
@@ -138,7 +147,7 @@ async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    await parts.sessions.handle_request({**scope, "headers": _fields(scope), _ASKED: asked}, receive, send)
+    await parts.sessions.handle_request({**scope, "headers": _normalize_headers(scope), _ASKED: asked}, receive, send)
     if not asked.charged and (limited := await parts.dispatcher.charge(call)):
         return refuse(429, limited, _error_body)
     start, *rest = sent
@@ -155,7 +164,7 @@ def _named_tools(scope: Scope) -> Collection[str] | None:
     return chosen_tools(named[0]) if named else None
 
 
-def _fields(scope: Scope) -> list[Header]:
+def _normalize_headers(scope: Scope) -> list[Header]:
     """Return the headers as the SDK compares them: without blanks at the end, with the type that was checked already.
 
     A request without Accept takes any type.
@@ -190,4 +199,4 @@ def _json_rpc_error(error: RefusedMessage) -> Reply:
     return Reply(200 if error.code == INVALID_PARAMS else 400, orjson.dumps(body), [])
 
 
-_MCP: Final = Face(_answer, _error_body)
+_MCP: Final = EndpointProtocol(_answer_mcp, _error_body)

@@ -108,11 +108,11 @@ class _Texts:
         members: Mapping[str, Schema] = schema["properties"]
         spelled = {to_camel(name): inner for name, inner in members.items()} | dict(members)
         return {
-            name: self._read(value, spelled[name], path + name) if name in spelled else value
+            name: self._parse_value(value, spelled[name], path + name) if name in spelled else value
             for name, value in given.items()
         }
 
-    def _read(self, value: Any, schema: Schema, path: str) -> Any:
+    def _parse_value(self, value: Any, schema: Schema, path: str) -> Any:
         branches = schema.get("anyOf", [schema])
         wanted = tuple(_READ[one["type"]] for one in branches if one.get("type") in _READ)
         if isinstance(value, str) and wanted:

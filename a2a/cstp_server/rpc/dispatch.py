@@ -146,7 +146,7 @@ class Dispatcher:
             return await self._refuse(error, call)
         if isinstance(read, list):
             return await self._handle_batch(read, replace(call, slot=None, batched=True))
-        return await self._answer(read, call, _Room(self._bounds.answer_bytes, self._bounds.answer_bytes))
+        return await self._answer_element(read, call, _Room(self._bounds.answer_bytes, self._bounds.answer_bytes))
 
     async def charge(self, call: Call) -> errors.RateLimited | None:
         """Charge a unit for a request without a method; return the error if none is left."""
@@ -187,7 +187,7 @@ class Dispatcher:
         async def work(places: Iterator[tuple[int, Request | Malformed]]) -> None:
             for place, request in places:
                 async with slots:
-                    replies[place] = (await self._answer(request, call, room, begin_by)).body
+                    replies[place] = (await self._answer_element(request, call, room, begin_by)).body
 
         workers = min(self._bounds.concurrency, len(requests))
         await asyncio.gather(*(work(places) for _ in range(workers)))
@@ -201,7 +201,7 @@ class Dispatcher:
         self.note(UNKNOWN, call, error.code, began)
         return Answer(error_body(error, identifier), error)
 
-    async def _answer(
+    async def _answer_element(
         self, request: Request | Malformed, call: Call, room: _Room, begin_by: float = math.inf
     ) -> Answer:
         """Return the response to one element; no body for a notification.

@@ -105,7 +105,7 @@ class _Process:
     answers: bool = False
 
 
-class Crew:
+class WorkerSupervisor:
     """The workers of one server. Every exit code except 0 means an error, as in `cli/conventions.py`."""
 
     def __init__(
@@ -279,4 +279,4 @@ def start(settings: Settings, folder: Path, listener: socket.socket, announce: C
     """
     server = settings.server
     gc.freeze()  # a collection in a worker would write into pages that all share
-    return Crew(server.workers, folder, server.grace_seconds, announce, listener.close).run()
+    return WorkerSupervisor(server.workers, folder, server.grace_seconds, announce, listener.close).run()

@@ -161,14 +161,14 @@ class Siblings:
         """Answer the other workers during the body."""
         path = self._member.socket(self._member.number)
         path.unlink(missing_ok=True)  # of a worker that was killed
-        server = await asyncio.start_unix_server(self._answer, path)
+        server = await asyncio.start_unix_server(self._answer_scrape, path)
         try:
             yield
         finally:
             server.close()
             path.unlink(missing_ok=True)
 
-    async def _answer(self, reader: StreamReader, writer: StreamWriter) -> None:
+    async def _answer_scrape(self, reader: StreamReader, writer: StreamWriter) -> None:
         with suppress(OSError):  # the caller is disconnected
             try:
                 question = await reader.readline()

@@ -224,7 +224,7 @@ class _Followed:
         began = monotonic()
         until = UntilStopped(closing, Silent())
         try:
-            summary = self._read(until)
+            summary = self._read_source(until)
         except Stopped:
             return
         except (EngineError, OSError) as error:
@@ -240,7 +240,7 @@ class _Followed:
         self._failure = str(error)
         self._outage.note(error)
 
-    def _read(self, until: UntilStopped) -> Summary | None:
+    def _read_source(self, until: UntilStopped) -> Summary | None:
         if self._watched is None:
             return self._read_collection(until)
         paths = [Path(self._source.address)]

@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, Protocol
 
-from cognition_engines.drafts.refusal_messages import a
+from cognition_engines.drafts.refusal_messages import with_article
 from cognition_engines.ingest.items import Entries, Identity, ReadEntry, with_head, with_id
 from cognition_engines.ingest.report import Tally, content_of, is_gone, is_later, only_by_place, taken_id_message
 from cognition_engines.ingest.repository import UNNAMED
@@ -180,7 +180,7 @@ def _name_entry(entry: ReadEntry, store: _Store, tally: Tally) -> tuple[ReadEntr
         named = with_id(entry, stored.id)
         tally.take(named)
         if stored.kind is not kind:
-            said = f"id {stored.id} is that of {a(stored.kind)} already, from {stored.origin.source}"
+            said = f"id {stored.id} is that of {with_article(stored.kind)} already, from {stored.origin.source}"
             raise _Conflict(f"{said}; give one of them another id")
         if (
             _is_elsewhere(entry, stored)

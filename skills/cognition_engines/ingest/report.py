@@ -118,12 +118,12 @@ class Tally:
             return head, *(part for part in parts if self._first(part) is None)
         elsewhere = first.source != head.origin.source
         copied = elsewhere or head.identity is not Identity.GIVEN
-        if copied and first.content == _content(head) and not (elsewhere and only_by_place(head)):
+        if copied and first.content == _decode_digest(head) and not (elsewhere and only_by_place(head)):
             for entry in entries:
                 self.count(entry, Outcome.UNCHANGED)
                 self._copies[entry.name[0]] += 1
         elif elsewhere and is_later(head, first.source):
-            self._seen[_key(head)] = _FirstReading(head.origin.source, head.line, _content(head))
+            self._seen[_key(head)] = _FirstReading(head.origin.source, head.line, _decode_digest(head))
             return entries
         elif head.identity in (Identity.CONTENT, Identity.EXPORT):
             self.keep_other(head, first.source)
@@ -163,7 +163,7 @@ class Tally:
 
     def _first(self, entry: ReadEntry) -> _FirstReading | None:
         """Return the first reading of the record; None when this is the first time."""
-        seen = _FirstReading(entry.origin.source, entry.line, _content(entry))
+        seen = _FirstReading(entry.origin.source, entry.line, _decode_digest(entry))
         first = self._seen.setdefault(_key(entry), seen)
         return None if first is seen else first
 
@@ -178,7 +178,7 @@ def _name(kind: Kind, id: str) -> str:
     return f"{namesakes(kind)[0]:d} {id}"
 
 
-def _content(entry: ReadEntry) -> bytes:
+def _decode_digest(entry: ReadEntry) -> bytes:
     return bytes.fromhex(content_of(entry.origin))
 
 

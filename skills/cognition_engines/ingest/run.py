@@ -177,7 +177,7 @@ def _is_equal(run: _Run, file: RunFile, stored: StoredFile) -> bool:
     plain = replace(run.options, project=None, sensitivity=None)
     for name in (str(file.path), stored.source):  # a title may be the name of the folder
         apart = replace(run, options=plain, tally=Tally())
-        read = _identify_items(_read(file, apart, name), moved.place, apart, Guards(()), file.path)
+        read = _identify_items(_read_items(file, apart, name), moved.place, apart, Guards(()), file.path)
         heads = (head for (head, *_), _ in read)
         found = {(head.origin.identity, head.record.project, content_of(head.origin)) for head in heads}
         if found and found <= held:
@@ -190,7 +190,7 @@ def _read_all(files: Iterable[RunFile], collections: Iterable[Collection], run: 
     guards = Guards(run.records.origins.guarded_files())
     for file in files:
         done = 0
-        for entries, position in _identify_items(_read(file, run), file.place, run, guards, file.path):
+        for entries, position in _identify_items(_read_items(file, run), file.place, run, guards, file.path):
             yield entries, max(0, min(position, file.size) - done)
             done = max(done, min(position, file.size))
         yield (), file.size - done
@@ -265,7 +265,7 @@ def _first(made: Iterable[Entries], tally: Tally) -> Iterator[Entries]:
             yield first
 
 
-def _read(file: RunFile, run: _Run, name: str | None = None) -> Iterator[tuple[Item, int]]:
+def _read_items(file: RunFile, run: _Run, name: str | None = None) -> Iterator[tuple[Item, int]]:
     """Yield the items of a file, each with the position reached in it; `name` replaces its path in messages."""
     source = str(file.path)
     run.tally.open(file.place)

@@ -81,14 +81,14 @@ class _Lines:
         The line of a record has the same secret and is none of the `others`, those of its other fields, if possible.
         """
         if self._found is None:
-            self._found = self._read()
+            self._found = self._read_report()
         lines = [(line, each) for line, each in self._found.get(kind, ()) if line >= item.line]
         if isinstance(item, DocumentDraft):
             yield from dict.fromkeys(line for line, _ in lines) or [item.line]
         else:
             yield min(lines, key=lambda one: (one[1] != text, one[0] in others, one[0]), default=(item.line, ""))[0]
 
-    def _read(self) -> dict[str, list[tuple[int, str]]]:
+    def _read_report(self) -> dict[str, list[tuple[int, str]]]:
         found: dict[str, list[tuple[int, str]]] = {}
         if self._path is None:
             return found

@@ -186,10 +186,12 @@ def read_statement(record: Record) -> Statement:
         text = record.content
     rejected = [_read_sentence(one.option[:_TITLE]).terms for one in details.alternatives] if details else []
     cut = text[:_LONGEST]
-    return Statement(_read(cut, _SENTENCE_END), _read(cut, _CLAUSE_END), [one for one in rejected if one])
+    return Statement(
+        _read_sentences(cut, _SENTENCE_END), _read_sentences(cut, _CLAUSE_END), [one for one in rejected if one]
+    )
 
 
-def _read(text: str, end: re.Pattern[str]) -> Sentences:
+def _read_sentences(text: str, end: re.Pattern[str]) -> Sentences:
     return [_read_sentence(part) for part in end.split(text, _MOST_SENTENCES)[:_MOST_SENTENCES]]
 
 

@@ -38,9 +38,9 @@ class Governing:
 
     async def context(self, request: ContextRequest, agent: Agent = None) -> DecisionContext:
         """Return the decisions that govern the files or have one of the names, for `agent`."""
-        return await self._pools.lists.run_while_wanted(self._pools.caller(agent), partial(self._read, request))
+        return await self._pools.lists.run_while_wanted(self._pools.caller(agent), partial(self._read_context, request))
 
-    def _read(self, request: ContextRequest, wanted: Wanted) -> DecisionContext:
+    def _read_context(self, request: ContextRequest, wanted: Wanted) -> DecisionContext:
         rows = RowReader(self._set_aside)
         found = read_context(self._listings.decisions, self._records, request, datetime.now(UTC), wanted, rows)
         return _with_successors(found, self._records, request.viewer, rows)

@@ -66,7 +66,7 @@ class Decisions:
         scope = SearchScope(DECISIONS, () if params.filters is None else query_conditions(params.filters))
         query = Query(params.query, viewer, options.mode, (scope,), params.limit, params.abstain, options.as_of)
         rows = RowReader(self._searching.indexes.set_aside)
-        answered = partial(self._answer, params, options)
+        answered = partial(self._make_result, params, options)
         try:
             hits = await self._hits(caller, params, query, rows)
         except NoGoodMatch as none:
@@ -79,7 +79,7 @@ class Decisions:
             shown = await self._fit(caller, params.query, matches, params.max_tokens, empty)
         return answered(shown, found)
 
-    def _answer(
+    def _make_result(
         self, params: QueryDecisionsParams, options: SearchOptions, shown: Sequence[DecisionSummary], found: int
     ) -> QueryDecisionsResult:
         return QueryDecisionsResult(

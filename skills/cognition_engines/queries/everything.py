@@ -71,7 +71,7 @@ class Everything:
             options.as_of,
             CALIBRATED,
         )
-        rows, answered = RowReader(self._set_aside), partial(_answer, params, options)
+        rows, answered = RowReader(self._set_aside), partial(_make_result, params, options)
 
         def reading(found: SearchHits) -> WithSources:
             return self._records.knowledge.with_sources(found.keys(), viewer, _KINDS, rows)
@@ -119,7 +119,7 @@ class Everything:
         self, caller: Caller, params: SearchParams, hits: Sequence[CurrentHit], read: WithSources, viewer: Viewer
     ) -> list[tuple[CurrentHit, SearchedRecord]]:
         """Return the hits with their items, without those whose item cannot be made."""
-        texts = [self._text(hit.stored) for hit in hits]
+        texts = [self._extract_text(hit.stored) for hit in hits]
         snippets = await self._snippets(caller, params.query, hits, texts)
         successors = await self._successors(caller, [hit.stored for hit in hits], viewer)
         made = []
@@ -164,7 +164,7 @@ class Everything:
             successors |= await run(caller, self._records.conversations.successors, ended, viewer)
         return successors
 
-    def _text(self, stored: StoredRecord) -> str | None:
+    def _extract_text(self, stored: StoredRecord) -> str | None:
         work = partial(text_of, stored.record, stored.kind)
         return self._set_aside.attempt(Part.SNIPPETS, stored.version, work, None)
 
@@ -181,7 +181,9 @@ class Everything:
         return {each.stored.key: snippet for each, snippet in zip(cuts, found, strict=True)}
 
 
-def _answer(params: SearchParams, options: SearchOptions, items: Sequence[SearchedRecord], found: int) -> SearchResult:
+def _make_result(
+    params: SearchParams, options: SearchOptions, items: Sequence[SearchedRecord], found: int
+) -> SearchResult:
     return SearchResult(
         results=list(items),
         query_time_ms=options.query_time_ms,

@@ -93,7 +93,7 @@ class Knowledge:
         try:
             found, read = await self._searching.find(caller, query, reading)
         except NoGoodMatch as none:
-            return _answer(params, options, (), 0).model_copy(update=no_match(none))
+            return _make_result(params, options, (), 0).model_copy(update=no_match(none))
         explain = params.explain
         hits = await self._searching.current_hits(caller, found, query, read.stored, windows=True, explain=explain)
         if (least := params.min_score) is not None:
@@ -101,8 +101,8 @@ class Knowledge:
         shown = make_items(self._set_aside, hits, partial(_to_found, sources=read.sources))
         items, count = [item for _, item in shown], len(hits) + len(rows.left_out)
         if params.max_tokens is not None or params.snippets:
-            items = await self._fit(caller, params, shown, _answer(params, options, (), count))
-        return _answer(params, options, items, count)
+            items = await self._fit(caller, params, shown, _make_result(params, options, (), count))
+        return _make_result(params, options, items, count)
 
     async def _conditions(self, caller: Caller, filters: KnowledgeFilters, viewer: Viewer) -> Conditions:
         conditions = (*one_of("type", _types(filters)), *about(filters.topic))
@@ -162,7 +162,7 @@ def _types(filters: KnowledgeFilters) -> tuple[str, ...] | None:
     return tuple(each for name in filters.type for each in (EXTRACTION_TYPES if name == "extraction" else (name,)))
 
 
-def _answer(
+def _make_result(
     params: SearchKnowledgeParams, options: SearchOptions, items: Sequence[KnowledgeFound], found: int
 ) -> SearchKnowledgeResult:
     """Return the answer with the items; `found` is the number of all matches."""
@@ -192,12 +192,12 @@ def _to_found(found: CurrentHit, sources: Mapping[str, SourceName]) -> Knowledge
         type="chunk" if extraction is None else "extraction",
         extraction_type=None if extraction is None else extraction.type,
         title=title(record, find_source(record, sources)) if isinstance(record, Chunk) else heading(record),
-        content=record.content if isinstance(record, Chunk) else _content(record),
+        content=record.content if isinstance(record, Chunk) else _validate_content(record),
         topics=list(record.tags if isinstance(record, Chunk) else record.topics),
         score=found.hit.score,
         distance=found.hit.distance,
         chunk_id=record.id if isinstance(record, Chunk) else record.chunk_id,
-        chunk_info=place(record) if isinstance(record, Chunk) else None,
+        chunk_info=format_chunk_position(record) if isinstance(record, Chunk) else None,
         place=shown_place(record),
         source=None if cited is None else SourceReference(source_id=record.source_id, title=cited),
         origin=origin.made_by,
@@ -206,7 +206,7 @@ def _to_found(found: CurrentHit, sources: Mapping[str, SourceName]) -> Knowledge
     )
 
 
-def _content(extraction: Extraction) -> AnyContent:
+def _validate_content(extraction: Extraction) -> AnyContent:
     model = _CONTENTS[extraction.type]
     return model.model_validate(extraction.content, strict=False, from_attributes=True, by_name=True)
 
@@ -227,7 +227,7 @@ def _whole(found: ChunkFound, related: list[RelatedChunk], omitted: int | None) 
         chunk_id=chunk.id,
         title=title(chunk, found.source),
         author=author(chunk, found.source),
-        chunk_info=place(chunk),
+        chunk_info=format_chunk_position(chunk),
         place=shown_place(chunk),
         cluster=_cluster(found),
         related_chunks=related,
@@ -315,7 +315,7 @@ def author(chunk: Chunk, source: SourceName | None) -> str | None:
     return ", ".join(source.authors) or None
 
 
-def place(chunk: Chunk | ArtifactChunk) -> str:
+def format_chunk_position(chunk: Chunk | ArtifactChunk) -> str:
     """Return the place of a chunk in its source: "1/5" is the first of five."""
     return f"{chunk.chunk_index + 1}/{chunk.total_chunks}"
 

@@ -32,7 +32,7 @@ class Listings:
         self.episodes: Final = Listing(records, EPISODES, set_aside)
         self.extractions: Final = Listing(records, EXTRACTIONS, set_aside)
         self.timeline: Final = Listing(records, TIMELINE, set_aside)
-        self._reader = BackgroundThread("listings", self._read, background, "lists are not read in advance")
+        self._reader = BackgroundThread("listings", self._follow_listings, background, "lists are not read in advance")
 
     def start(self) -> None:
         self._reader.start()
@@ -40,7 +40,7 @@ class Listings:
     def close(self, wait_seconds: float) -> None:
         self._reader.close(wait_seconds)
 
-    def _read(self) -> None:  # once: a call reads what came later
+    def _follow_listings(self) -> None:  # once: a call reads what came later
         for listing in (self.decisions, self.episodes, self.extractions, self.timeline):
             with suppress(ComponentFailed):  # the call that needs it reports the failure
                 listing.follow()

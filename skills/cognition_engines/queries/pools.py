@@ -160,11 +160,11 @@ class Pool:
         Raise ComponentBusy when the deadline passes before a place is free, ComponentFailed when it passes later or
         every call is stuck, and the errors of `function`. A call without a place in time never runs.
         """
-        return await self._answer(caller, function.__qualname__, lambda _: function(*args, **kwargs))
+        return await self._run_in_pool(caller, function.__qualname__, lambda _: function(*args, **kwargs))
 
     async def run_while_wanted(self, caller: Caller, function: Callable[[Wanted], T]) -> T:
         """Run, as `run` does, a function that asks from time to time whether its result is still wanted."""
-        return await self._answer(caller, getattr(function, "__qualname__", type(function).__qualname__), function)
+        return await self._run_in_pool(caller, getattr(function, "__qualname__", type(function).__qualname__), function)
 
     async def retry(self, caller: Caller) -> None:
         """Run again, for each function, the call in which the part has failed, unless one has succeeded since.
@@ -173,13 +173,13 @@ class Pool:
         """
         for name, function in list(self._failed.items()):
             with suppress(NoGoodMatch):  # which is an answer
-                await self._answer(caller, name, function)
+                await self._run_in_pool(caller, name, function)
 
     def close(self) -> None:
         """Let threads end that have nothing left to do; a stuck one ends with the process."""
         self._threads.close()
 
-    async def _answer(self, caller: Caller, name: str, function: Callable[[Wanted], T]) -> T:
+    async def _run_in_pool(self, caller: Caller, name: str, function: Callable[[Wanted], T]) -> T:
         loop, now = asyncio.get_running_loop(), monotonic()
         seconds = min(self.deadline, caller.until - now)
         begins_until = now + seconds * LATEST_BEGIN

@@ -158,7 +158,7 @@ class WriteTransaction:
         (key,) = upsert_records(self._connection, [row])
         if model is not None and vectors is not None:
             insert_vectors(self._connection, [(key, vectors)], model)
-        return self._read(key, kind_of(entry.record))
+        return self._read_record(key, kind_of(entry.record))
 
     def put_all(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces]) -> tuple[Outcome, ...]:
         """Put records as `Records.put` does, in this transaction. Raise ValueError and IdTaken as it does."""
@@ -206,7 +206,7 @@ class WriteTransaction:
         )
         renumber(self._connection, [stored.key])
         settle_decisions(self._connection, [stored.key])
-        return self._read(stored.key, stored.kind)
+        return self._read_record(stored.key, stored.kind)
 
     def links(self, ids: Sequence[str], type: LinkType, viewer: Viewer | None = None) -> list[DecisionLink]:
         """Return the links of a type that begin at these decisions and whose ends the viewer sees both."""
@@ -232,7 +232,7 @@ class WriteTransaction:
         )
         self._renumber_ends(source, target)
         settle_decisions(self._connection, [source.key])
-        return self._read(source.key, source.kind)
+        return self._read_record(source.key, source.kind)
 
     def remove_link(self, source: StoredRecord, target: StoredRecord, type: LinkType) -> bool:
         """End a link and its effect; return whether it existed. New `seq` as by `add_link`."""
@@ -298,7 +298,7 @@ class WriteTransaction:
         else:
             allocate(self._connection, 1)  # the transaction has written, which its answer has a `seq` for
 
-    def _read(self, key: int, kind: Kind) -> StoredRecord:
+    def _read_record(self, key: int, kind: Kind) -> StoredRecord:
         return found_by_keys(self._connection, [key], None, (kind,))[key]
 
 

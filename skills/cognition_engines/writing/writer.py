@@ -215,7 +215,7 @@ class Writer:
         """Return the vectors of the texts that the records will have, which take too long for a transaction."""
         own, revision = None, None
         if isinstance(request, UpdateDecisionParams | SetStatusParams):
-            own, revision = await self._pools.records.run(caller, self._read, writer, request.id)
+            own, revision = await self._pools.records.run(caller, self._read_decision, writer, request.id)
         stated = handler.stated(request, own)
         texts = texts_of(stated)
         if self._embedder is None:
@@ -260,7 +260,7 @@ class Writer:
             warnings=_warnings(compared),
         )
 
-    def _read(self, writer: WriteCaller, id: str) -> tuple[Decision, int]:
+    def _read_decision(self, writer: WriteCaller, id: str) -> tuple[Decision, int]:
         """Return a decision's own content, and its revision."""
         with read_transaction(self._records.store, Author(writer.agent, writer.via, utc_now())) as transaction:
             stored = decision_of(transaction, writer, id)

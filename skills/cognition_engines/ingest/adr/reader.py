@@ -252,7 +252,7 @@ def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem
         notices.append(Notice(1, f"members kept in the metadata of decisions: {list_names(names)}"))
     warnings = tuple(Problem(file.path, notice.line, notice.reason) for notice in notices)
     try:
-        decision = _fields(file.front, title.text, text)
+        decision = _make_decision(file.front, title.text, text)
     except Unacceptable as error:
         return str(error), warnings
     decision = replace(
@@ -268,7 +268,7 @@ def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem
     return RecordDraft(decision, 0, title.line, exported=file.front.text(_EXPORTED) or None), warnings
 
 
-def _fields(front: FrontMatter, title: str, text: str) -> Decision:
+def _make_decision(front: FrontMatter, title: str, text: str) -> Decision:
     """Return the fields of the record. Raise `Unacceptable` with all that is wrong."""
     wrong = []
     if not title.strip() or len(title) > _LONGEST_TITLE or not sound(title):

@@ -96,7 +96,7 @@ class ChromaSource:
                 if self._reusing is not None:
                     yield warned_of(self.address, self._embedder, self._reusing)
             for item in page:
-                yield from self._read(item, ordinal, kept)
+                yield from self._read_item(item, ordinal, kept)
                 ordinal += 1
         if kept:
             names = ", ".join(dict.fromkeys(safe_name(name, "an unknown member").strip("'") for name in kept))
@@ -125,7 +125,7 @@ class ChromaSource:
                 }
             yield [items[id] for id in page if id in items]  # others were deleted meanwhile
 
-    def _read(self, item: _Item, ordinal: int, kept: dict[str, None]) -> Iterator[Item]:
+    def _read_item(self, item: _Item, ordinal: int, kept: dict[str, None]) -> Iterator[Item]:
         name = item.metadata.get(KIND)
         if isinstance(name, str) and KIND_NAMES.get(name) is Kind.DECISION:
             members: dict[str, Value] = {**item.metadata, "id": item.id, "text": item.document}

@@ -132,7 +132,7 @@ class LiveSource:
         embedder, position = self._embedder, 0
         self._reusing = None if embedder is not None else False
         for page in self._collection.pages(lambda: self._reusing is not False):
-            texts = [(self._text(one), unit(one.vector)) for one in page] if self._reusing is not False else []
+            texts = [(self._find_text(one), unit(one.vector)) for one in page] if self._reusing is not False else []
             if embedder is not None and self._reusing is None:
                 self._reusing = of_the_model(embedder, texts)
                 if self._reusing is not None:
@@ -144,7 +144,7 @@ class LiveSource:
                     vector = texts[number][1]
                 yield Found(one.members, position, one.id, vector)
 
-    def _text(self, one: LiveObject) -> str:
+    def _find_text(self, one: LiveObject) -> str:
         """Return the text of the record of an object; "" if none has a vector."""
         record = next(records_of(one.members, self._map), None)
         content = record.get("content") if isinstance(record, dict) else None

@@ -55,7 +55,7 @@ class _JsonApi:
         """Return the object that the server answers. Raise NotThere, and ComponentFailed for any other failure."""
         try:
             with self._http.stream(verb, path, json=body, params=query) as response:
-                content = self._content(response)
+                content = self._read_body(response)
                 status = response.status_code
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self.failed(f"{type(error).__name__}; check that it is up") from error
@@ -79,7 +79,7 @@ class _JsonApi:
         """Return the failure to read the collection."""
         return unreadable(self._address, detail)
 
-    def _content(self, response: httpx.Response) -> bytes:
+    def _read_body(self, response: httpx.Response) -> bytes:
         content = bytearray()
         for part in response.iter_bytes():
             content += part

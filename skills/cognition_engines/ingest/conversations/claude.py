@@ -113,7 +113,7 @@ def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Unacceptable
     kept = _last_branch(listed)
     left_out.counts[BRANCH] += len(listed) - len(kept)
     conversation = Conversation(id=id, metadata={"title": text(item, "name")})
-    fields = _fields(left_out)
+    fields = _list_fields(left_out)
     yield from built(lambda each: read_message(fields, conversation, left_out, each[1], each[0]), kept)
     for each in kept:
         yield from built(partial(_attachment, conversation, each), enumerate(objects(each[1], "attachments")))
@@ -167,7 +167,7 @@ _FILES: Final = texts_in("files", "file_name")
 _ATTACHED: Final = texts_in("attachments", "file_name")
 
 
-def _fields(left_out: LeftOut) -> MessageFields:
+def _list_fields(left_out: LeftOut) -> MessageFields:
     return MessageFields(
         system="claude",
         id="uuid",

@@ -124,21 +124,21 @@ class _History:
         return self._spoken[self._at] if self._at is not None and self._at < len(self._spoken) else None
 
 
-def _content(entry: dict[str, Value]) -> Value:
+def _find_content(entry: dict[str, Value]) -> Value:
     return member(entry, "content") if entry.get("type") == "system" else member(entry, "message", "content")
 
 
 def _plain(entry: dict[str, Value]) -> str:
     """Return the text of an entry, without tools and thoughts; "" for an entry that the program wrote."""
-    words, _ = block_words(_content(entry), with_tools=False)
+    words, _ = block_words(_find_content(entry), with_tools=False)
     return "" if _is_system(entry, words) else words
 
 
 def _digest(entry: dict[str, Value], ts: str | None) -> str:
     """Return a digest of speaker, text, and time if it counts; ids of messages and thoughts differ in copies."""
-    words, _ = block_words(_content(entry), with_tools=False)
+    words, _ = block_words(_find_content(entry), with_tools=False)
     if not words.strip():
-        words, _ = block_words(_content(entry), with_tools=True)
+        words, _ = block_words(_find_content(entry), with_tools=True)
     who = [entry.get(name) for name in ("type", "agentId", "isSidechain", "subtype")]
     return sha256(json.dumps([*who, ts, words], default=str).encode()).hexdigest()[:32]
 
@@ -179,7 +179,7 @@ def _message(
     """Return the message of an entry; `last` is the time of the one before, and its place among those of that time."""
     id, session, ts = (require_text(entry, name) for name in ("uuid", "sessionId", "timestamp"))
     role = _ROLES[require_text(entry, "type")]
-    words, hidden = block_words(_content(entry), with_tools=left_out.texts.system_messages)
+    words, hidden = block_words(_find_content(entry), with_tools=left_out.texts.system_messages)
     left_out.counts[SYSTEM] += hidden
     if left_out.skips(system=_is_system(entry, words)):
         return None

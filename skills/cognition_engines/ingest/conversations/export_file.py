@@ -105,7 +105,7 @@ class InFolder:
         if identity is None or identity[-1] > LARGEST_WHOLE:
             return None
         try:
-            return _content(path, self._below, identity)
+            return _read_content(path, self._below, identity)
         except (OSError, NotAFile):
             return None
 
@@ -122,6 +122,6 @@ class InFolder:
 
 
 @lru_cache(maxsize=8)  # the list of users is read again for each day
-def _content(path: Path, below: Path | None, _identity: tuple[int, ...]) -> bytes:
+def _read_content(path: Path, below: Path | None, _identity: tuple[int, ...]) -> bytes:
     with open_file(path, below) as file:
         return file.read(LARGEST_WHOLE)

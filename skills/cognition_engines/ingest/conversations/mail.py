@@ -120,12 +120,12 @@ def _message(content: bytes, left_out: LeftOut) -> Message | None:
         raise Unacceptable(f"a mail must have at most {LARGEST_WHOLE // 2**20} MiB")
     try:
         mail = BytesParser(policy=EmailPolicy(header_factory=_of_parts)).parsebytes(content)
-        return _read(mail, content, left_out)
+        return _read_mail(mail, content, left_out)
     except RecursionError:
         raise Unacceptable("the parts of the mail are nested too deeply") from None
 
 
-def _read(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message | None:
+def _read_mail(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message | None:
     thread = [*_ids(mail, "references"), *_ids(mail, "in-reply-to")]
     is_reply = bool(thread)
     texts = _texts(mail, ("text/plain", "text/html")) or _texts(mail, ())
@@ -225,12 +225,12 @@ def _texts(part: MIMEPart, types: Sequence[str]) -> list[str]:
         return []
     if types and kind not in types and part.get_content_maintype() == "text":
         return []
-    words = _text(part).replace("\r\n", "\n").replace("\0", NO_CHARACTER)
+    words = _decode_part(part).replace("\r\n", "\n").replace("\0", NO_CHARACTER)
     words = html_words(words) if kind == "text/html" else words
     return [words] if words.strip() else []
 
 
-def _text(part: MIMEPart) -> str:
+def _decode_part(part: MIMEPart) -> str:
     """Return the text of a part, whatever is wrong with its headers."""
     try:
         way, label = str(part.get("Content-Transfer-Encoding", "")).strip().lower(), part.get_content_charset()

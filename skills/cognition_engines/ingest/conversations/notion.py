@@ -51,7 +51,7 @@ def read(path: str, file: BinaryIO, reader: PageReader) -> Iterator[Item] | None
 
 def _part(archive: ZipFile, info: ZipInfo) -> ZipFile | str:
     """Return an archive that is a member of another one, or why it is not read."""
-    content = _content(archive, info, f"has more than {_MIB} MiB inside of another archive: unpack that one first")
+    content = _read_member(archive, info, f"has more than {_MIB} MiB inside of another archive: unpack that one first")
     try:
         return content if isinstance(content, str) else ZipFile(BytesIO(content))
     except NO_ZIP as error:
@@ -85,7 +85,7 @@ def _pages(where: str, archive: ZipFile, reader: PageReader) -> Iterator[Item]:
 
 
 def _page(where: str, archive: ZipFile, info: ZipInfo, reader: PageReader) -> Iterator[Item]:
-    content = _content(archive, info, f"a page must have at most {_MIB} MiB")
+    content = _read_member(archive, info, f"a page must have at most {_MIB} MiB")
     if isinstance(content, str):
         yield rejected(where, content)
         return
@@ -93,7 +93,7 @@ def _page(where: str, archive: ZipFile, info: ZipInfo, reader: PageReader) -> It
         yield replace(item, member=info.filename) if isinstance(item, DocumentDraft) else item
 
 
-def _content(archive: ZipFile, info: ZipInfo, too_large: str) -> bytes | str:
+def _read_member(archive: ZipFile, info: ZipInfo, too_large: str) -> bytes | str:
     """Return the content of a member, or as a text why it is not read."""
     if (flaw := flaw_of(info)) is not None:
         return flaw

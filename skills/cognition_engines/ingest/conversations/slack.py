@@ -91,10 +91,10 @@ class Workspace:
 
 def workspace_of(root: PurePosixPath, around: Neighbours) -> Workspace:
     """Return the contents of the lists of an export; an absent list is empty."""
-    return _workspace(tuple((name, _read(name, root, around)) for name in (USERS, *_PRIVATE)))
+    return _workspace(tuple((name, _read_list(name, root, around)) for name in (USERS, *_PRIVATE)))
 
 
-def _read(name: str, root: PurePosixPath, around: Neighbours) -> bytes | None:
+def _read_list(name: str, root: PurePosixPath, around: Neighbours) -> bytes | None:
     """Return the content of a list, empty if it cannot be read; None if it is absent."""
     content = around.read(root, name)
     return b"" if content is None and around.has(root, name) else content
@@ -188,7 +188,7 @@ def read(file: ExportFile) -> Iterator[Item] | None:
     workspace = workspace_of(file.name.parent.parent, file.around)
     file.left_out.broken.update(workspace.broken)
     channel = _conversation(workspace.channel_of(folder), workspace, listed=folder in workspace.channels)
-    messages = one_each(partial(read_message, _fields(workspace), channel, file.left_out))
+    messages = one_each(partial(read_message, _list_fields(workspace), channel, file.left_out))
     return drafts(file.path, items_of(file.file), messages)
 
 
@@ -218,7 +218,7 @@ def _conversation(channel: Channel, workspace: Workspace, *, listed: bool) -> Co
     )
 
 
-def _fields(workspace: Workspace) -> MessageFields:
+def _list_fields(workspace: Workspace) -> MessageFields:
     return MessageFields(
         system="slack",
         id="ts",

@@ -27,7 +27,7 @@ def convert(content: bytes) -> Converted:
         package = element_of(part(archive, package_name))
         names = list(_spine(package, posixpath.dirname(package_name)))
         text, _ = join_parts((markdown_of(parse_html(decode_page(part(archive, name)))), Mark()) for name in names)
-        return Converted(text, _members(package))
+        return Converted(text, _read_package(package))
 
 
 def _check_encryption(archive: ZipFile) -> None:
@@ -63,7 +63,7 @@ def _spine(package: etree._Element, folder: str) -> Iterator[str]:
             yield name
 
 
-def _members(package: etree._Element) -> tuple[Member, ...]:
+def _read_package(package: etree._Element) -> tuple[Member, ...]:
     named: dict[str, list[str]] = {}
     for element in _find_elements(package, "title", "creator", "date", "subject"):
         named.setdefault(etree.QName(element).localname, []).append("".join(str(text) for text in element.itertext()))

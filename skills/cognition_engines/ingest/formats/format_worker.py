@@ -153,7 +153,7 @@ def main() -> None:
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime + seconds) + 1, hard))
         format = Format(name.decode().strip())
-        answer = _answer(format, readers[format], source.read(size))
+        answer = _convert_document(format, readers[format], source.read(size))
         _send(answers, answer | {"peak": _peak(status)})
 
 
@@ -166,7 +166,7 @@ def _load_what_python_loads_late() -> None:
     time.localtime()
 
 
-def _answer(format: Format, reader: _Attempt[ModuleType], content: bytes) -> dict[str, object]:
+def _convert_document(format: Format, reader: _Attempt[ModuleType], content: bytes) -> dict[str, object]:
     """Return the document, or why it is refused."""
     module, refused = reader
     converted = None

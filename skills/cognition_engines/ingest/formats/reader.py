@@ -113,9 +113,9 @@ class FormatReader:
         if not self.can_read(format):
             raise Unreadable(f"is not read: {format.value} needs {REMEDY}")
         try:
-            answer = self._answer(format, content)
+            answer = self._ask_process(format, content)
         except _Killed:  # from outside, or for lack of memory: the second time it is the document's fault
-            answer = self._answer(format, content)
+            answer = self._ask_process(format, content)
         self._read += 1
         if answer.peak > self._limits.resident or self._read >= self._limits.documents:
             self._end()
@@ -128,7 +128,7 @@ class FormatReader:
         if self._process is not None:
             self._end()
 
-    def _answer(self, format: Format, content: bytes) -> _Answer:
+    def _ask_process(self, format: Format, content: bytes) -> _Answer:
         """Return the process's answer. Raise Unreadable if it ends or takes too long, _Killed if it is killed."""
         if self._process is not None and self._process.poll() is not None:
             self._end()

@@ -128,7 +128,7 @@ def convert(content: bytes) -> Converted:
     said = StringIO()
     tree = publish_doctree(text, settings_overrides=_SETTINGS | {"warning_stream": said})
     flaws = _without_messages(tree)
-    members = _members(tree)
+    members = _remove_fields(tree)
     page = publish_from_doctree(tree, writer=_Writer(), settings_overrides=_SETTINGS | {"warning_stream": said})
     main = parse_html(page if isinstance(page, str) else page.decode()).select_one("main")
     if main is None:
@@ -171,7 +171,7 @@ def _without_messages(tree: nodes.document) -> list[tuple[int, str]]:
     return flaws
 
 
-def _members(tree: nodes.document) -> tuple[Member, ...]:
+def _remove_fields(tree: nodes.document) -> tuple[Member, ...]:
     """Return the members of the fields above all text, which are taken out."""
     found: dict[str, list[str]] = {}
     first = next((node for node in tree.children if not isinstance(node, nodes.Invisible | nodes.target)), None)

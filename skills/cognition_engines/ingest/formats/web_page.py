@@ -150,7 +150,7 @@ def convert(content: bytes) -> Converted:
     """Return the page in a file. Raise Unreadable for an encoding that is not declared and not UTF-8."""
     front, html = split_front(clean(decode_page(content)))
     page = parse_html(html)
-    members = _members(page)
+    members = _collect_metadata(page)
     text = markdown_of(page)
     return Converted(front + "\n" + text if front else text, members, front=bool(front))
 
@@ -169,7 +169,7 @@ def decode_page(content: bytes) -> str:
     raise Unreadable(f"is not in the encoding that it declares, {line_of(str(named))}")
 
 
-def _members(page: BeautifulSoup) -> tuple[Member, ...]:
+def _collect_metadata(page: BeautifulSoup) -> tuple[Member, ...]:
     named = dict(_meta_contents(page))
     first = page.find("h1")
     heading = line_of(first.get_text(" ")) if first is not None else ""

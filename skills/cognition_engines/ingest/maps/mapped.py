@@ -84,7 +84,7 @@ def rights_of(value: dict[str, Value], entry: MapEntry, mapped: Mapping[str, tup
 def _given_rights(value: Mapping[str, Value], used: set[str]) -> dict[str, Value]:
     """Return the rights that an object gives by their names, outside and inside its metadata."""
     found: dict[str, Value] = {}
-    for path, name, member in _members(value):
+    for path, name, member in _yield_rights(value):
         if path in used and name not in RIGHTS:
             continue
         if (wrong := misspelled_right(name)) is not None:
@@ -96,7 +96,7 @@ def _given_rights(value: Mapping[str, Value], used: set[str]) -> dict[str, Value
     return found
 
 
-def _members(value: Mapping[str, Value]) -> Iterator[tuple[str, str, Value]]:
+def _yield_rights(value: Mapping[str, Value]) -> Iterator[tuple[str, str, Value]]:
     """Yield the path, name and value of each member that may state rights."""
     inner = value.get("metadata")
     for place, members in zip(_PLACES, (value, inner if isinstance(inner, dict) else {}), strict=True):

@@ -23,7 +23,7 @@ def refuse_constant(_: str) -> RefusedValue:
     return RefusedValue("NaN and Infinity are not numbers")
 
 
-def _members(pairs: list[tuple[str, Value]]) -> dict[str, Value] | RefusedValue:
+def _join_members(pairs: list[tuple[str, Value]]) -> dict[str, Value] | RefusedValue:
     members: dict[str, Value] = {}
     for name, value in pairs:
         if name in members:
@@ -32,7 +32,9 @@ def _members(pairs: list[tuple[str, Value]]) -> dict[str, Value] | RefusedValue:
     return members
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_int=_integer, parse_constant=refuse_constant, strict=True)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_join_members, parse_int=_integer, parse_constant=refuse_constant, strict=True
+)
 
 
 class _Walk:
@@ -106,7 +108,7 @@ def _object(walk: _Walk) -> tuple[Value, dict[str, tuple[int, ...]]]:
             value = walk.value()
         pairs.append((str(name), value))
     walk.take("}")
-    return _members(pairs), listed
+    return _join_members(pairs), listed
 
 
 def parse_json(text: str) -> ParsedDocument:

@@ -77,8 +77,8 @@ def own_names(kind: Kind) -> frozenset[str]:
     return frozenset(names | {"content"} if kind is Kind.SOURCE else names)
 
 
-def own(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """Return the members that have one of these names in either spelling, by name; and all others. Raise `Twice`."""
+def split_members(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, Value], dict[str, Value]]:
+    """Split members: those with the names, in either spelling, by name; and all others. Raise `DuplicateField`."""
     known: dict[str, Value] = {}
     others: dict[str, Value] = {}
     for spelling, value in members.items():
@@ -93,8 +93,8 @@ def own(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, 
 
 
 def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
-    """Return the members of a record of a kind by our names. Raise `Twice`."""
-    known, others = own(given, own_names(kind))
+    """Return the members of a record of a kind by our names. Raise `DuplicateField`."""
+    known, others = split_members(given, own_names(kind))
     known = {name: value for name, value in known.items() if value is not None}
     spelled = _find_spellings(others, SPECS[kind].aliases.keys())
     for other, name in SPECS[kind].aliases.items():
@@ -109,7 +109,7 @@ def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
 
 
 def _find_spellings(members: Mapping[str, Value], names: AbstractSet[str]) -> dict[str, str]:
-    """Return the spellings of the names that are given. Raise `Twice`."""
+    """Return the spellings of the names that are given. Raise `DuplicateField`."""
     spelled: dict[str, str] = {}
     for spelling in members:
         if (name := snake(spelling)) in names:
@@ -133,13 +133,13 @@ def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[di
         return known, others
     names = content_names(type)
     if isinstance(content, dict):
-        inner, strange = own(content, names | _BESIDE)
+        inner, strange = split_members(content, names | _BESIDE)
         for name in sorted(_BESIDE & inner.keys()):
             value = inner.pop(name)
             if value is not None and known.setdefault(name, value) != value:
                 raise DuplicateField(name, "is given in content and outside it, and the two differ")
     elif content is None:
-        inner, others = own(others, names)
+        inner, others = split_members(others, names)
         strange = {name: others.pop(name) for name in list(others) if name in _CONTENT_NAMES}
     else:
         return known, others

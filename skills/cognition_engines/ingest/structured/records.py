@@ -22,7 +22,7 @@ from cognition_engines.drafts.plain_values import (
     unsound,
     whole,
 )
-from cognition_engines.drafts.refusal_messages import a, kinds, reasons
+from cognition_engines.drafts.refusal_messages import kinds, reasons, with_article
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, rejected, warned
 from cognition_engines.ingest.structured.aliases import (
     KIND,
@@ -57,11 +57,11 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
     """
     bad = unsound(given)
     wrong = [*bad.values(), *filter(None, map(misspelled_right, given))]
-    members, twice = _members(kind, {name: value for name, value in given.items() if name not in bad})
+    members, twice = _rename_members(kind, {name: value for name, value in given.items() if name not in bad})
     wrong += twice.values()
     if named_kind:
         unknown = [name for name in members.others if name not in members.storage and misspelled_right(name) is None]
-        wrong += [f"{safe_name(name, 'an unknown member')} is not a field of {a(kind)}" for name in unknown]
+        wrong += [f"{safe_name(name, 'an unknown member')} is not a field of {with_article(kind)}" for name in unknown]
     known = {name: value if name == "metadata" else whole(value) for name, value in members.known.items()}
     text = known.pop("content", None) if kind is Kind.SOURCE else None
     if text is not None and not isinstance(text, str):
@@ -83,7 +83,7 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
     return ReadRecord(record, tuple(kept), left_out, text if isinstance(text, str) else None)
 
 
-def _members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str, str]]:
+def _rename_members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str, str]]:
     """Return the members by our names, and the rejections of duplicate ones, by their name.
 
     The first of two is kept, so that other faults are found.
@@ -134,7 +134,7 @@ def _make_strict(kind: Kind, known: dict[str, Value]) -> dict[str, Value]:
     if isinstance(card := known.get("knowledge_card"), dict) and "tags" in card:
         known["knowledge_card"] = {**card, "tags": labels(card["tags"])}
     if kind is Kind.EXTRACTION:
-        return known | {"content": _content(known.get("type"), known.get("content"))}
+        return known | {"content": _wrap_text(known.get("type"), known.get("content"))}
     if kind is Kind.ARTIFACT and isinstance(participants := known.get("participants"), str):
         known["participants"] = [name.strip() for name in participants.split(",") if name.strip()]
     if kind is Kind.EVENT:
@@ -146,7 +146,7 @@ def _make_strict(kind: Kind, known: dict[str, Value]) -> dict[str, Value]:
     return known
 
 
-def _content(type: Value, content: Value) -> Value:
+def _wrap_text(type: Value, content: Value) -> Value:
     if isinstance(content, str) and isinstance(type, str) and type in AS_TEXT:
         others, name = AS_TEXT[type]
         return {**others, name: content}
@@ -189,7 +189,7 @@ class ObjectReader:
         """Yield the item of each candidate, in order; then a warning for each kind with unknown members."""
         for ordinal, candidate in enumerate(candidates):
             try:
-                yield self._read(candidate, ordinal)
+                yield self._read_candidate(candidate, ordinal)
             except Unacceptable as error:
                 yield rejected(self._path, str(error), candidate.line)
         for kind, names in self._kept.items():
@@ -197,7 +197,7 @@ class ObjectReader:
         for kind, names in self._vectors.items():
             yield warned(self._path, f"members of {kinds(kind)} that are not read: {list_names(names)}")
 
-    def _read(self, candidate: Candidate, ordinal: int) -> Item:
+    def _read_candidate(self, candidate: Candidate, ordinal: int) -> Item:
         """Return the draft of a candidate. Raise `Unacceptable`."""
         value = candidate.value
         if isinstance(value, RefusedValue):

@@ -41,7 +41,7 @@ def decision_item(stored: StoredRecord, text: str | None, why: Why, matched: Seq
     assert text is not None
     id, patterns = str(decision.id), [one.partition(":")[2] for one in matched]
     item = BriefedDecision(
-        **_members(stored), id=id, status=decision.status, why=why, matched=patterns or None, text=text
+        **_list_members(stored), id=id, status=decision.status, why=why, matched=patterns or None, text=text
     )
     governs = f"{'would govern' if why == 'proposed' else 'governs'} {', '.join(patterns)}" if patterns else None
     return Item("decisions", "decision", id, item, _facts(decision.status, governs), text)
@@ -52,7 +52,7 @@ def action_item(stored: StoredRecord, action: Literal["review_outcome", "draft_u
     decision = stored.record
     assert isinstance(decision, Decision)
     id, due = str(decision.id), decision.review_by
-    item = ReadyAction(**_members(stored), id=id, action=action, status=decision.status, review_by=due)
+    item = ReadyAction(**_list_members(stored), id=id, action=action, status=decision.status, review_by=due)
     overdue = action == "review_outcome" and due is not None
     return Item(
         "ready", "decision", id, item, _facts(f"review due {due:%Y-%m-%d}" if overdue else f"still {decision.status}")
@@ -62,7 +62,7 @@ def action_item(stored: StoredRecord, action: Literal["review_outcome", "draft_u
 def change_item(stored: StoredRecord | None, change: RecordChange) -> Item:
     """Return a change of a record, which is None if the viewer sees it no longer."""
     kind, id, at = change.kind, change.id, change.at
-    members = {"title": None, "date": None, "recorded_by": None} if stored is None else _members(stored)
+    members = {"title": None, "date": None, "recorded_by": None} if stored is None else _list_members(stored)
     item = BriefedChange(**members, kind=kind, id=id, op=change.op, at=at)
     facts = _facts(f"{kind} {'gone' if change.op == 'delete' else 'changed'} {at:%Y-%m-%d}")
     return Item("changes", kind, id, item, facts, cursor=change.seq)
@@ -71,7 +71,7 @@ def change_item(stored: StoredRecord | None, change: RecordChange) -> Item:
 def lesson_item(stored: StoredRecord, text: str | None, section: Section) -> Item:
     """Return a pattern, a warning or an episode with the part of its text to show."""
     assert text is not None
-    record, members = stored.record, _members(stored)
+    record, members = stored.record, _list_members(stored)
     if isinstance(record, Episode):
         assert record.id is not None
         episode = BriefedEpisode(**members, id=record.id, reward=record.reward, text=text)
@@ -84,7 +84,7 @@ def _facts(*texts: str | None) -> Sequence[str]:
     return [text for text in texts if text]
 
 
-def _members(stored: StoredRecord) -> dict[str, Any]:
+def _list_members(stored: StoredRecord) -> dict[str, Any]:
     """Return the members of every item."""
     return {
         "title": _title(stored),

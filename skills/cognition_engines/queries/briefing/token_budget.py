@@ -111,7 +111,7 @@ def brief(
 ) -> GetSessionContextResult:
     """Return the answer with the items that fit, those of most value first; an item is whole or left out."""
     found = Counter(item.section for item in items) + rest.unread
-    empty = _answer(params, sections, (), dict(found), (), rest)
+    empty = _assemble_result(params, sections, (), dict(found), (), rest)
     room = params.max_tokens * TOKEN_BYTES - size_of(empty)
     choice = _choose(items, room, markdown=params.format == "markdown")
     left = choice.left
@@ -126,7 +126,7 @@ def brief(
             left -= cost
             named.append(name)
     counts = dict(Counter(item.section for item in omitted) + rest.unread)
-    answer = _answer(params, sections, choice.items, counts, named, _rest_before(choice.waiting, items, rest))
+    answer = _assemble_result(params, sections, choice.items, counts, named, _rest_before(choice.waiting, items, rest))
     return answer.model_copy(update={"tokens": -(-size_of(answer) // TOKEN_BYTES), "etag": _etag(params, answer)})
 
 
@@ -161,7 +161,7 @@ def _choose(items: Sequence[Item], room: int, *, markdown: bool) -> _Choice:
     return _Choice(chosen, left, waiting)
 
 
-def _answer(
+def _assemble_result(
     params: GetSessionContextParams,
     sections: Sequence[Section],
     chosen: Sequence[Item],

@@ -12,7 +12,7 @@ from cognition_engines.models import Decision
 from cognition_engines.queries.answers.record_values import LEVELS
 from cognition_engines.queries.answers.search_options import explain_result, shown_path, shown_place
 from cognition_engines.queries.decision_values import decision_members
-from cognition_engines.queries.knowledge import author, place, title
+from cognition_engines.queries.knowledge import author, format_chunk_position, title
 from cognition_engines.queries.recall.graph import ReachedRecord
 from cognition_engines.queries.recall.results import Result
 from cognition_engines.queries.recall.selection import content_of
@@ -200,7 +200,7 @@ def _passage_metadata(
         source=stored.facets.system,
         source_id=None,
         artifact_id=add_prefix(Kind.ARTIFACT, chunk.artifact_id),
-        chunk_info=place(chunk),
+        chunk_info=format_chunk_position(chunk),
         tags=[],
         path=shown_path(stored.origin),
         superseded_by=superseded_by,
@@ -214,7 +214,7 @@ def _chunk_metadata(chunk: Chunk, stored: StoredRecord, source: SourceName | Non
         source=chunk.source,
         source_id=chunk.source_id,
         artifact_id=None,
-        chunk_info=place(chunk),
+        chunk_info=format_chunk_position(chunk),
         tags=list(chunk.tags),
         place=shown_place(chunk),
         path=shown_path(stored.origin),

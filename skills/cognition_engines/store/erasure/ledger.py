@@ -172,7 +172,7 @@ def append_ledger(file: Path, fresh: Sequence[Erasure]) -> None:
     """Add erasures to the file, readable for its owner only, and wait until they are on the disk. Raise OSError."""
     if not fresh:
         return
-    lines = "".join(f"{json.dumps(_members(one))}\n" for one in fresh)
+    lines = "".join(f"{json.dumps(_format_erasure(one))}\n" for one in fresh)
     new = not file.exists()
     with open(
         os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600), "w", encoding="utf-8"
@@ -193,7 +193,7 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _members(one: Erasure) -> dict[str, object]:
+def _format_erasure(one: Erasure) -> dict[str, object]:
     """Return the line of an erasure, which names the owner only if that is another agent."""
     members = asdict(one) | {"kind": one.kind.label}
     return {name: value for name, value in members.items() if name != "owner" or value is not None}
