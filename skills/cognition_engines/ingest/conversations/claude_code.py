@@ -59,7 +59,7 @@ def _is_message(entry: dict[str, Value]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """An entry that may be part of a copy; `spoken` is its digest if it has a text."""
+    """An entry possibly belonging to a copy; `spoken` is its digest if it has a text."""
 
     number: int
     entry: dict[str, Value]
@@ -67,7 +67,7 @@ class _Held:
 
 
 class _History:
-    """The messages of a file so far. A compacted session may continue with a copy of its beginning.
+    """A file's messages so far. A compacted session may continue with a copy of its beginning.
 
     A second run of its first two messages, word for word, is such a copy.
     """
@@ -81,7 +81,7 @@ class _History:
         self._ids: defaultdict[str, dict[str, int]] = defaultdict(dict)
 
     def arrange(self, number: int, entry: dict[str, Value]) -> list[tuple[int, dict[str, Value]]]:
-        """Return the entries to read now, in their order: without this one as long as it may be part of a copy."""
+        """Return the entries to read now, in order; hold back `entry` as long as it may belong to a copy."""
         try:
             key, is_spoken = _digest(entry, None), bool(_plain(entry).strip())
         except Unacceptable:
@@ -102,13 +102,13 @@ class _History:
         return [*ready, (number, entry)]
 
     def release(self) -> list[tuple[int, dict[str, Value]]]:
-        """Return the entries that turned out to be no copy."""
+        """Return the held entries that are not a copy."""
         held, self._held = self._held, []
         self._spoken += [each.spoken for each in held if each.spoken is not None]
         return [(each.number, each.entry) for each in held]
 
     def name(self, digest: str, id: str) -> tuple[str, ...]:
-        """Return the identity of a message: its digest, and its place among others of the file with the same digest."""
+        """Return a message's identity: its digest, and its position among the file's messages with the same digest."""
         ids = self._ids[digest]
         place = ids.setdefault(id, len(ids))
         return (digest, str(place)) if place else (digest,)
@@ -129,7 +129,7 @@ def _find_content(entry: dict[str, Value]) -> Value:
 
 
 def _plain(entry: dict[str, Value]) -> str:
-    """Return the text of an entry, without tools and thoughts; "" for an entry that the program wrote."""
+    """Return an entry's text, without tools and thoughts; "" for an entry written by the program."""
     words, _ = block_words(_find_content(entry), with_tools=False)
     return "" if _is_system(entry, words) else words
 
@@ -158,7 +158,7 @@ def _turns(file: ExportFile) -> Iterator[Item]:
 
 
 def _entries(file: ExportFile, history: _History) -> Iterator[tuple[int, dict[str, Value] | Unacceptable | Warned]]:
-    """Yield the entries that are messages, with their lines, and the faults of others."""
+    """Yield the entries with messages, with their lines, and the faults of others."""
     for candidate in parsed_lines(file.file):
         number, entry = candidate.line, candidate.value
         if candidate.broken and candidate.text and not candidate.text.endswith("\n"):
@@ -176,7 +176,7 @@ def _entries(file: ExportFile, history: _History) -> Iterator[tuple[int, dict[st
 def _message(
     entry: dict[str, Value], left_out: LeftOut, last: tuple[str | None, int], history: _History
 ) -> Message | None:
-    """Return the message of an entry; `last` is the time of the one before, and its place among those of that time."""
+    """Return an entry's message; `last` is the previous message's time, and its number among messages at that time."""
     id, session, ts = (require_text(entry, name) for name in ("uuid", "sessionId", "timestamp"))
     role = _ROLES[require_text(entry, "type")]
     words, hidden = block_words(_find_content(entry), with_tools=left_out.texts.system_messages)

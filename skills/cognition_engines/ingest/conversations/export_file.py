@@ -38,7 +38,7 @@ HEAD: Final = 2**16  # bytes by which a format is recognised
 
 @dataclass(slots=True)
 class LeftOut:
-    """Counts of skipped items of a file, by reason. `broken` are lists of an export that cannot be read."""
+    """Counts of a file's skipped items, by reason. `broken` are unreadable lists of an export."""
 
     texts: Texts
     counts: Counter[str] = field(default_factory=Counter)
@@ -66,16 +66,16 @@ class Neighbours(Protocol):
     def has(self, root: PurePosixPath, name: str) -> bool: ...
 
     def read(self, root: PurePosixPath, name: str) -> bytes | None:
-        """Return the content; None for a file that is absent, unreadable or larger than LARGEST_WHOLE bytes."""
+        """Return the content; None for an absent or unreadable file, or a file larger than LARGEST_WHOLE bytes."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFile:
-    """`path` is for messages; `name` is the path of the file in its archive or on disk.
+    """`path` is for messages; `name` is the file's path in its archive or on disk.
 
-    `file` is at its start, and `head` the first HEAD bytes of it. `explicit` says that the file was named explicitly.
-    `left_out` counts skipped items, of all files of an archive together.
+    `file` is at its start, and `head` its first HEAD bytes. `explicit` says that the file was named explicitly.
+    `left_out` counts skipped items, of all files in an archive together.
     """
 
     path: str
@@ -110,7 +110,7 @@ class InFolder:
             return None
 
     def _identity(self, path: Path) -> tuple[int, ...] | None:
-        """Return the values that change when the file is written, its size last; None if it is no file in `below`."""
+        """Return the values that change when the file is written, size last; None if it is no file in `below`."""
         if self._below is None or not path.is_relative_to(self._below):
             return None
         try:

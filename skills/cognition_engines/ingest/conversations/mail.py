@@ -1,6 +1,6 @@
-"""Mails: an `.eml` is one, an mbox holds many. A thread is a conversation, and each mail in it a turn.
+"""Reads mails: an `.eml` is a single mail, an mbox holds many. A thread is a conversation, each mail in it a turn.
 
-So a thread is recalled as a whole by its id, which it could not be if each mail were a document.
+So a thread can be recalled as a whole by its id; mails as documents would not allow that.
 """
 
 import re
@@ -70,7 +70,7 @@ def read_eml(file: ExportFile) -> Iterator[Item] | None:
 
 
 def read_mbox(file: ExportFile) -> Iterator[Item] | None:
-    """Return the mails of an mbox, one at a time; None for another file."""
+    """Return the mails of an mbox, singly; None for another file."""
     first, _, rest = file.head.removeprefix(_BOM).partition(b"\n")
     if not first.startswith(b"From ") or not _begins(rest):
         is_cut = _FROM.match(first) is not None and _is_all_headers(rest, file)
@@ -85,14 +85,14 @@ def _begins(head: bytes) -> bool:
 
 
 def _is_all_headers(head: bytes, file: ExportFile) -> bool:
-    """Return whether the beginning of a file is cut off inside of headers."""
+    """Return whether the beginning of a file ends inside headers."""
     lines = head.lstrip(b"\r\n").splitlines()[:-1]
     is_cut = len(file.head) == HEAD and all(_HEADER.match(line) or line[:1] in (b" ", b"\t") for line in lines)
     return is_cut and bool(lines)
 
 
 def _split(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the mails of an mbox, each with its line; of one that is too large just more than the limit."""
+    """Yield the mails of an mbox, each with its line; of a too large mail just more than the limit."""
     start, held, size, blank = 1, list[bytes](), 0, True
     number = 0
     while line := file.readline(LARGEST_WHOLE):
@@ -160,7 +160,7 @@ def _read_mail(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message
 
 
 def _of_parts(name: str, value: str) -> BaseHeader:
-    """Return a header as the library makes it: those of parts with their parameters, all others as text.
+    """Return a header as made by the library: headers of parts with their parameters, all others as text.
 
     A too long header has no parameters. Raise `Unacceptable` if that removes a boundary.
     """
@@ -179,7 +179,7 @@ def _header(mail: EmailMessage, name: str) -> str | None:
 
 
 def _header_text(mail: EmailMessage, name: str) -> str | None:
-    """Return a header in its source form, on one line, its bytes decoded as most programs write them."""
+    """Return a header in source form, on a single line, its bytes decoded as most programs write them."""
     raw = next((str(value) for key, value in mail.raw_items() if key.lower() == name), None)
     if raw is None or len(raw) > _LONGEST_HEADER:
         return None
@@ -200,7 +200,7 @@ def _people(mail: EmailMessage, name: str) -> tuple[list[str], list[str]]:
 
 
 def _date(mail: EmailMessage) -> str | None:
-    """Return when a mail was sent; None if that cannot be read."""
+    """Return a mail's sending time; None if unreadable."""
     try:
         written = _header_text(mail, "date") or ""
         if _EARLY.search(written) is not None:  # the parser reads 0001 as 2001
@@ -212,7 +212,7 @@ def _date(mail: EmailMessage) -> str | None:
 
 
 def _texts(part: MIMEPart, types: Sequence[str]) -> list[str]:
-    """Return the texts of a mail in their order, of these types or of any; of alternatives the plain one with words."""
+    """Return a mail's texts in order, of these types or of any; of alternatives the plain text with words."""
     if part.is_multipart() and part.get_content_maintype() == "multipart":
         children = list(part.iter_parts())
         if part.get_content_subtype() == "alternative":
@@ -231,7 +231,7 @@ def _texts(part: MIMEPart, types: Sequence[str]) -> list[str]:
 
 
 def _decode_part(part: MIMEPart) -> str:
-    """Return the text of a part, whatever is wrong with its headers."""
+    """Return a part's text, whatever flaws its headers have."""
     try:
         way, label = str(part.get("Content-Transfer-Encoding", "")).strip().lower(), part.get_content_charset()
     except _MALFORMED:
@@ -262,7 +262,7 @@ def _file_name(part: MIMEPart) -> str | None:
 
 
 def _without_ends(words: str, *, is_reply: bool) -> str:
-    """Return a text without its signature and the quoted end of a reply; the text itself if nothing is left."""
+    """Return a text without signature and a reply's quoted end; the text itself if nothing remains."""
     lines = words.rstrip().split("\n")
     if _SIGNATURE in lines:
         lines = lines[: lines.index(_SIGNATURE)]

@@ -1,4 +1,4 @@
-"""The text of mails: out of bytes by the labels of the WHATWG Encoding Standard, and out of HTML."""
+"""The text of mails: decoded from bytes by labels of the WHATWG Encoding Standard, and extracted from HTML."""
 
 import codecs
 import re
@@ -69,12 +69,12 @@ def decode_text(content: bytes, label: str | None) -> str:
 
 
 def _is_whole(text: str) -> bool:
-    """Return whether few of the characters that are not ASCII could not be read: a text that was cut, or changed."""
+    """Return whether few non-ASCII characters were unreadable; otherwise the text was cut or changed."""
     return text.count(NO_CHARACTER) * 4 < sum(not character.isascii() for character in text)
 
 
 def decode_words(header: str) -> str:
-    """Return a header with its encoded words as text; adjacent ones may share a character."""
+    """Return a header with decoded encoded words; adjacent encoded words may share a character."""
     return _WORDS.sub(_decode_match, header)
 
 
@@ -138,7 +138,7 @@ class _Words(HTMLParser):
         self._break(tag)
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
-        """Parse `<![` as a comment up to `>`, as browsers do; the method of the base class raises for most of it."""
+        """Parse `<![` as a comment up to `>`, as browsers do; the base class's method raises for most such text."""
         return self.parse_bogus_comment(i)
 
     def _break(self, tag: str) -> None:
@@ -160,7 +160,7 @@ def html_words(written: str) -> str:
 
 
 def _end(words: _Words) -> None:
-    """Read the rest after a mark that is not closed; `close` would take time by the square of the length."""
+    """Read the rest after an unclosed mark; `close` would take time quadratic in its length."""
     for _ in range(_MOST_UNCLOSED):
         mark, closed, rest = words.rawdata.partition(">")
         if not closed:

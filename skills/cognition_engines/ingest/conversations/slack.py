@@ -1,4 +1,4 @@
-"""The export of a Slack workspace: a folder a channel, in it a file of messages a day, next to lists of names."""
+"""Reads a Slack workspace's export: a folder per channel with a message file per day, next to lists of names."""
 
 import json
 import re
@@ -70,7 +70,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Users by id; channels by the name of their folder. `broken` are the lists that cannot be read."""
+    """Users by id; channels by folder name. `broken` are unreadable lists."""
 
     users: Mapping[str, User]
     channels: Mapping[str, Channel]
@@ -90,7 +90,7 @@ class Workspace:
 
 
 def workspace_of(root: PurePosixPath, around: Neighbours) -> Workspace:
-    """Return the contents of the lists of an export; an absent list is empty."""
+    """Return the contents of an export's lists; an absent list is empty."""
     return _workspace(tuple((name, _read_list(name, root, around)) for name in (USERS, *_PRIVATE)))
 
 
@@ -120,7 +120,7 @@ def _workspace(lists: tuple[tuple[str, bytes | None], ...]) -> Workspace:
 
 
 def _read_objects(content: bytes | None) -> list[dict[str, Value]] | None:
-    """Return the objects of a list; None if the content is no list of objects, or absent."""
+    """Return a list's objects; None for content that is absent or no list of objects."""
     try:
         value: Value = None if content is None else json.loads(content)
     except (ValueError, RecursionError):
@@ -130,7 +130,7 @@ def _read_objects(content: bytes | None) -> list[dict[str, Value]] | None:
 
 
 def is_user(value: Value) -> bool:
-    """Return whether it is a user as Slack writes one."""
+    """Return whether the object is a user as written by Slack."""
     return text(value, "id") is not None and text(value, "team_id") is not None
 
 
@@ -147,7 +147,7 @@ def _users(listed: list[dict[str, Value]]) -> Iterator[tuple[str, User]]:
 
 
 def name_in(user: Value) -> str | None:
-    """Return the name that is shown of a user, or of the `user_profile` of a message."""
+    """Return the shown name of a user, or of a message's `user_profile`."""
     profile = member(user, "profile") or user
     shown = text(profile, "display_name") or text(profile, "real_name") or text(user, "real_name")
     return shown or text(user, "name")
@@ -172,13 +172,13 @@ def _plain(workspace: Workspace, item: Value) -> str:
 
 
 def _mentions(workspace: Workspace, item: Value) -> tuple[str, ...]:
-    """Return the names of the users that a message mentions."""
+    """Return the names of users mentioned in a message."""
     names = (workspace.channel_name(target) for sign, target, _ in _MARK.findall(_words(item)) if sign == "@")
     return tuple(dict.fromkeys(name for name in names if name is not None))
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """Return the messages of a day; none of the lists of an export; None for any other file."""
+    """Return a day's messages; none for an export's lists; None for any other file."""
     name = file.name.name
     if name in LISTS | _OTHERS:
         return iter(()) if _is_list(file) else None
@@ -247,7 +247,7 @@ def _is_bot(workspace: Workspace, item: Value) -> bool:
 
 
 def _words(item: Value) -> str:
-    """Return the text of a message; of one without any the texts attached to it."""
+    """Return a message's text; without text, the texts attached to it."""
     content = content_text(item, "text")
     if content.strip():
         return content
