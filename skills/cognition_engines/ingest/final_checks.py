@@ -1,4 +1,4 @@
-"""The last steps of a run: stored records of deleted sources are deleted, and records left behind are reported."""
+"""The last steps of a run: delete stored records of deleted sources, and report records left behind."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,11 +33,11 @@ _TARGETS: Final[Mapping[Role, tuple[str, Sequence[Kind]]]] = {
 def prune(
     paths: Sequence[Path], collections: Sequence[Collection], tally: Tally, records: Records, options: Options
 ) -> tuple[tuple[Pruned, ...], tuple[HeldBack, ...]]:
-    """Delete the records that the folders, files and collections of a run no longer hold; a pipe holds nothing.
+    """Delete records absent from the run's folders, files and collections; a pipe holds nothing.
 
-    The records of skipped sources stay: of a file or collection with rejected records, and of an existing file that the
-    run did not read because of its options or since it read another checkout. So do those of a source that lost more
-    than a third of its records, unless the run is `sure`.
+    The records of skipped sources stay: of a file or collection with rejected records, and of an existing file not read
+    because of the run's options or since the run read another checkout. So do the records of a source that lost more
+    than a third of them, unless the run is `sure`.
     """
     read = {place.source: place for place in tally.places.values()}
     gone: dict[int, KnownRecord] = {}
@@ -67,7 +67,7 @@ def prune(
 def _sources(
     paths: Sequence[Path], collections: Sequence[Collection], read: Mapping[str, FilePlace], records: Records
 ) -> dict[str, dict[int, KnownRecord]]:
-    """Return the records of each source that the run named, read in any checkout, by path or address."""
+    """Return the records of each source named by the run, read in any checkout, by path or address."""
     found: dict[str, dict[int, KnownRecord]] = {}
     for source, rows in _of_sources(paths, collections, read, records):
         found.setdefault(source, {}).update((row.key, row) for row in rows)
@@ -105,7 +105,7 @@ def _holds(row: KnownRecord, read: Mapping[str, FilePlace], tally: Tally) -> boo
 
 
 def left_behind(tally: Tally, records: RecordSink) -> Iterator[Problem]:
-    """Yield problems for records of earlier runs that a file or collection no longer holds and the store keeps."""
+    """Yield problems for stored records of earlier runs, absent from their file or collection."""
     for place in sorted(tally.grown):
         source = tally.places[place].source
         root = tally.places[place].root

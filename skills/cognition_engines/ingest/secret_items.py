@@ -1,4 +1,4 @@
-"""Secrets in what a run reads: masked, refused or reported before a record gets its id, a digest or vectors."""
+"""Secrets in a run's input: masked, refused or reported before a record gets its id, a digest or vectors."""
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
@@ -64,21 +64,21 @@ def _checked(
 
 
 def _field(item: RecordDraft | DocumentDraft, field: str) -> str:
-    """Return the path of a field, without the number of the piece for the text of a document."""
+    """Return a field's path, without the piece's number for a document's text."""
     return field.partition("[")[0] if isinstance(item, DocumentDraft) else field
 
 
 class _Lines:
-    """The lines of a file that have secrets, by kind and by their text; read once, when they are first needed."""
+    """A file's lines with secrets, by kind and by text; read once, when first needed."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._found: dict[str, list[tuple[int, str]]] | None = None
 
     def of(self, item: RecordDraft | DocumentDraft, kind: str, text: str, others: Set[int | None]) -> Iterator[int]:
-        """Yield the lines of the kind in a document, or that of a record; the first of an item if unknown.
+        """Yield the lines of the kind in a document, or that of a record; an item's first line if unknown.
 
-        The line of a record has the same secret and is none of the `others`, those of its other fields, if possible.
+        A record's line has the same secret and is none of the `others`, those of its other fields, if possible.
         """
         if self._found is None:
             self._found = self._read_report()

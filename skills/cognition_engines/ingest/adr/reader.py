@@ -226,7 +226,7 @@ def _check_front_matter(front: FrontMatter) -> Decision:
 
 
 def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
-    """Return the members with a value outside `some`, in their source form if not plain values."""
+    """Return the members with a value, except `besides`, in their source form if not plain values."""
     found = {name: front.value(name) for name in front.members if name not in besides and front.text(name)}
     return {
         front.members[name].name: front.text(name) if isinstance(value, RefusedValue) else value

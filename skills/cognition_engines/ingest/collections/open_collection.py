@@ -145,7 +145,7 @@ class LiveSource:
                 yield Found(one.members, position, one.id, vector)
 
     def _find_text(self, one: LiveObject) -> str:
-        """Return the text of an object's record; "" if the record has no text to embed."""
+        """Return the text of an object's record; "" if it has no text."""
         record = next(records_of(one.members, self._map), None)
         content = record.get("content") if isinstance(record, dict) else None
         return content if isinstance(content, str) else ""

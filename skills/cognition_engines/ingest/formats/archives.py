@@ -1,4 +1,4 @@
-"""Documents that are ZIP archives: bounded before anything of them is unpacked, with XML that declares no entities."""
+"""Documents in ZIP archives: bounded before anything is unpacked, with XML that declares no entities."""
 
 import re
 from io import BytesIO
@@ -50,7 +50,7 @@ def opened_archive(content: bytes) -> ZipFile:
 
 
 def part(archive: ZipFile, name: str) -> bytes:
-    """Return one file of the archive. Raise Unreadable if it is absent or broken."""
+    """Return a file from the archive. Raise Unreadable if it is absent or broken."""
     try:
         return archive.read(name)
     except KeyError:
@@ -74,7 +74,7 @@ def element_of(content: bytes) -> etree._Element:
 
 
 def office_members(archive: ZipFile) -> tuple[Member, ...]:
-    """Return the title, authors, day and keywords of an Office document, and the rights in its custom properties."""
+    """Return an Office document's title, authors, day and keywords, and the rights in its custom properties."""
     names = set(archive.namelist())
     said: dict[str, str] = {}
     if "docProps/custom.xml" in names:

@@ -1,4 +1,4 @@
-"""EPUB: the documents of its spine, one after the other."""
+"""Reads EPUB: the documents of its spine in sequence."""
 
 import posixpath
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def _package_name(archive: ZipFile) -> str:
 
 
 def _spine(package: etree._Element, folder: str) -> Iterator[str]:
-    """Yield the names of its pages in the order of reading, each once, without the table of contents."""
+    """Yield the page names in reading order, each once, without the table of contents."""
     items = {str(item.get("id")): item for item in _find_elements(package, "item")}
     seen: set[str] = set()
     for reference in _find_elements(package, "itemref"):

@@ -1,8 +1,8 @@
-"""The process that reads documents of other formats: `python -m ...formats.format_worker SECONDS BYTES FORMAT...`.
+"""Process reading documents of other formats: `python -m ...formats.format_worker SECONDS BYTES FORMAT...`.
 
 It imports the readers of these formats, then gives up memory, files, connections and processes (`confine`), and only
 then reads a document. It gets contents by its standard input, never a path, and answers with JSON; its first answer
-names the limits that this system cannot set. Memory and the time for one document are bounded by the system, too.
+names the limits that this system cannot set. The system, too, bounds memory and the time for a document.
 """
 
 import ctypes
@@ -83,7 +83,7 @@ class _Program(ctypes.Structure):
 
 
 def confine(memory: int) -> tuple[str, ...]:
-    """Give up rights that reading a document does not need; `memory` is in bytes of addresses.
+    """Give up rights not needed to read a document; `memory` is in bytes of address space.
 
     Return the names of the limits that this system cannot set. Nothing can be imported afterwards.
     """
@@ -98,7 +98,7 @@ def confine(memory: int) -> tuple[str, ...]:
 
 
 def _set_limit(name: str, value: int) -> Iterable[str]:
-    """Lower a limit for good; yield its name if that is not possible."""
+    """Lower a limit permanently; yield its name if that is impossible."""
     kind = getattr(resource, name)
     try:
         _, hard = resource.getrlimit(kind)
@@ -109,7 +109,7 @@ def _set_limit(name: str, value: int) -> Iterable[str]:
 
 
 def _refuse_calls(machine: str) -> Iterable[str]:
-    """Let the kernel refuse the calls that open a file or a connection, start a process or change a path."""
+    """Have the kernel refuse calls that open a file or a connection, start a process or change a path."""
     if sys.platform != "linux" or machine not in _MACHINES or sys.maxsize < 2**32:
         return ("seccomp",)
     column = _MACHINES.index(machine)
@@ -158,7 +158,7 @@ def main() -> None:
 
 
 def _load_what_python_loads_late() -> None:
-    """Load each encoding, which a document may name, the reader of times, and the rules of the local time."""
+    """Load every encoding a document may name, the reader of times, and the local time rules."""
     import_module("_strptime")
     for module in iter_modules(encodings.__path__):
         with suppress(ImportError):  # of another system
@@ -190,9 +190,9 @@ def _attempt(format: Format, action: Callable[[], T]) -> _Attempt[T]:
 
 
 def _peak(status: int | None) -> int:
-    """Return the most memory, in bytes, that this process had resident; `status` is a file that Linux has.
+    """Return this process's peak of resident memory, in bytes; `status` is a file on Linux.
 
-    getrusage counts the process that started this one: its peak outlives exec.
+    getrusage includes the parent process: its peak outlives exec.
     """
     if status is not None:
         for line in os.pread(status, 65_536, 0).decode("ascii", "replace").splitlines():

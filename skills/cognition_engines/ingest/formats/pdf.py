@@ -1,4 +1,4 @@
-"""PDF: the text of each page, with the entries of the outline as headings."""
+"""Reads PDF: the text of each page, with outline entries as headings."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -80,7 +80,7 @@ def _pages(
 
 
 def _lines(page: PdfPage) -> list[str]:
-    """Return the lines of a page that are not blank; none of them is anything but text to Markdown."""
+    """Return a page's lines without blank lines; to Markdown each is only text."""
     words = page.get_textpage()
     text = clean(_HYPHEN.sub("", words.get_text_bounded()))
     words.close()
@@ -89,7 +89,7 @@ def _lines(page: PdfPage) -> list[str]:
 
 
 def _add_headings(lines: Sequence[str], entries: Iterable[_Entry]) -> list[str]:
-    """Return the lines with a heading for each entry: in place of the line that says it, else above all."""
+    """Return the lines with a heading for each entry: in place of the line with its text, else above all."""
     found = list(lines)
     above: list[str] = []
     at = 0  # entries are in the order of the text
@@ -105,7 +105,7 @@ def _add_headings(lines: Sequence[str], entries: Iterable[_Entry]) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    """Return a line to be compared: without its number."""
+    """Return a line for comparison: without its number."""
     return _NUMBER.sub("", " ".join(line.split()), count=1).casefold()
 
 

@@ -1,4 +1,4 @@
-"""HTML to Markdown: the content of a page without its navigation, and the metadata in its head."""
+"""Converts HTML to Markdown: a page's content without its navigation, and the metadata in its head."""
 
 import codecs
 import re
@@ -44,7 +44,7 @@ class _Writer(MarkdownConverter):
     """Markdown without addresses within a site, without pictures, and with definitions as paragraphs."""
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
-        """Escape text that begins like a heading or an element."""
+        """Escape text beginning like a heading or an element."""
         return _MARK.sub(r"\1\2\\", text)
 
     def convert_a(self, element: Tag, text: str, parent_tags: set[str]) -> str:
@@ -110,7 +110,7 @@ def markdown_of_part(element: Tag) -> str:
 
 
 def _main(page: BeautifulSoup) -> Tag:
-    """Return the part of a page that has its content; all of it if no part has enough of the text."""
+    """Return the part of a page with its content; the whole page if no part has enough of the text."""
     whole = page.body or page
     enough = len(whole.get_text()) * _LEAST_SHARE
     for selector in _MAIN:
@@ -121,7 +121,7 @@ def _main(page: BeautifulSoup) -> Tag:
 
 
 def _language(element: Tag) -> str:
-    """Return the language named by the classes of a block of code, or of its surroundings."""
+    """Return the language named by the classes of a code block or its surroundings."""
     names = " ".join(_classes(element))
     match = _LANGUAGE.search(names)
     return "" if match is None or match[1] in ("default", "none", "text", "literal-block") else match[1]
@@ -147,7 +147,7 @@ def _depth(page: BeautifulSoup) -> int:
 
 
 def convert(content: bytes) -> Converted:
-    """Return the page in a file. Raise Unreadable for an encoding that is not declared and not UTF-8."""
+    """Return the page in a file. Raise Unreadable for an encoding neither declared nor UTF-8."""
     front, html = split_front(clean(decode_page(content)))
     page = parse_html(html)
     members = _collect_metadata(page)
@@ -156,7 +156,7 @@ def convert(content: bytes) -> Converted:
 
 
 def decode_page(content: bytes) -> str:
-    """Return the text of a page: as its byte order mark says, else as it declares, else UTF-8."""
+    """Return a page's text, decoded by its byte order mark, else as declared, else as UTF-8."""
     marked = next((name for mark, name in _BOMS if content.startswith(mark)), None)
     named = marked or EncodingDetector.find_declared_encoding(content[:_HEAD], is_html=True)
     for encoding in dict.fromkeys((named or "utf-8", "utf-8")):

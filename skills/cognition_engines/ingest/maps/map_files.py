@@ -1,4 +1,4 @@
-"""A map from its YAML file; invalid parts are rejected with their name and line."""
+"""Reads a map from its YAML file; invalid parts are rejected with their name and line."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -43,18 +43,18 @@ class _Loader(yaml.SafeLoader):
 
 
 def shipped_names() -> tuple[str, ...]:
-    """Return the maps that come with the package."""
+    """Return the names of the package's maps."""
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.yaml")))
 
 
 @cache
 def shipped_map(name: str) -> FieldMap:
-    """Return a map that comes with the package."""
+    """Return a map of the package."""
     return parsed_map((SHIPPED / f"{name}.yaml").read_text(encoding="utf-8"), name)
 
 
 def opened_map(text: str) -> FieldMap:
-    """Return the shipped map of this name, else that of the file. Raise ConfigurationError."""
+    """Return the shipped map of this name, else the file's map. Raise ConfigurationError."""
     if text in shipped_names():
         return shipped_map(text)
     try:
@@ -137,7 +137,7 @@ def _entry(node: yaml.Node) -> MapEntry:
 
 
 def text_of(kind: str) -> str:
-    """Return the field that is the text of a kind."""
+    """Return the field with a kind's text."""
     return _TEXT_OF.get(KINDS[kind], "content")
 
 
@@ -180,7 +180,7 @@ def _rule(node: yaml.Node) -> FieldRule:
 
 
 def _parse_members(node: yaml.Node, what: str, names: tuple[str, ...]) -> Mapping[str, yaml.Node]:
-    """Return the members of a node that has these and no others."""
+    """Return a node's members, which must be these and no others."""
     found: dict[str, yaml.Node] = {}
     for key, name, value in _pairs(node, what):
         if name not in names:

@@ -1,4 +1,4 @@
-"""Proposes a map of the fields of unknown objects: by their names, and by their content."""
+"""Proposes a field map for unknown objects: by member names and by content."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ _RIGHTS: Final[Mapping[str, tuple[str, ...]]] = {"project": ("project",), "sensi
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`system` is that of the objects, None for plain ones; `objects` the path to their list, None if not needed."""
+    """`system` is the objects' system, None for plain values; `objects` the path to their list, None if not needed."""
 
     members: tuple[dict[str, Value], ...]
     system: str | None
@@ -130,7 +130,7 @@ def _sample(values: Sequence[Value], objects: str | None = None) -> Sample:
 
 
 def propose_map(sample: Sample) -> str:
-    """Return a map as YAML: a shipped one if it fits most objects, else one by their members."""
+    """Return a map as YAML: a shipped map if it fits most objects, else a map by their members."""
     shipped_one = "published_cstp" if all(map(_is_published, sample.members)) else sample.system
     if shipped_one is not None and _fits_most(sample, shipped_one):
         return (SHIPPED / f"{shipped_one}.yaml").read_text(encoding="utf-8")
@@ -204,7 +204,7 @@ def _entry(paths: Mapping[str, list[Value]]) -> dict[str, Value]:
 
 
 def _id_of_its_name(paths: Mapping[str, list[Value]]) -> str | None:
-    """Return a member such as noteId, whose values are all different, one for each object."""
+    """Return a member such as noteId with a different value for each object."""
     most = max(map(len, paths.values()), default=0)
     for path, values in paths.items():
         different = len(values) == most and len({str(value) for value in values}) == most
@@ -218,7 +218,7 @@ def _one_or_all(paths: Sequence[str]) -> Value:
 
 
 def _contents(paths: Mapping[str, list[Value]]) -> list[str]:
-    """Return the paths of the text: by their names, else that of the longest texts; none if there are only names."""
+    """Return the paths of the text: by name, else the longest texts' path; none if there are only names."""
     texts = {path: values for path, values in paths.items() if all(isinstance(one, str) for one in values)}
     if found := _paths_named(texts, _TEXTS, lambda _: True):
         return found
@@ -229,7 +229,7 @@ def _contents(paths: Mapping[str, list[Value]]) -> list[str]:
 
 
 def _paths_named(paths: Mapping[str, list[Value]], names: Sequence[str], fits: Callable[[Value], bool]) -> list[str]:
-    """Return the paths whose last part is one of the names, if all values fit, nearest to the root first."""
+    """Return the paths ending with such a name, if all values fit, nearest to the root first."""
     found = [
         (path.count("."), names.index(last), path)
         for path, values in paths.items()

@@ -1,4 +1,4 @@
-"""The words for statuses of decision records in other languages, as the English words that are understood."""
+"""Words for statuses of decision records in other languages, as English words."""
 
 import re
 from typing import Final

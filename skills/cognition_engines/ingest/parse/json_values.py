@@ -112,7 +112,7 @@ def _object(walk: _Walk) -> tuple[Value, dict[str, tuple[int, ...]]]:
 
 
 def parse_json(text: str) -> ParsedDocument:
-    """Return one JSON document. Raise MalformedText."""
+    """Return a JSON document. Raise MalformedText."""
     walk = _Walk(text)
     walk.skip_blank()
     line = walk.line
@@ -156,7 +156,7 @@ class _Reading:
         self._at = 0
 
     def peek(self) -> str:
-        """Return the next character that is not blank; "" at the end."""
+        """Return the next character other than a blank; "" at the end."""
         while True:
             while self._at < len(self._text):
                 character = self._text[self._at]
@@ -204,7 +204,7 @@ class _Reading:
 
 
 def items_of(file: BinaryIO) -> Iterator[Value]:
-    """Yield the items of the list in a file, or its one object. Raise BrokenJson, OSError."""
+    """Yield the items of a file's list, or its single object. Raise BrokenJson, OSError."""
     reading = _Reading(file)
     if reading.peek() == "{":
         yield reading.value()
@@ -215,7 +215,7 @@ def items_of(file: BinaryIO) -> Iterator[Value]:
 
 
 def first_of(head: bytes, file: BinaryIO) -> Value:
-    """Return the first item of a list, or the one object; None if the file is neither. It is at its start again."""
+    """Return a list's first item, or the single object; None if the file is neither. Restore the start position."""
     if not head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"[", b"{")):
         return None
     try:

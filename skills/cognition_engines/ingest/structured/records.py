@@ -51,9 +51,9 @@ AS_TEXT: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
 
 
 def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> ReadRecord[OtherRecord]:
-    """Check the members of a record. Raise `Unacceptable` with all that is wrong.
+    """Check the members of a record. Raise `Unacceptable` with all faults.
 
-    Members that are not the kind's are refused when the record names its kind, else kept in the metadata.
+    Other kinds' members are refused if the record names its kind, else kept in the metadata.
     """
     bad = unsound(given)
     wrong = [*bad.values(), *filter(None, map(misspelled_right, given))]
@@ -84,9 +84,9 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
 
 
 def _rename_members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str, str]]:
-    """Return the members by our names, and the rejections of duplicate ones, by their name.
+    """Return the members by our names, and the rejections of duplicate members, by name.
 
-    The first of two is kept, so that other faults are found.
+    The first of two is kept, so other faults are found.
     """
     rest, twice = dict(given), dict[str, str]()
     while True:
@@ -157,7 +157,7 @@ def _wrap_text(type: Value, content: Value) -> Value:
 
 
 def _items(value: Value) -> Value:
-    """Return a text as a list: one item, or one for each of its lines, without the marks of a list."""
+    """Return a text as a list: a single item, or an item for each line, without list marks."""
     if not isinstance(value, str):
         return value
     if "\n" not in value:
@@ -176,7 +176,7 @@ class Candidate:
 
 
 class ObjectReader:
-    """Reads the objects of one file. Objects whose members imply no kind are read as decisions."""
+    """Reads the objects of a file. Objects whose members imply no kind are read as decisions."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -228,7 +228,7 @@ class ObjectReader:
 
 
 def draft_object(read: ReadRecord[Record], ordinal: int, line: int) -> RecordDraft | DocumentDraft:
-    """Return a record; or a document, if its text must be cut. Raise `Unacceptable` if no chunk can hold a part."""
+    """Return a record, or a document if its text must be cut. Raise `Unacceptable` for a part too large for chunks."""
     record = read.record
     if isinstance(record, Source) and read.text is not None:
         return DocumentDraft(record, pieces_of(read.text.replace("\r\n", "\n")), ordinal, line)
