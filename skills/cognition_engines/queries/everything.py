@@ -1,4 +1,4 @@
-"""One search over records of all kinds that have a text, by scores that mean the same for each kind; whole records."""
+"""A search over texts of records of all kinds, with scores comparable between kinds; returns whole records."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -44,7 +44,7 @@ _NONE: Final = OneOf(("kind",), ())  # a condition that no record meets
 
 
 class Everything:
-    """Searches all spaces, and reads records of any kind. Raises ComponentFailed naming the part that fails."""
+    """Searches all spaces, and reads records of any kind. Raises ComponentFailed naming the failing part."""
 
     def __init__(
         self, records: Records, searching: Search, passages: Passages, pools: Pools, set_aside: SetAside
@@ -154,7 +154,7 @@ class Everything:
     async def _successors(
         self, caller: Caller, found: Sequence[StoredRecord], viewer: Viewer
     ) -> dict[int, tuple[str, ...]]:
-        """Return the ids of the successors of records out of force, by key: a proposed one replaces nothing yet."""
+        """Return the successors' ids of records out of force, by key: a proposed successor replaces nothing yet."""
         run, successors = self._pools.records.run, dict[int, tuple[str, ...]]()
         decisions = [one for one in found if isinstance(one.record, Decision) and one.record.status in ENDED]
         if decisions:
@@ -171,7 +171,7 @@ class Everything:
     async def _snippets(
         self, caller: Caller, query: str, hits: Sequence[CurrentHit], texts: Sequence[str | None]
     ) -> Mapping[int, str | None]:
-        """Return the snippets of the texts that could be read, by key."""
+        """Return the snippets of readable texts, by key."""
         cuts = [
             PassageRequest(hit.stored, text, SNIPPET, text, hit.window)
             for hit, text in zip(hits, texts, strict=True)
@@ -215,7 +215,7 @@ def _tag_conditions(space: Space, tags: tuple[str, ...]) -> Conditions:
 
 
 def text_of(record: Record, kind: Kind) -> str:
-    """Return the text of a record, without its title if that is separate."""
+    """Return a record's text, without its title if that is separate."""
     if isinstance(record, Decision):
         return record.text
     shown = SPECS[kind].shown_text

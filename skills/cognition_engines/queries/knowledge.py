@@ -61,7 +61,7 @@ _CONTENTS: Final[Mapping[str, type[AnyContent]]] = dict(zip(EXTRACTION_TYPES, ge
 
 
 class Knowledge:
-    """The search of chunks and extractions, and reads of chunks with related ones.
+    """The search of chunks and extractions, and reads of chunks with related chunks.
 
     Methods raise ComponentFailed naming the part that did not answer.
     """
@@ -118,7 +118,7 @@ class Knowledge:
         shown: Sequence[tuple[CurrentHit, KnowledgeFound]],
         empty: SearchKnowledgeResult,
     ) -> list[KnowledgeFound]:
-        """Return the items that fit, with their contents cut."""
+        """Return the fitting items, with their contents cut."""
         cut, longest = partial(self._passages.cut, caller), SNIPPET_BYTES if params.snippets else None
         items = [_to_fitted(item, hit) for hit, item in shown]
         without_time = empty.model_copy(update=NO_TIME)
@@ -142,7 +142,7 @@ class Knowledge:
     async def _related(
         self, caller: Caller, found: ChunkFound, viewer: Viewer, limit: int, rows: RowReader
     ) -> tuple[int, list[RelatedChunk]]:
-        """Return the number of related chunks, and those that can be shown."""
+        """Return the number of related chunks, and the showable chunks among them."""
         if found.vectors is None:
             return 0, []
         near = self._pools.vectors.run
@@ -212,7 +212,7 @@ def _validate_content(extraction: Extraction) -> AnyContent:
 
 
 def _to_fitted(item: KnowledgeFound, found: CurrentHit) -> FittedItem:
-    """Return a chunk as it can be cut, an extraction whole; the title of its source is cited in the answer, too."""
+    """Return a chunk in cuttable form, an extraction whole; the answer also cites the title of its source."""
     cited = 0 if item.source is None else len(to_json(item.source.title)) + 1
     if not isinstance(item.content, str):
         return FittedItem(item, None, found.stored, extra=cited)
@@ -260,7 +260,7 @@ def _to_related(stored: StoredRecord, cosines: Mapping[int, float], sources: Map
 
 
 def nearest_chunks(index: SpaceIndex, key: int, windows: Floats, viewer: Viewer, limit: int) -> dict[int, float]:
-    """Return the chunks that the viewer sees nearest to the mean of `windows`, best first, without the chunk `key`.
+    """Return the visible chunks nearest to the mean of `windows`, best first, without the chunk `key`.
 
     They are keys with the cosine of the best window, -1 to 1. At most SPARE more than `limit`.
     """
@@ -282,17 +282,17 @@ def mean_direction(windows: Floats) -> Floats:
 
 
 def about(topic: str | None) -> Conditions:
-    """Return the condition that a record is about a topic; none if the topic is None or empty."""
+    """Return the condition for records about a topic; none if the topic is None or empty."""
     return (HasAny("topics", (topic,)),) if topic else ()
 
 
 def find_source(record: Chunk | Extraction, sources: Mapping[str, SourceName]) -> SourceName | None:
-    """Return the source that a record names; None if it names no known one."""
+    """Return the source named by a record; None if it names no known source."""
     return None if record.source_id is None else sources.get(record.source_id)
 
 
 def cite_source(record: Chunk | Extraction, sources: Mapping[str, SourceName]) -> str | None:
-    """Return the title of a record's source if known, else the title that the record gives, else the source's id.
+    """Return the title of a record's source if known, else the title given by the record, else the source's id.
 
     None if the record names no source.
     """
@@ -304,19 +304,19 @@ def cite_source(record: Chunk | Extraction, sources: Mapping[str, SourceName]) -
 
 
 def title(chunk: Chunk, source: SourceName | None) -> str | None:
-    """Return the title of the chunk, else the title of its source."""
+    """Return the chunk's title, else its source's."""
     return source.title if chunk.title is None and source is not None else chunk.title
 
 
 def author(chunk: Chunk, source: SourceName | None) -> str | None:
-    """Return the author of the chunk, else the authors of its source, separated by commas."""
+    """Return the chunk's author, else its source's authors, separated by commas."""
     if chunk.author is not None or source is None:
         return chunk.author
     return ", ".join(source.authors) or None
 
 
 def format_chunk_position(chunk: Chunk | ArtifactChunk) -> str:
-    """Return the place of a chunk in its source: "1/5" is the first of five."""
+    """Return a chunk's position in its source: "1/5" is the first of five."""
     return f"{chunk.chunk_index + 1}/{chunk.total_chunks}"
 
 

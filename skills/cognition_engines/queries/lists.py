@@ -1,4 +1,4 @@
-"""The listings that lists are read from, and counts of decisions in their columns."""
+"""The listings behind lists, and counts of decisions in their columns."""
 
 from contextlib import suppress
 from datetime import date, datetime, timedelta
@@ -25,7 +25,7 @@ _EPOCH: Final = date(1970, 1, 1)
 
 
 class Listings:
-    """The listings behind lists. A call reads the records that a listing lacks; `start` reads most of them first."""
+    """The listings behind lists. A call reads the records missing from a listing; `start` reads most of them first."""
 
     def __init__(self, records: Records, set_aside: SetAside, background: Background) -> None:
         self.decisions: Final = Listing(records, DECISIONS, set_aside)
@@ -47,7 +47,7 @@ class Listings:
 
 
 def count_decisions(listing: Listing, conditions: Conditions, viewer: Viewer, now: datetime) -> GetStatsResult:
-    """Count the seen decisions that meet the conditions. Raise ComponentFailed as the listing does."""
+    """Count the visible decisions that meet the conditions. Raise ComponentFailed as the listing does."""
     snapshot = listing.follow().snapshot
     mask = snapshot.mask(conditions, viewer)
     at = snapshot.numbers["at"][mask]

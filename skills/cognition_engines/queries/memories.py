@@ -27,7 +27,7 @@ _MEMORIES: Final = OneOf(("kind",), (Kind.ARTIFACT.label, Kind.TURN.label))
 
 @dataclass(frozen=True, slots=True)
 class _Page(ListPage):
-    """One page of a list; `superseded_by` are the visible successors of superseded memories, by key."""
+    """A page of a list; `superseded_by` are the visible successors of superseded memories, by key."""
 
     superseded_by: Mapping[int, Sequence[str]]
 

@@ -1,10 +1,10 @@
-"""One bounded pool per component: places for a number of calls, each with a deadline.
+"""A bounded pool per component: places for a number of calls, each with a deadline.
 
 A call that misses its deadline fails at once; its thread continues alone and is not waited for, neither by a caller nor
-at exit. A pool whose calls are all past their deadline refuses new ones without delay, and from time to time abandons
-one of them: a hanging call must not keep a part down that works again.
+at exit. A pool whose calls are all past their deadline refuses new calls without delay, and from time to time abandons
+a call: a hanging call must not block a working component.
 
-Agents are served in turn, and none has more than half of the places while another one waits.
+Agents are served in turn, and none has more than half of the places while another agent waits.
 """
 
 import asyncio
@@ -36,14 +36,14 @@ class _DeadlinePassed(ComponentFailed):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The agent that waits for a call, and until when (monotonic). `agent` None is the server itself."""
+    """The agent waiting for a call, and until when (monotonic). `agent` None is the server itself."""
 
     agent: Agent
     until: float
 
 
 class Threads:
-    """Daemon threads that run each function at once: an idle one, or a new one. At most `most` stay idle."""
+    """Daemon threads that run each function at once, in an idle or a new thread. At most `most` stay idle."""
 
     def __init__(self, most: int) -> None:
         self._most: Final = most
@@ -83,7 +83,7 @@ class Threads:
 
 @dataclass(frozen=True, slots=True)
 class PoolLoad:
-    """Numbers of calls that may run at a time, that run, and that wait for a place."""
+    """Numbers of allowed, running, and waiting calls."""
 
     threads: int
     running: int
@@ -92,9 +92,9 @@ class PoolLoad:
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A function to call in a thread, and the future in the caller's loop that waits for its result.
+    """A function to call in a thread, and the future in the caller's loop waiting for the result.
 
-    It is to begin by `begins_until` (monotonic). `finished` counts the calls that the pool had finished before.
+    It must begin by `begins_until` (monotonic). `finished` counts the calls that the pool had finished before.
     """
 
     agent: Agent
@@ -110,7 +110,7 @@ class _Call:
         return not self.answer.done()
 
     def deliver(self, settle: Callable[[Any], object], value: object) -> None:
-        """Give the caller a result or an exception, from a thread, unless it has gone or its loop has ended."""
+        """Give the caller a result or an exception, from a thread, unless the caller left or its loop ended."""
         with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self._settle, settle, value)
 
@@ -120,7 +120,7 @@ class _Call:
 
 
 class Pool:
-    """Runs blocking calls of one component, at most `threads` at a time, each for at most `deadline` seconds.
+    """Runs blocking calls of a component, at most `threads` at a time, each for at most `deadline` seconds.
 
     It has the component's name, unless the component has several pools. Its threads are its own unless `shared`.
     """
@@ -150,7 +150,7 @@ class Pool:
 
     @property
     def stuck(self) -> bool:
-        """True if every call is past its deadline, so that others are refused."""
+        """Return whether every call is past its deadline, so that others are refused."""
         with self._lock:
             return self._all_late(monotonic())
 
@@ -163,20 +163,20 @@ class Pool:
         return await self._run_in_pool(caller, function.__qualname__, lambda _: function(*args, **kwargs))
 
     async def run_while_wanted(self, caller: Caller, function: Callable[[Wanted], T]) -> T:
-        """Run, as `run` does, a function that asks from time to time whether its result is still wanted."""
+        """Run, as `run` does, a function that checks from time to time whether its result is still wanted."""
         return await self._run_in_pool(caller, getattr(function, "__qualname__", type(function).__qualname__), function)
 
     async def retry(self, caller: Caller) -> None:
-        """Run again, for each function, the call in which the part has failed, unless one has succeeded since.
+        """Run again, for each function, the call in which the component failed, unless a call has succeeded since.
 
-        Raise ComponentFailed while one fails. A call past its deadline has not failed.
+        Raise ComponentFailed while a call fails. A call past its deadline has not failed.
         """
         for name, function in list(self._failed.items()):
             with suppress(NoGoodMatch):  # which is an answer
                 await self._run_in_pool(caller, name, function)
 
     def close(self) -> None:
-        """Let threads end that have nothing left to do; a stuck one ends with the process."""
+        """End threads without work; a stuck thread ends with the process."""
         self._threads.close()
 
     async def _run_in_pool(self, caller: Caller, name: str, function: Callable[[Wanted], T]) -> T:
@@ -205,7 +205,7 @@ class Pool:
         return result
 
     def _let_in(self, call: _Call, now: float) -> None:
-        """Give the call a place, or let it wait for one. Raise ComponentFailed if every call is stuck."""
+        """Give the call a place, or have it wait for a place. Raise ComponentFailed if every call is stuck."""
         with self._lock:
             if self._stuck(now):
                 self.failing = True
@@ -225,7 +225,7 @@ class Pool:
         call.answer.set_exception(failure(self.component, f"no answer within {seconds:.3g} s"))
 
     def _stuck(self, now: float) -> bool:
-        """Return whether every call is past its deadline; abandon the oldest one instead if it is late enough."""
+        """Return whether every call is past its deadline; abandon the oldest call instead if it is late enough."""
         if not self._all_late(now):
             return False
         oldest, began = min(self._running.items(), key=lambda each: each[1])
@@ -240,7 +240,7 @@ class Pool:
         return len(self._running) >= self._size and all(began <= late for began in self._running.values())
 
     def _may_run(self, agent: Agent) -> bool:
-        """Return whether a free place may be this agent's: a call past its deadline counts against no agent."""
+        """Return whether this agent may take a free place: a call past its deadline counts against no agent."""
         if not self._running:
             return True
         now = monotonic()
@@ -249,7 +249,7 @@ class Pool:
         return held < half(self._size) or not (self._waiting.others(agent) or self._present.others(agent, now))
 
     def _next(self) -> _Call | None:
-        """Return the next call that may run, in its place; None if there is none."""
+        """Return the next call allowed to run, in its place; None if no call is."""
         if len(self._running) >= self._size or (taken := self._waiting.take(self._may_run)) is None:
             return None
         _, call = taken
@@ -259,7 +259,7 @@ class Pool:
         return call
 
     def _work(self, call: _Call | None) -> None:
-        """Run a call in a thread, and the calls that wait for its place after it."""
+        """Run a call in a thread, and then the calls waiting for its place."""
         current_thread().name = self._thread_name
         while call is not None:
             settle, value = self._outcome(call)
@@ -292,7 +292,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """One pool per component, and the limit of a call over all of them in seconds.
+    """A pool per component, and the time limit of a call over all of them in seconds.
 
     Lists wait for each other while one reads changes, which must not keep other calls from the records.
     """

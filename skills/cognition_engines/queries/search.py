@@ -1,4 +1,4 @@
-"""Searches for an event loop: one pipeline for one space or several, each step in the pool of its part."""
+"""Searches for an event loop: a common pipeline for any number of spaces, each step in the pool of its part."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -62,7 +62,7 @@ Ranked: TypeAlias = list[list[Hit]]  # the hits of each set of spaces, best firs
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """One space as one search sees it."""
+    """A space as seen by a search."""
 
     sought: SearchScope
     snapshot: Snapshot
@@ -78,7 +78,7 @@ class _View:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Searches one space or several. Methods raise ComponentFailed naming the part that did not answer.
+    """Searches any number of spaces. Methods raise ComponentFailed naming the part that did not answer.
 
     `signals` need `texts` and run in their order; `texts` reads those of texts.
     """
@@ -95,7 +95,7 @@ class Search:
 
     @property
     def modes(self) -> tuple[Mode, ...]:
-        """The modes that this server has, its default first."""
+        """Return this server's modes, its default first."""
         return tuple(Mode) if self.embeddings is not None else (Mode.KEYWORD,)
 
     async def find(self, caller: Caller, query: Query, read: Callable[[SearchHits], T]) -> tuple[SearchHits, T]:
@@ -135,7 +135,7 @@ class Search:
         ranked: Ranked,
         vector: Floats | None,
     ) -> SearchHits:
-        """Return the best hits in the order that signals of texts and of the order give; for the pool of records."""
+        """Return the best hits in the order given by signals of texts and of the order; for the pool of records."""
         cut = not query.ranking.for_choice
         compared = vector if cut or query.mode is not Mode.KEYWORD else None
         ordered = [
@@ -147,7 +147,7 @@ class Search:
     async def find_candidates(
         self, caller: Caller, query: Query, text: QueryText, vector: Floats | None, boosts: tuple[RowBoost, ...] = ()
     ) -> tuple[list[SpaceCandidates], Ranked | None]:
-        """Apply the masks and run the legs of the mode; rank the candidates if their last leg has all that it needs."""
+        """Apply the masks and run the mode's legs; rank the candidates if their last leg has everything needed."""
         views = self._views(query, text)
         spaces, ranked = await self._near_candidates(caller, query, text, views, vector, boosts)
         if query.mode is Mode.SEMANTIC or ranked is not None:
@@ -170,7 +170,7 @@ class Search:
     ) -> tuple[list[SpaceCandidates], Ranked | None]:
         """Apply the masks, run the semantic leg unless words alone count, and find known items.
 
-        The candidates of a search with one leg are ranked, unless known items come later. Raise NoGoodMatch if the
+        The candidates of a search with a single leg are ranked, unless known items come later. Raise NoGoodMatch if the
         query abstains and no record is near enough.
         """
         by_words, known = query.mode is Mode.KEYWORD, bool(text.items) and self.texts is not None
@@ -200,7 +200,7 @@ class Search:
     def _check_nearest(self, query: Query, text: QueryText, spaces: Sequence[SpaceCandidates], least: float) -> None:
         """Raise NoGoodMatch if no record is near enough; it names no deleted or expired record.
 
-        Turns about a speaker that the query names count, too; for the pool of records.
+        Also accepts turns about a speaker named in the query; for the pool of records.
         """
         nearest = find_nearest(spaces)
         if nearest is None:
@@ -225,8 +225,8 @@ class Search:
     ) -> tuple[list[SpaceCandidates], Ranked]:
         """Return the hits of each set of spaces before signals of texts and of the order, and their candidates.
 
-        An artifact and its chunks are one hit: if that leaves fewer hits than the limit in the first set, the legs find
-        more. `ranked` are the hits if they are known.
+        An artifact and its chunks are a single hit: if that leaves fewer hits than the limit in the first set, the legs
+        find more. `ranked` are the hits if they are known.
         """
         by_words, rank = query.mode is Mode.KEYWORD, self._ranking(query, vector)
         pool = self.pools.keywords if by_words else self.pools.vectors
@@ -296,9 +296,9 @@ class Search:
         return lift_hits(spaces, hits, [replace(gain, shares=[each[n] for each in read]) for n, gain in weighed])
 
     def _weigh(self, query: Query, text: QueryText) -> list[tuple[int, TextGain]]:
-        """Return the gains by texts, without shares, each with the place of its signal among those of texts.
+        """Return the gains by texts, without shares, each with its signal's position among those of texts.
 
-        Texts are read for their phrases; without these no other signal of texts counts.
+        Texts are read for their phrases; without phrases no other signal of texts counts.
         """
         reading = [signal for signal in self.signals if isinstance(signal, TextSignal)]
         weights = [signal.weigh(text, self.parser.relevance) for signal in reading]
@@ -353,7 +353,7 @@ class Search:
         return hits
 
     async def _nearest_windows(self, caller: Caller, found: SearchHits, mode: Mode) -> list[Window | None]:
-        """Return the window of each hit that is nearest to the query; None without vectors or if words alone decide."""
+        """Return each hit's window nearest to the query; None without vectors or if words alone decide."""
         if mode is Mode.KEYWORD or found.vector is None:
             return [None] * len(found.hits)
         if _fetches(found.spaces):

@@ -1,4 +1,4 @@
-"""Items of a briefing, each made of a stored record."""
+"""Items of a briefing, each made from a stored record."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _LONGEST: Final = 200  # characters of a title that is the beginning of a text
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An item to be made of a record, which is None for a record that is gone."""
+    """An item to be made from a record, which is None if it no longer exists."""
 
     section: Section
     stored: StoredRecord | None
@@ -35,7 +35,7 @@ class Draft:
 
 
 def decision_item(stored: StoredRecord, text: str | None, why: Why, matched: Sequence[str] = ()) -> Item:
-    """Return a decision with the part of its text to show, and the patterns that match the files."""
+    """Return a decision with the part of its text to show, and the patterns matching the files."""
     decision = stored.record
     assert isinstance(decision, Decision)
     assert text is not None
@@ -48,7 +48,7 @@ def decision_item(stored: StoredRecord, text: str | None, why: Why, matched: Seq
 
 
 def action_item(stored: StoredRecord, action: Literal["review_outcome", "draft_unratified"]) -> Item:
-    """Return a decision that waits for an action."""
+    """Return a decision waiting for an action."""
     decision = stored.record
     assert isinstance(decision, Decision)
     id, due = str(decision.id), decision.review_by

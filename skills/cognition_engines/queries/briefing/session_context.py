@@ -78,7 +78,7 @@ class _Session:
 
 
 class Sessions:
-    """Reads what a session needs. Raises ComponentFailed naming the part that did not answer."""
+    """Reads the records for a session. Raises ComponentFailed naming the part that did not answer."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Sessions:
     async def read(
         self, params: GetSessionContextParams, viewer: Viewer = Viewer(), agent: Agent = None
     ) -> GetSessionContextResult:
-        """Return the briefing of a session. Raise Conflict for a cursor that is not from this store."""
+        """Return a session's briefing. Raise Conflict for a cursor from another store."""
         since = None if params.since is None else await self._following.start(params.since, viewer, agent)
         session = _Session(params, viewer, agent, self._pools.caller(agent), datetime.now(UTC))
         wanted = session.sections
@@ -126,7 +126,7 @@ class Sessions:
     def _make_items(
         self, drafts: Sequence[Draft], beyond: int, *, markdown: bool
     ) -> tuple[list[Item], Counter[Section]]:
-        """Return the items, and the number of records of each section without one, with the decisions `beyond`."""
+        """Return the items, and the number of each section's records without an item, with the decisions `beyond`."""
         items: list[Item] = []
         unread: Counter[Section] = Counter({"decisions": beyond})
         for draft in drafts:
@@ -147,7 +147,7 @@ class Sessions:
         return await self._following.read(params, viewer, agent)
 
     async def _decisions(self, session: _Session) -> tuple[list[Draft], int]:
-        """Return decisions that govern the files, proposals and the best others, and the number of further ones."""
+        """Return decisions governing the files, proposals and the best others, and the number of further decisions."""
         governing, beyond = await self._governing_decisions(session)
         known = {draft.stored.key for draft in governing if draft.stored is not None}
         limit = session.params.decisions_limit
@@ -160,7 +160,7 @@ class Sessions:
         ], beyond
 
     async def _governing_decisions(self, session: _Session) -> tuple[list[Draft], int]:
-        """Return the first decisions that govern the files, and proposals, and the number of the others."""
+        """Return the first decisions governing the files, and proposals, and the number of the others."""
         params = session.params
         if not params.files:
             return [], 0
@@ -238,7 +238,7 @@ class Sessions:
         return by_space.get(space.name, listings.episodes)
 
     async def _search(self, session: _Session, task: str, scope: SearchScope, limit: int) -> list[StoredRecord]:
-        """Return the best records; lessons that are not near the task are none."""
+        """Return the best records; lessons far from the task are left out."""
         abstain, viewer, caller = scope.space is not DECISIONS, session.viewer, session.caller
         query = Query(task, viewer, self._searching.modes[0], (scope,), limit, abstain)
 
@@ -275,7 +275,7 @@ def _within(viewer: Viewer, project: str | None) -> Viewer:
 
 
 def _beginning(stored: StoredRecord) -> str:
-    """Return the beginning of the text of a record that its title does not say."""
+    """Return the beginning of a record's text, without a repeated title."""
     record = stored.record
     if isinstance(record, Episode):
         return (record.reflection or "")[:_READ]

@@ -84,7 +84,7 @@ def related_item(relation: Relation, superseded_by: Successors) -> values.Relate
 
 
 def entity_item(stored: StoredRecord, count: int) -> values.EntityItem:
-    """Return an entity that `count` records name."""
+    """Return an entity named by `count` records."""
     entity = stored.record
     assert isinstance(entity, Entity)
     return values.EntityItem(
@@ -99,7 +99,7 @@ def entity_item(stored: StoredRecord, count: int) -> values.EntityItem:
 
 
 def turn_item(stored: StoredRecord, indices: Mapping[int, int], superseded_by: Successors) -> values.TurnItem:
-    """Return a turn of a conversation; `indices` are the places of turns there, by key."""
+    """Return a conversation's turn; `indices` are the turns' positions, by key."""
     turn = stored.record
     assert isinstance(turn, Turn)
     return values.TurnItem(
