@@ -295,7 +295,7 @@ class Settings(Section):
 
     @property
     def store_named(self) -> str:
-        """The setting that locates the records."""
+        """Return the name of the setting that locates the records."""
         return "data_dir" if self.store.url is None else "store.url"
 
     @property
@@ -327,7 +327,7 @@ class Settings(Section):
 
     @property
     def writes_limit(self) -> str:
-        """The rate limit of the writes of each agent."""
+        """Return the rate limit for each agent's writes."""
         usual = LOCAL_WRITES if self._local else USUAL_WRITES
         return usual if self.limits.writes is None else self.limits.writes
 
@@ -337,7 +337,7 @@ class Settings(Section):
         return server.loopback and server.public_url is None and not server.trusted_proxies
 
     def at_port(self, port: int) -> Self:
-        """Return these settings with `port`, the port that was bound."""
+        """Return these settings with `port`, the bound port."""
         return self.model_copy(update={"server": self.server.model_copy(update={"port": port})})
 
     @property

@@ -1,6 +1,6 @@
 """The client's typed methods, from the contracts: `cstp.calls` and `cstp.client.methods`.
 
-The text is as `ruff format` leaves it, so that the files can be compared with the generated text.
+The text is formatted as by `ruff format`, for comparison of the files with the generated text.
 """
 
 import sys
@@ -36,7 +36,7 @@ _BINDINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a method in Python; `default` is None if it is required."""
+    """A method's parameter in Python; `default` is None for a required parameter."""
 
     name: str
     annotation: str
@@ -111,7 +111,7 @@ def _list(method: Method[Any, Any], found: Listing) -> Iterator[str]:
 
 
 def _parameters(method: Method[Any, Any]) -> list[Parameter]:
-    """Return the parameters of a method: required ones first, those of all reads last."""
+    """Return a method's parameters: required parameters first, those common to all reads last."""
     found = []
     for name, field in method.params.model_fields.items():
         annotation = _spell_type(field.annotation)
@@ -173,14 +173,14 @@ def _result(method: Method[Any, Any]) -> str:
 
 
 def _constant(method: Method[Any, Any]) -> tuple[str, str]:
-    """Return the module of the method's value, and its name there."""
+    """Return the module of the method's value, and the value's name there."""
     families = [name for name in sys.modules if name.startswith(f"{methods.__name__}.") and name != registry.__name__]
     members = ((family, vars(sys.modules[family]).items()) for family in families)
     return next((family, name) for family, values in members for name, value in values if value is method)
 
 
 def _imports(own: Mapping[str, set[str]]) -> list[str]:
-    """Return the lines that import `own` and the names in signatures and results, sorted as ruff sorts them."""
+    """Return the lines that import `own` and the names in signatures and results, in ruff's order."""
     standard: dict[str, set[str]] = {}
     ours: dict[str, set[str]] = {module: set(names) for module, names in own.items()}
     for method in METHODS:
@@ -211,7 +211,7 @@ def _import_lines(names: Mapping[str, set[str]]) -> Iterator[str]:
 
 
 def _signature(name: str, parameters: Sequence[Parameter], result: str) -> Iterator[str]:
-    """Yield `def` on one line, or its parameters on one, if they fit; optional ones are by keyword only."""
+    """Yield `def`, or else its parameters, on a single line if they fit; optional parameters are keyword-only."""
     required = [str(one) for one in parameters if one.default is None]
     words = [*required, "*", *(str(one) for one in parameters if one.default is not None)]
     line = f"def {name}({', '.join(words)}) -> {result}:"

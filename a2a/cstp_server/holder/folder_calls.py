@@ -1,7 +1,7 @@
-"""Calls of other processes over the folder that this one holds: a line that names the caller, then the call.
+"""Calls of other processes over a folder held by this process: a line naming the caller, then the call.
 
-The answer to a call is one line, and its connection ends with it. A silent connection ends with this process, so
-that the other end notices.
+The answer to a call is a single line, and its connection ends with it. A silent connection ends with this process, so
+the other end notices.
 """
 
 import asyncio
@@ -32,10 +32,10 @@ _log = structlog.get_logger("cstp.folder")
 
 
 class FolderCalls:
-    """Answers the calls of other processes, requests for its state, and one to release the folder if `gives_up`.
+    """Answers other processes: their calls, requests for the holder's state, and, if `gives_up`, for the folder.
 
-    `asked_back` then gets the connection of the process that wants the folder. With `answering_on`, a server answers
-    on the listener of another server, too.
+    `asked_back` then gets the connection of the process that wants the folder. With `answering_on`, a server answers on
+    the listener of another server, too.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class FolderCalls:
 
     @asynccontextmanager
     async def answer_calls(self, folder: Path) -> AsyncIterator[None]:
-        """Answer the calls of other processes meanwhile; this one has the lock of `folder`.
+        """Answer the calls of other processes meanwhile; this process has the lock of `folder`.
 
         Without a socket, as on some network file systems, other processes find the folder held.
         """
@@ -118,7 +118,7 @@ class FolderCalls:
             gone.cancel()
 
     async def _run(self, caller: Caller, body: bytes) -> bytes | None:
-        """Return the answer; None for a call that was not begun, since this process is about to end."""
+        """Return the answer; None for a call not begun, since this process is about to end."""
         agent = caller.token.agent
         if not await self._gate.enter(agent):
             return None if self._gate.draining else error_body(Overloaded(_RETRY_SECONDS), 1)

@@ -40,7 +40,7 @@ class WorkFailure:
 
 @dataclass(frozen=True, slots=True)
 class HolderState:
-    """State of each part of the holder, and failing background work."""
+    """State of each of the holder's parts, and failing background work."""
 
     parts: Mapping[str, str]
     failing: Sequence[WorkFailure]

@@ -1,7 +1,7 @@
-"""uvicorn's HTTP protocol, with limits for peers that are not trusted.
+"""uvicorn's HTTP protocol, with limits for untrusted peers.
 
 The sizes of heads and trailers are limited; trailers are not treated as headers; an offer to upgrade is ignored and its
-body kept; a client can read the answer that ends its connection, even if it has not sent its whole body.
+body kept; a client can read the answer that ends its connection, even before sending its whole body.
 """
 
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class UvicornProtocol(HttpToolsProtocol):
 
 
 class _WrongHosts(Exception):
-    """A request without a Host header, or with several, of which other programs may use another one."""
+    """A request without a Host header, or with several, among which other programs may choose differently."""
 
 
 class _TooLarge(Exception):
@@ -66,7 +66,7 @@ class _TooLarge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Limits of the head and the trailers of a request."""
+    """Limits of a request's head and trailers."""
 
     max_bytes: int
     max_headers: int
@@ -188,7 +188,7 @@ class CappedProtocol(UvicornProtocol):
         self._read_on()
 
     def end(self) -> None:
-        """End the connection after the answer that was sent."""
+        """End the connection after the sent answer."""
         if self._in_head:
             self.transport.close()
         else:
@@ -205,7 +205,7 @@ class CappedProtocol(UvicornProtocol):
 
 
 class _Ending:
-    """The transport as a request's cycle uses it, which closes it after an answer that is the last one."""
+    """The transport as used by a request's cycle; it closes after a last answer."""
 
     def __init__(self, protocol: CappedProtocol) -> None:
         self._protocol = ref(protocol)  # which keeps the cycle

@@ -1,4 +1,4 @@
-"""HTTP in, HTTP out: the checks that come before a body is read, in their order, and the headers of every answer.
+"""HTTP in, HTTP out: the checks before a body is read, in their order, and the headers of every answer.
 
 Pure ASGI. The order: 405, 401 (or 429), 415, 413, 503, then the body is read and goes to dispatch. `/cstp` and `/mcp`
 differ in their `EndpointProtocol` alone.
@@ -70,7 +70,7 @@ WRONG_ORIGIN: Final = Reply(403, b"Invalid Origin header", [PLAIN])
 
 @dataclass(frozen=True, slots=True)
 class EndpointProtocol:
-    """An endpoint's protocol: the answer to a body of an accepted caller, and the form of earlier errors."""
+    """An endpoint's protocol: the answer to an accepted caller's body, and the form of earlier errors."""
 
     answer: Callable[[Scope, bytes, Call], Awaitable[Reply]]
     error_body: Callable[[CstpError], bytes]
@@ -78,7 +78,7 @@ class EndpointProtocol:
 
 @dataclass(slots=True)
 class Answering:
-    """The task that answers a request; it is abandoned if its client disconnects."""
+    """The task answering a request; it is abandoned if the client disconnects."""
 
     task: "asyncio.Task[object]"
     abandoned: bool = False
@@ -162,7 +162,7 @@ async def _answer_authenticated(
 
 
 def _too_large(protocol: EndpointProtocol, call: Call) -> Reply:
-    """Return the answer that ends the connection: the rest of the body would be read for nothing."""
+    """Return the answer that ends the connection: reading the rest of the body would be useless."""
     reply = _refuse_call(413, InvalidRequest("the body exceeds server.max_body_bytes; send less"), protocol, call)
     reply.headers.append(_CLOSE)
     return reply
@@ -197,7 +197,7 @@ _JSON_RPC: Final = EndpointProtocol(_answer_json_rpc, error_body)
 
 
 def refuse_method(scope: Scope, *allowed: str) -> Reply | None:
-    """Return 405, or None if the request has one of the methods."""
+    """Return 405, or None if the request's method is among the allowed."""
     return None if scope["method"] in allowed else Reply(405, None, [(b"allow", ", ".join(allowed).encode())])
 
 
@@ -238,13 +238,13 @@ async def answer_unauthenticated(
 
 
 def request_base_url(scope: Scope) -> str:
-    """Return the address that the connection came in on. The Host header comes from the caller and proves nothing."""
+    """Return the connection's local address. The Host header comes from the caller and proves nothing."""
     host, port = scope["server"]
     return f"{scope['scheme']}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def is_json(headers: list[Header], media_types: Sequence[bytes]) -> bool:
-    """Return whether the headers of a body state one of these types in UTF-8, without compression."""
+    """Return whether a body's headers state an allowed type in UTF-8, without compression."""
     types = [value for name, value in headers if name in (b"content-type", b"content-encoding")]
     if types == [JSON]:
         return True
@@ -256,7 +256,7 @@ def is_json(headers: list[Header], media_types: Sequence[bytes]) -> bool:
 
 
 def request_id_of(headers: list[Header]) -> str:
-    """Return the request id of the client, or a new one."""
+    """Return the client's request id, or a new id."""
     given = [value for name, value in headers if name == b"x-request-id"]
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
         return given[0].decode("ascii")

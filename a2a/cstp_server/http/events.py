@@ -135,7 +135,7 @@ def _event(shown: RecordChange) -> bytes:
 
 
 def _read_query(scope: Scope) -> dict[str, object]:
-    """Return the parameters of the query; a client that has lost its stream resumes at `Last-Event-ID`."""
+    """Return the query parameters; a client that has lost its stream resumes at `Last-Event-ID`."""
     query = scope["query_string"].decode("latin-1")
     try:
         given = parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_FIELDS)

@@ -1,9 +1,9 @@
-"""The budget of each agent: the windows, their state, and the fallback if Redis does not answer.
+"""Budgets of agents: the windows, their state, and the fallback if Redis does not answer.
 
-Every call is counted in this process and, if configured, in Redis; both must allow it. So an outage of Redis, or its
-return without data, gives no agent a second allowance. While it does not answer, this process continues its count,
-together with the spending of other servers as of its last answers; nothing waits for Redis, and a background probe
-detects its return and adds this process's spending during the outage.
+Every call is counted in this process and, if configured, in Redis; both must allow it. So an outage of Redis, or a
+return without data, gives no agent a second allowance. While it does not answer, this process continues counting, with
+the spending of other servers as of the last answers; nothing waits for Redis, and a background probe detects the return
+and adds this process's spending during the outage.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ _log = structlog.get_logger("cstp.limits")
 
 @dataclass(slots=True)
 class _WindowState:
-    """The last known state of one window of one agent: units left, when some come back, and when that was read."""
+    """The last known state of an agent's window: units left, when some come back, and when that was read."""
 
     remaining: int
     reset: float
@@ -57,7 +57,7 @@ def _wait(reset: float, window: Window) -> int:
 
 
 def _refusal(wait: float, window: Window) -> RateLimited:
-    """Return the error for a window that has enough units in `wait` seconds, at most the length of the window."""
+    """Return the error for a window with enough units in `wait` seconds, at most the length of the window."""
     return RateLimited(min(window.seconds, max(1, math.ceil(wait))), window.limit, window.seconds, window.policy)
 
 
@@ -84,7 +84,7 @@ def _shared_windows(redis: RedisStorage, timeout: float) -> "SharedWindows":
 
 
 class Limiter:
-    """Charges agents. Calls of one event-loop turn share a Redis round trip; headers take one per second and agent."""
+    """Charges agents. Calls in an event-loop turn share a Redis round trip; headers need one per second and agent."""
 
     def __init__(self, plan: Plan, redis: RedisStorage | None, redis_timeout: float) -> None:
         self._plan = plan
@@ -121,7 +121,7 @@ class Limiter:
     async def charge(self, agent: str, method: str, more: int = 0) -> None:
         """Take the cost of a call of `method`, and `more`, from each window of the agent, or from none.
 
-        A cost above a window's limit counts as that limit. A write is counted in the windows of writes, too, before the
+        A cost above a window's limit counts as that limit. A write is also counted in the windows of writes, before the
         others. Raise RateLimited.
         """
         if method in self._plan.writing:
@@ -144,7 +144,7 @@ class Limiter:
                     seen.remaining = max(0, seen.remaining - cost)
 
     async def states(self, agent: str) -> list[tuple[Window, int, int]]:
-        """Return each window of the agent with its units left and the seconds until some come back."""
+        """Return each window of the agent with the units left and the seconds until some come back."""
         found, now = [], time()
         for window in self._plan.windows(agent):
             seen = self._seen.get((agent, window.policy))
@@ -161,7 +161,7 @@ class Limiter:
         return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", state.encode())]
 
     async def count_event(self, window: Window, key: str) -> RateLimited | None:
-        """Count one event of `key`, a key of no agent; return the error if there were too many."""
+        """Count an event of `key`, a key of no agent; return the error after too many events."""
         if not self._events.take(key, window.limit, window.seconds, 1):
             return _refusal(self._events.wait(key, window.limit, window.seconds, 1), window)
         if self._shared is None or self.is_degraded:
@@ -211,7 +211,7 @@ class Limiter:
         return self._local.wait(agent, window.limit, window.seconds, cost, others)
 
     def _note(self, window: Window, agent: str, units: int, reset: float) -> _WindowState:
-        """Store the state of a window that Redis returned: its units, and when (`time`) the first of them end."""
+        """Store a window's state returned by Redis: the units, and when (`time`) the first of them end."""
         own, wait = self._local.state(agent, window.seconds)
         self._others.set_total(agent, window.seconds, max(0, units - own))
         if own > units:
@@ -220,7 +220,7 @@ class Limiter:
         return seen
 
     async def _refuse(self, windows: tuple[Window, ...], agent: str, cost: int) -> RateLimited:
-        """Return the error of the window with the longest wait: after a shorter one the caller is refused again."""
+        """Return the error of the window with the longest wait: after a shorter wait the caller is refused again."""
         waits = [await self._until(window, agent, cost) for window in windows]
         longest = max(waits)
         return _refusal(longest, windows[waits.index(longest)])
@@ -313,7 +313,7 @@ def _reason(error: StorageError | TimeoutError) -> str:
 
 
 def try_redis(settings: LimitSettings) -> float:
-    """Return the duration of one hit on the configured Redis in seconds, once connected. Raise ComponentFailed."""
+    """Return the duration of a hit on the configured Redis in seconds, once connected. Raise ComponentFailed."""
     storage = redis_storage(settings)
     assert storage is not None
     return asyncio.run(_timed_hit(storage, settings.redis_timeout_seconds))

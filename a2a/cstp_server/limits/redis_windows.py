@@ -1,9 +1,10 @@
-"""Moving windows in Redis, in the format of the `limits` library, and many calls in one round trip.
+"""Moving windows in Redis, in the format of the `limits` library, with many calls per round trip.
 
-The script is not the library's: that takes from one window, so a call that the next window denies has spent units.
+The script differs from the library's, which takes from a single window: a call denied by the next window would have
+spent units.
 
-redis-py works longer on a command than Redis does. The calls of one turn of the event loop go in one pipeline, which
-costs each of 16 of them about half of what a separate command costs.
+redis-py works longer on a command than Redis does. The calls of an event loop turn go in one pipeline, which costs each
+of 16 of them about half of a separate command's cost.
 """
 
 import asyncio
@@ -92,7 +93,7 @@ def connection(url: str) -> RedisStorage:
 
 @dataclass(frozen=True, slots=True)
 class ChargeResult:
-    """The result of a charge: if units were taken, and for each window its units and the time of the oldest."""
+    """The result of a charge: whether units were taken, and for each window its units and the time of the oldest."""
 
     allowed: bool
     windows: Sequence[tuple[int, float]]
@@ -100,7 +101,7 @@ class ChargeResult:
 
 @dataclass(frozen=True, slots=True)
 class _Hit:
-    """The charge of one call, as the script's keys and its arguments after the time, and the future of its answer."""
+    """The charge of a call, as the script's keys and its arguments after the time, and the future of its answer."""
 
     keys: Sequence[str]
     arguments: Sequence[int]
@@ -135,7 +136,7 @@ class SharedWindows:
         return await hit.taken
 
     async def add(self, items: Sequence[RateLimitItem], key: str, times: Sequence[float]) -> None:
-        """Count units that were taken elsewhere, by the clock of `time.time`. Raise as `take` does."""
+        """Count units taken elsewhere, by the clock of `time.time`. Raise as `take` does."""
         windows = [number for item in items for number in (item.amount, item.get_expiry())]
         names = [self._name(item, key) for item in items]
         try:

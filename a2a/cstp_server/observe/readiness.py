@@ -25,12 +25,12 @@ Status = Literal["ready", "degraded", "draining", "unavailable"]
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """`parts` gives each part's state; `last_seq` is the records' own, None when they do not answer.
+    """`parts` gives each part's state; `last_seq` is from the records, None if they do not answer.
 
     `set_aside` names part, id and cause of records that a part cannot process, the latest NAMED_RECORDS. `failing`
     names background work whose last round failed; a part of that name is `degraded`.
 
-    `unavailable`: a part that a call needs is `down`. `degraded`: all calls are answered, but limits are not shared, a
+    `unavailable`: a part needed by calls is `down`. `degraded`: all calls are answered, but limits are not shared, a
     Chroma server is unreachable and vectors are compared in memory, audit rows wait for the store, the tokens file is
     damaged and the tokens read before are used, a part has set records aside, or background work fails.
     """

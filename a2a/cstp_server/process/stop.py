@@ -57,9 +57,9 @@ class Grace:
 
 
 class Watchdog:
-    """Ends the process at a given moment if it is still running: one log line, then exit code 1.
+    """Ends the process at a given moment if it is still running: a log line, then exit code 1.
 
-    For waits that cannot be cancelled: a thread that hangs in a database, the interpreter that joins it.
+    For waits that cannot be cancelled: a thread hanging in a database, the interpreter joining it.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Watchdog:
         self.limit(moment)
 
     def limit(self, moment: float) -> None:
-        """Set the end, as `end_by` does, for a stop that no signal has requested yet."""
+        """Set the end, as `end_by` does, for a stop before any signal."""
         self._moments.put(moment)
 
     def _run(self) -> None:
@@ -114,11 +114,11 @@ def ended_by_signals(seconds: float) -> Iterator[Watchdog]:
 
 
 class GracefulServer(uvicorn.Server):
-    """A uvicorn server that stops in the order that `Grace` describes.
+    """A uvicorn server stopping in the order described by `Grace`.
 
     The first SIGTERM or SIGINT closes the gate; the server keeps listening until every accepted call has ended, at
-    least for `Grace.drain`. A second one stops at once. `announce` is called when a signal is heeded and calls are
-    answered; `end_by` receives the time by which the process must have ended.
+    least for `Grace.drain`. A second signal stops it at once. `announce` is called when a signal is heeded and calls
+    are answered; `end_by` receives the time by which the process must have ended.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""The parent of several workers: it starts them, replaces those that die, and ends with the last of them.
+"""The parent of several workers: it starts them, replaces dead workers, and ends with the last of them.
 
-It waits for signals and for news of its workers, and does nothing else. Workers are forks of a process that has
-imported everything and has no threads, so a new one starts at once.
+It waits for signals and for news from workers, and does nothing else. Workers are forks of a process that has imported
+everything and has no threads, so a new worker starts at once.
 """
 
 import fcntl
@@ -43,7 +43,7 @@ _log = structlog.get_logger("cstp.crew")
 def shared_folder() -> Iterator[Path]:
     """Create a folder for this user only, and remove it at the end, except in forked processes.
 
-    First those are removed that no process has any more. All processes that are forked inside have the lock.
+    Remove stale folders first. All processes forked inside have the lock.
     """
     parent = gettempdir()
     if len(os.fsencode(parent)) > _LONGEST:
@@ -76,13 +76,13 @@ def _remove_left_over(parent: Path) -> None:
 
 
 class DirectOutput:
-    """A text stream of lines that are written at once, or dropped if nothing reads them."""
+    """A text stream whose lines are written at once, or dropped if nothing reads them."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write a line and return its number of characters."""
+        """Write a line and return the number of characters."""
         with suppress(OSError, ValueError):  # closed, or its reader gone
             file = self._stream.fileno()
             room = select.poll()
@@ -97,7 +97,7 @@ class DirectOutput:
 
 @dataclass(slots=True)
 class _Process:
-    """A worker as its parent sees it. `news` has a byte once it answers, and ends with it."""
+    """A worker as seen by the parent. `news` has a byte once the worker answers, and ends with it."""
 
     number: int
     pid: int
@@ -106,7 +106,7 @@ class _Process:
 
 
 class WorkerSupervisor:
-    """The workers of one server. Every exit code except 0 means an error, as in `cli/conventions.py`."""
+    """The workers of a server. Every exit code except 0 means an error, as in `cli/conventions.py`."""
 
     def __init__(
         self,
@@ -227,7 +227,7 @@ class WorkerSupervisor:
         self._stop(STOP)
 
     def _stop(self, number: int) -> None:
-        """Handle a signal: the first asks all workers to stop, a further one to do so at once."""
+        """Handle a signal: the first asks all workers to stop, a further signal to do so at once."""
         if number not in _HEEDED:
             return
         self._signals += 1
@@ -247,7 +247,7 @@ class WorkerSupervisor:
 
 @contextmanager
 def _woken_by_signals() -> Iterator[socket.socket]:
-    """Yield a socket that gets a byte, its number, for each handled signal; not for an ignored SIGHUP."""
+    """Yield a socket that gets a byte, the signal number, for each handled signal; not for an ignored SIGHUP."""
     woken, waking = socket.socketpair()
     waking.setblocking(False)
 

@@ -1,7 +1,7 @@
-"""Requests between the workers of a server, over sockets in their folder, for `/metrics` and `/readyz`.
+"""Requests between a server's workers, over sockets in their folder, for `/metrics` and `/readyz`.
 
-A worker also writes its counts into a file before it returns them, and its replacement starts with those: no counter of
-the server falls when a worker is replaced.
+A worker also writes its counts into a file before returning them, and a replacement starts with those: no server
+counter falls when a worker is replaced.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ _WORKERS: Final = "cstp_workers"
 
 @dataclass(frozen=True, slots=True)
 class MergedMetrics(Collector):
-    """The sum of the metrics of all workers: counters, histograms and gauges that count."""
+    """The sum of all workers' metrics: counters, histograms and counting gauges."""
 
     workers: Sequence[Iterable[Metric]]
 
@@ -86,7 +86,7 @@ def _merge_samples(family: str, before: Sample, sample: Sample) -> Sample:
 
 
 def all_ready(workers: Sequence[Readiness | None]) -> Readiness:
-    """Return the worst state of all workers, part by part; None is a worker that does not answer."""
+    """Return the worst state of all workers, part by part; None is a worker without an answer."""
     seen = [one for one in workers if one is not None]
     parts = {
         name: _worst([one.parts[name] for one in seen if name in one.parts])
@@ -108,7 +108,7 @@ def _worst(states: Sequence[str]) -> str:
 
 
 class OwnMetrics:
-    """The metrics of this process, added to the counts of former processes of its number."""
+    """The metrics of this process, added to the counts of former processes with its number."""
 
     def __init__(
         self, registry: CollectorRegistry, gauges: StateGauges, readiness: ReadinessCheck, counters: Path
@@ -216,11 +216,11 @@ def _write(file: Path, families: Sequence[Metric]) -> None:
 
 
 def _pack(families: Sequence[Metric]) -> bytes:
-    """Return a text in the format of OpenMetrics, whose last line shows that it is whole."""
+    """Return a text in the OpenMetrics format; its last line shows that it is complete."""
     text: bytes = openmetrics.generate_latest(MergedMetrics([families]))  # type: ignore[no-untyped-call]
     return text
 
 
 def _unpack(text: bytes) -> Sequence[Metric]:
-    """Read a text of `_pack`. Raise ValueError for another one, or a part of one."""
+    """Read a text from `_pack`. Raise ValueError for any other or incomplete text."""
     return list(text_string_to_metric_families(text.decode()))  # type: ignore[no-untyped-call]
