@@ -53,7 +53,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten:
-    """The result of a deletion, the deleted records, and the rights of the token: its counts are those that it saw.
+    """The result of a deletion, the deleted records, and the token's rights: its counts are those it saw.
 
     `of_files` and `of_others`: see `Erasable`.
     """
@@ -75,7 +75,7 @@ class LedgerFile:
         self._begin = 0  # the size of the file then, in bytes
 
     def sync(self, records: Records) -> None:
-        """Add the erasures that the file lacks. Raise ComponentFailed, ConfigurationError or OSError."""
+        """Add the erasures missing from the file. Raise ComponentFailed, ConfigurationError or OSError."""
         if self._path is None:
             return
         with self._lock:
@@ -84,7 +84,7 @@ class LedgerFile:
                     self._add(self._path, records)
 
     def _add(self, path: Path, records: Records) -> None:
-        """Add the erasures since the last time, without those that other processes have added to the file since."""
+        """Add the erasures since the last time, without those added to the file by other processes since."""
         if not path.exists() or path.stat().st_size < self._begin:
             self._seq, self._begin = 0, 0  # another file, so all of it
         last = records.forgetting.last_erasure()
@@ -134,7 +134,7 @@ def _stored(done: Forgotten) -> Stored[Forgotten]:
 
 
 def _forgotten_again(_: WriteTransaction, writer: WriteCaller, done: Forgotten) -> Stored[Forgotten]:
-    """Raise the error for a token that repeats a request about an erasure and may not have its answer."""
+    """Raise the error for a token that repeats an erasure's request and may not have its answer."""
     if not writer.viewer.covers(done.viewer):
         raise NotFound(done.result.id)
     if done.gone[0].owner != writer.agent and AMEND_OTHERS not in writer.scopes:
@@ -294,7 +294,7 @@ class Retention:
         return count
 
     def compact(self) -> None:
-        """Compact the bytes of forgotten records if that is soon done; the pause grows with the time."""
+        """Compact the bytes of forgotten records if that takes little time; the pause grows with the time."""
         self._indexes.note_compacted()
         if monotonic() < self._next_compaction:
             return

@@ -77,7 +77,7 @@ class _Request(Protocol):
 
 
 class _Params(_Request, Protocol):
-    """Parameters of a method, and the agent that they name."""
+    """A method's parameters, and the agent they name."""
 
     @property
     def agent_id(self) -> str | None: ...
@@ -112,7 +112,7 @@ class Writer:
         self._has_rules = secrets.agents == secrets.files == "allow"  # the rules for secrets are loaded, or not needed
 
     def bind(self, handler: WriteHandler[W, R]) -> Callable[[W, WriteCaller], Coroutine[Any, Any, R]]:
-        """Return the function that carries out a method."""
+        """Return the function that executes a method."""
 
         async def write(params: W, writer: WriteCaller) -> R:
             check_agent(params, writer)
@@ -133,9 +133,9 @@ class Writer:
         return done.result.model_copy(update={"deleted": not params.dry_run})
 
     async def write(self, handler: WriteHandler[P, R], request: P, writer: WriteCaller) -> R:
-        """Write one thing, once for each key of the agent; with `dry_run` only check whether that would work.
+        """Write a request, once for each key of the agent; with `dry_run` only check whether that would work.
 
-        Secrets are masked, refused or reported first, so that nothing is computed from their texts.
+        Secrets are masked, refused or reported first, so nothing is computed from their texts.
         """
         if not self._has_rules:
             await self._load_rules()
@@ -212,7 +212,7 @@ class Writer:
     async def _prepare(
         self, caller: Caller, writer: WriteCaller, handler: WriteHandler[P, Any], request: P
     ) -> Prepared:
-        """Return the vectors of the texts that the records will have, which take too long for a transaction."""
+        """Return the vectors of the records' future texts; computing them takes too long for a transaction."""
         own, revision = None, None
         if isinstance(request, UpdateDecisionParams | SetStatusParams):
             own, revision = await self._pools.records.run(caller, self._read_decision, writer, request.id)
@@ -236,7 +236,7 @@ class Writer:
     async def _compare(
         self, caller: Caller, writer: WriteCaller, new: Record, vector: FloatArray, made: Prepared
     ) -> Prepared:
-        """Return `made` with the decisions of similar texts, the nearest first, and the records that say otherwise."""
+        """Return `made` with the decisions of similar texts, the nearest first, and contradicting records."""
         kinds = (Kind.DECISION,) if isinstance(new, Decision) else (Kind.ARTIFACT, Kind.TURN)
         index = self._indexes[DECISIONS if isinstance(new, Decision) else MEMORY]
         distances = await self._pools.vectors.run(caller, find_nearest, index, kinds, vector, writer.viewer)
@@ -294,7 +294,7 @@ def changed(result: R, **members: object) -> R:
 def _read_answer(
     transaction: WriteTransaction, writer: WriteCaller, handler: WriteHandler[P, R], request: P, digest: str
 ) -> Stored[R] | None:
-    """Return the stored answer under the key, without records that the agent no longer sees; None for a new key.
+    """Return the stored answer under the key, without records hidden from the agent by now; None for a new key.
 
     Raise Conflict if the key belongs to another request, or the record is deleted or hidden since, and the errors of
     the request itself for a token that may no longer make it.
@@ -322,7 +322,7 @@ def _read_answer(
 def _audit_entry(
     writer: WriteCaller, handler: WriteHandler[Any, Any], stored: Stored[Any], at: datetime, *, kept: bool
 ) -> AuditEntry:
-    """Return the row of a write that was answered."""
+    """Return the row of an answered write."""
     return AuditEntry(
         at=at,
         agent=writer.agent,

@@ -1,8 +1,8 @@
 """Forgotten and expired records: their ledger, and their removal from the database.
 
-SQLite clears the cells of deleted rows, but not the copies that pages keep of rows which moved to other pages, nor the
-frames of its write-ahead log: VACUUM writes all rows into fresh pages, and a checkpoint cuts the log off. PostgreSQL
-keeps dead rows until VACUUM FULL has written each table again.
+SQLite clears the cells of deleted rows, but not the copies kept by pages of rows moved to other pages, nor the frames
+of its write-ahead log: VACUUM writes all rows into fresh pages, and a checkpoint cuts the log off. PostgreSQL keeps
+dead rows until VACUUM FULL has written each table again.
 """
 
 from collections.abc import Sequence
@@ -80,12 +80,12 @@ class Forgetting:
             return ledger(connection, after)
 
     def find_erasures(self, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], Erasure]:
-        """Return the erasures of those of the records that were forgotten."""
+        """Return the erasures of the forgotten ones among these records."""
         with begin_read(self._store) as connection:
             return find_erasures(connection, names)
 
     def note(self, found: Sequence[Erasure]) -> None:
-        """Add erasures to the ledger, such as those of its file; of one record the latest counts."""
+        """Add erasures to the ledger, such as those in the ledger file; a record's latest erasure counts."""
         with begin_write(self._store) as connection:
             note(connection, found)
 
@@ -113,7 +113,7 @@ class Forgetting:
         return 0 if noted is None else int(noted)
 
     def left_of(self, gone: Sequence[ErasedRecord]) -> int:
-        """Return the number of rows of forgotten records in all tables, by their keys and ids."""
+        """Return the number of forgotten records' rows in all tables, by key and id."""
         keys, ids = [one.key for one in gone], [one.id for one in gone]
         with begin_read(self._store) as connection:
             found = sum(_count(connection, table, table.c.key, keys) for table in _BY_KEY)
@@ -126,7 +126,7 @@ class Forgetting:
             return found
 
     def expired_keys(self, now: datetime, most: int) -> list[int]:
-        """Return the keys of up to `most` records that have expired, the earliest first."""
+        """Return the keys of up to `most` expired records, the earliest first."""
         statement = sa.select(records.c.key).where(records.c.expires_at <= microseconds(now))
         with begin_read(self._store) as connection:
             return list(
@@ -141,7 +141,7 @@ class Forgetting:
         return None if found is None else moment(found)
 
     def expire(self, keys: Sequence[int], now: datetime) -> list[tuple[Kind, str]]:
-        """Forget those of the records that still exist and have expired; return their kinds and ids."""
+        """Forget the existing, expired records among these; return their kinds and ids."""
         done: list[tuple[Kind, str]] = []
         with begin_write(self._store) as connection:
             for key in keys:  # one may have taken another one along, and another server may have been first
