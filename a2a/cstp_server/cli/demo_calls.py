@@ -14,7 +14,7 @@ from cstp.methods.registry import METHODS
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call, and its purpose."""
+    """A call, and its purpose."""
 
     about: str
     method: str

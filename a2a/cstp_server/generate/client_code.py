@@ -51,7 +51,7 @@ _TIMEOUT: Final = Parameter("timeout", "float | None", "None")
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The iterator of a paged method: its name, and the members of a result with the items and the total."""
+    """The iterator of a paged method: the name, and the members of a result with the items and the total."""
 
     name: str
     item: str

@@ -1,4 +1,4 @@
-"""`docs/methods/*.md`: a page for each method, from its contract."""
+"""`docs/methods/*.md`: a page for each method, from the contract."""
 
 import json
 import re

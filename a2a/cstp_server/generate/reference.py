@@ -108,7 +108,7 @@ EXAMPLES: Final[Sequence[CstpError]] = [error(**error.example) for error in ERRO
 
 
 def settings_file() -> str:
-    """Return every setting with its default and description as valid YAML."""
+    """Return every setting with default and description as valid YAML."""
     lines = [
         "# Every setting with its default. Flags and CSTP_* environment variables win over this file; see",
         f"# docs/configuration.md. Generated from cstp_server.settings: `{_COMMAND}`.",

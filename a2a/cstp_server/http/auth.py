@@ -126,7 +126,7 @@ def origin_allowed(scope: Scope, allowed: Sequence[str]) -> bool:
 
 
 def same_origin(scope: Scope) -> bool:
-    """Return whether a request comes from a page of this server, by its allowed Host."""
+    """Return whether a request comes from a page of this server, by the allowed Host."""
     origin, host = _field(scope, b"origin"), _field(scope, b"host")
     return origin is not None and host is not None and origin.lower() == f"{scope['scheme']}://{host.lower()}"
 

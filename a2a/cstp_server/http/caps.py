@@ -18,7 +18,7 @@ _OFFER: Final = (b"upgrade", b"http2-settings", b"connection")
 
 
 class UvicornProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol. Its `cycle` runs the application for the newest request."""
+    """uvicorn's HTTP protocol. `cycle` runs the application for the newest request."""
 
     @property
     def had_request(self) -> bool:

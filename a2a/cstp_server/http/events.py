@@ -1,4 +1,4 @@
-"""`GET /cstp/changes`: changes as server-sent events, as long as the client stays and its token is valid."""
+"""`GET /cstp/changes`: changes as server-sent events, as long as the client stays and the token is valid."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping

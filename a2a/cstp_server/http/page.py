@@ -68,7 +68,7 @@ _log = structlog.get_logger("cstp.http")
 
 
 class Page:
-    """The web page: whether it is enabled, for which hosts, and its files, which the first request loads."""
+    """The web page: whether it is enabled, for which hosts, and the files, loaded at the first request."""
 
     def __init__(self, settings: Settings) -> None:
         self.enabled = settings.ui_enabled

@@ -24,7 +24,7 @@ _PLAIN: Final = (ascii_letters + digits + whitespace).encode()
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A limit: `limit` units in `seconds`, named for the headers; `header` is its part of RateLimit-Policy."""
+    """A limit: `limit` units in `seconds`, named for the headers; `header` is the limit's part of RateLimit-Policy."""
 
     policy: str
     limit: int

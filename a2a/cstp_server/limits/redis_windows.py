@@ -93,7 +93,7 @@ def connection(url: str) -> RedisStorage:
 
 @dataclass(frozen=True, slots=True)
 class ChargeResult:
-    """The result of a charge: whether units were taken, and for each window its units and the time of the oldest."""
+    """The result of a charge: whether units were taken, and for each window the units and the time of the oldest."""
 
     allowed: bool
     windows: Sequence[tuple[int, float]]
@@ -101,7 +101,7 @@ class ChargeResult:
 
 @dataclass(frozen=True, slots=True)
 class _Hit:
-    """The charge of a call, as the script's keys and its arguments after the time, and the future of its answer."""
+    """The charge of a call, as the script's keys and the arguments after the time, and the future of its answer."""
 
     keys: Sequence[str]
     arguments: Sequence[int]

@@ -30,9 +30,9 @@ _WRITES: Final = frozenset(method.name for method in METHODS if method.audited a
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A method's caller, its request id, its transport (cstp or mcp), and the method once it is known.
+    """A method's caller, the request id, the transport (cstp or mcp), and the method once it is known.
 
-    A waiting call lends its `slot` to others; a `batched` call has none.
+    A waiting call lends the `slot` to others; a `batched` call has none.
     """
 
     token: Token

@@ -1,6 +1,6 @@
 """From a request body to the answer: envelope, batch, limit, scope, validation, call, error mapping, log line.
 
-`Dispatcher.handle` takes JSON-RPC, and `Dispatcher.run` a method and its parameters, from any transport. The only
+`Dispatcher.handle` takes JSON-RPC, and `Dispatcher.run` a method with parameters, from any transport. The only
 catch-all of the server is here: an unexpected exception is logged and answered as -32603 with nothing but the request
 id. jsonrpcserver dispatches a checked element at a time.
 """
@@ -166,7 +166,7 @@ class Dispatcher:
         return None if allowed or method.scope is None else errors.Forbidden(method.scope)
 
     async def run(self, method: str, params: object, call: Call, validate: Validate = parse_params) -> Outcome:
-        """Run a call from outside JSON-RPC, with its result in snake_case, and otherwise like a JSON-RPC call."""
+        """Run a call from outside JSON-RPC, with the result in snake_case, and otherwise like a JSON-RPC call."""
         began = perf_counter()
         outcome = Outcome(snake_case=True)
         await self._dispatch(method, params, call, outcome, validate)

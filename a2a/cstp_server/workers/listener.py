@@ -23,7 +23,7 @@ _RETRY_SECONDS: Final = 1.0  # after an accept that failed for lack of a descrip
 
 
 class SharedListener:
-    """Accepts from a socket for a worker; uvicorn closes it in the end, like its own listeners.
+    """Accepts from a socket for a worker; uvicorn closes it in the end, like uvicorn's own listeners.
 
     Without it, the worker whose event loop runs first takes all waiting connections, and keeps them as long as the
     clients do.

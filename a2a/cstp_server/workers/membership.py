@@ -161,7 +161,7 @@ class OtherIndexes:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A worker process after the fork. Its signals are blocked until `begin`.
+    """A worker process after the fork. Signals are blocked until `begin`.
 
     `answers` is the file for reporting that it answers, `parent` a file that ends with the parent.
     """
@@ -192,7 +192,7 @@ class Worker:
 
 
 def _follow(parent: int, watchdog: Watchdog, grace_seconds: float) -> None:
-    """Stop this process once the parent has ended, even if its main thread hangs."""
+    """Stop this process once the parent has ended, even if the main thread hangs."""
     os.read(parent, 1)
     _log.error("parent_gone", reason="the process that started this worker was killed")
     os.kill(os.getpid(), STOP)

@@ -1,6 +1,6 @@
 """Requests between a server's workers, over sockets in their folder, for `/metrics` and `/readyz`.
 
-A worker also writes its counts into a file before returning them, and a replacement starts with those: no server
+A worker also writes the counts into a file before returning them, and a replacement starts with those: no server
 counter falls when a worker is replaced.
 """
 
@@ -108,7 +108,7 @@ def _worst(states: Sequence[str]) -> str:
 
 
 class OwnMetrics:
-    """The metrics of this process, added to the counts of former processes with its number."""
+    """The metrics of this process, added to the counts of former processes with the same number."""
 
     def __init__(
         self, registry: CollectorRegistry, gauges: StateGauges, readiness: ReadinessCheck, counters: Path
@@ -129,7 +129,7 @@ class OwnMetrics:
 
 
 class Siblings:
-    """Asks the other workers. Without an answer in time, a worker counts with its last values, or as not ready."""
+    """Asks the other workers. Without an answer in time, a worker counts with the last values, or as not ready."""
 
     def __init__(self, member: Membership, readiness: ReadinessCheck, own: OwnMetrics) -> None:
         self._member = member
@@ -216,7 +216,7 @@ def _write(file: Path, families: Sequence[Metric]) -> None:
 
 
 def _pack(families: Sequence[Metric]) -> bytes:
-    """Return a text in the OpenMetrics format; its last line shows that it is complete."""
+    """Return a text in the OpenMetrics format; the last line shows that it is complete."""
     text: bytes = openmetrics.generate_latest(MergedMetrics([families]))  # type: ignore[no-untyped-call]
     return text
 

@@ -62,7 +62,7 @@ _STAMP = re.compile(r"(\d{4})(\d{2})(\d{2})(?:[-_T ]?(\d{2})(\d{2})(\d{2})?)?(?!
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A text in date form. `date` is None for an impossible date; `short_year` if its year has two digits."""
+    """A text in date form. `date` is None for an impossible date; `short_year` for a year with two digits."""
 
     start: int
     end: int
@@ -140,7 +140,7 @@ def first_date(text: str) -> Hit | None:
 
 
 def sure_date(text: str) -> datetime | None:
-    """Return a text's first full date; None if absent, and if its year has two digits."""
+    """Return a text's first full date; None if absent, and for a year with two digits."""
     hit = first_date(text)
     return None if hit is None or hit.short_year else hit.date
 

@@ -52,7 +52,7 @@ def read(
     formats: FormatReader | None = None,
     below: Path | None = None,
 ) -> Iterator[Item] | None:
-    """Read a file, recognised by its content unless `texts` gives a kind; None for an unknown format.
+    """Read a file, recognised by content unless `texts` gives a kind; None for an unknown format.
 
     `path` gives the extension and the name, and appears verbatim in every problem. `explicit` says that the file was
     named explicitly: if broken, it is rejected and not skipped. JSONL is read lazily, other formats at once, up to
@@ -271,7 +271,7 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream copied into a seekable file. `name` is its name; an extension gives its format."""
+    """A stream copied into a seekable file. `name` is the stream's name; an extension gives the format."""
 
     name: str
     address: str
@@ -289,7 +289,7 @@ class Stream:
 
 
 def opened_stream(name: str | None, file: BufferedReader, texts: Texts, formats: FormatReader | None = None) -> Stream:
-    """Return the stream in a seekable file, identified by its name, or by a digest of its content."""
+    """Return the stream in a seekable file, identified by name, or by a digest of the content."""
     if name is not None:
         return Stream(name, f"{STREAM}{name}", file, texts, formats)
     digest = file_digest(file, "sha256").hexdigest()[:_DIGITS]

@@ -27,7 +27,7 @@ LINK: Final = "link"  # under which links to anything are counted
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file, its size in bytes, and the values that change when it is written: time (ns) and inode."""
+    """A file with size in bytes, and the values that change when it is written: time (ns) and inode."""
 
     path: Path
     size: int
@@ -55,7 +55,7 @@ class Walked:
 class _Folder:
     """A folder to list, by its path and the path relative to the named folder, ending with a slash.
 
-    `identity` is its device and inode as found: another folder in its place, or a link, is not read.
+    `identity` is the folder's device and inode as found: another folder in its place, or a link, is not read.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Reads a text without a decision, in Markdown or converted from another format, into a source and its chunks."""
+"""Reads a text without a decision, in Markdown or converted from another format, into a source with chunks."""
 
 import json
 import re
@@ -64,7 +64,7 @@ MEMBERS: Final = _RIGHTS.keys() | _FIELDS.keys()
 
 
 def as_document(converted: Converted, format: Format) -> Document:
-    """Return the document, with its metadata as front matter; metadata never replace the document's own values.
+    """Return the document, with metadata as front matter; metadata never replace the document's own values.
 
     The beginning of the text is parsed as front matter only if the converter found some.
     """
@@ -201,7 +201,7 @@ def is_index(document: Document) -> bool:
 
 
 def _head(path: str, front: FrontMatter, title: str) -> tuple[dict[str, Value], list[Problem]]:
-    """Return a source's members; values without a source field go to its metadata, with a warning."""
+    """Return a source's members; values without a source field go to the metadata, with a warning."""
     members: dict[str, Value] = {"title": title}
     metadata: dict[str, Value] = {}
     notices = [Problem(path, notice.line, notice.reason) for notice in front.notices]

@@ -94,7 +94,7 @@ def _of_sources(
 
 
 def _holds(row: KnownRecord, read: Mapping[str, FilePlace], tally: Tally) -> bool:
-    """Return whether the record may still be at its place."""
+    """Return whether the record may still be in place."""
     place = tally.places.get(row.origin.place) or read.get(row.origin.source)
     if place is None:
         source = Path(row.origin.source)

@@ -61,7 +61,7 @@ class WatchedPaths:
     def read_changes(self, run: Run) -> Summary | None:
         """Read changes, with `run`; return None if nothing changed.
 
-        Raise FileNotFoundError if a path is missing, which is an outage and no reason to delete its records, OSError,
+        Raise FileNotFoundError if a path is missing, which is an outage and no reason to delete records, OSError,
         and the errors of `run`; then the next call reads the same changes again.
         """
         found = file_states(self._paths, self._options.selection)
@@ -144,7 +144,7 @@ def file_states(paths: Sequence[Path], selection: Selection) -> States:
 
 
 class SourceFollower:
-    """Reads each source as `cstp ingest` does, and then its changes. Close it before the records.
+    """Reads each source as `cstp ingest` does, and then changes. Close it before the records.
 
     Folders and files are read when they change. All sources are checked every `pause_seconds`, or after the time of the
     last read of all sources if longer.
@@ -196,7 +196,7 @@ class SourceFollower:
 
 
 class _Followed:
-    """A source, and the result of its last read."""
+    """A source, and the result of the last read."""
 
     def __init__(self, source: FollowedSource, records: Records, embedder: Embedder | None, threads: int) -> None:
         self._source = source

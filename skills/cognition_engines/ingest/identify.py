@@ -47,7 +47,7 @@ _TITLE: Final = 500  # characters
 
 @dataclass(frozen=True, slots=True)
 class EarlierOption:
-    """An option of an earlier run that still applies: its name, its value, and its scope."""
+    """An option of an earlier run that still applies: name, value, and scope."""
 
     option: str
     value: str
@@ -98,8 +98,8 @@ class RecordIdentifier:
     def entries(self, draft: AnyDraft, identity: str) -> Iterator[Entries]:
         """Yield the record; before the first extraction without a source, the source of the file itself.
 
-        A child that may get a project from an option waits for its artifact, and comes after it or with the `rest`.
-        Raise `rights.Ambiguous` if its project is not known.
+        A child that may get a project from an option waits for the artifact, and comes after it or with the `rest`.
+        Raise `rights.Ambiguous` for an unknown project.
         """
         rights = rights_of(self._asked, self._before[identity], self._guard)
         if isinstance(draft, RecordDraft) and (artifact := _deciding_artifact(draft.record, rights)) is not None:
@@ -125,7 +125,7 @@ class RecordIdentifier:
         self._waiting.clear()
 
     def _make_entries(self, draft: AnyDraft, identity: str, rights: Rights, *, inherits: bool) -> Iterator[Entries]:
-        """Yield a draft's entries; with `inherits`, a record has its artifact's project and is given no other."""
+        """Yield a draft's entries; with `inherits`, a record has the artifact's project and is given no other."""
         if isinstance(draft, DocumentDraft):
             self._note(rights, draft.head.project, draft.head.sensitivity)
             yield self._document(draft, identity, rights)
@@ -240,7 +240,7 @@ class RecordIdentifier:
     def _settle(
         self, record: R, identity: str, given: str | int | None = None, export: str | None = None
     ) -> tuple[R, str | None, str | None]:
-        """Return a record with its id, its full id if another origin may have the id, and its id in the file."""
+        """Return a record with the final id, a full id if another origin may have the id, and the id in the file."""
         kind, short = kind_of(record), _short(record, given)
         full = None if short is None else full_id(short, export or self._repository, record.project)
         if isinstance(record, Episode):
@@ -269,7 +269,7 @@ class RecordIdentifier:
 
 
 def _deciding_artifact(record: Record, rights: Rights) -> str | None:
-    """Return the id of the artifact that decides whether the option gives a record its project."""
+    """Return the id of the artifact that decides whether the option gives a record a project."""
     if rights.project is None or not isinstance(record, ArtifactChunk | Event | Edge) or record.project is not None:
         return None
     return None if record.artifact_id is None else add_prefix(Kind.ARTIFACT, record.artifact_id)
@@ -295,7 +295,7 @@ def _id_source(draft: AnyDraft) -> Identity:
 
 
 def _short(record: Record, given: str | int | None) -> str | None:
-    """Return a record's id in its file; an artifact chunk's comes from its artifact's."""
+    """Return a record's id in the file; an artifact chunk's comes from the artifact's."""
     if given is not None:
         return add_prefix(kind_of(record), str(given))
     return artifact_chunk_id(record) if isinstance(record, ArtifactChunk) else None

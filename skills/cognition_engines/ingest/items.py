@@ -38,7 +38,7 @@ class RecordDraft:
 
 @dataclass(frozen=True, slots=True)
 class DocumentDraft:
-    """A source or an artifact with the parts of its text; all are stored in one transaction, or none.
+    """A source or an artifact with the parts of the text; all are stored in one transaction, or none.
 
     The chunks are made of `pieces` once the id of `head` is final. `is_file` says that the file is the document, so the
     id comes from the path, with that of its `member` if the file is an archive; else it comes from the content of
@@ -81,7 +81,7 @@ Item: TypeAlias = RecordDraft | DocumentDraft | RejectedRecord | Warned
 
 
 class Collection(Protocol):
-    """Records from another origin than a file. Problems and origins name its `address`."""
+    """Records from another origin than a file. Problems and origins name the `address`."""
 
     @property
     def address(self) -> str: ...
@@ -106,9 +106,9 @@ class Identity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadEntry(Entry):
-    """An entry as read by an ingest, at a line (1-based) of its file, with the source of its id.
+    """An entry as read by an ingest, at a line (1-based) of the file, with the source of the id.
 
-    `full` is its id if a record of another origin has its id already; None if that cannot happen.
+    `full` is the id to use if a record of another origin has the entry's id already; None if that cannot happen.
     """
 
     line: int

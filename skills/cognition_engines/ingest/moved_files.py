@@ -1,11 +1,11 @@
 """The files with stored records, and moved files, whose records keep their ids.
 
-The records of a moved file keep the repository and the path of its first place; only their source is new. New files in
+The records of a moved file keep the repository and the path of the first place; only their source is new. New files in
 such a folder belong to the same repository.
 
 Files are equal if each record read from the new file is stored unchanged for the old file. If more than half of the
 files with the same names in two folders are equal, all of them count as moved, and some as edited. A file in a folder
-moved before, or in another clone, is the file of the same place, whatever its content.
+moved before, or in another clone, is the file of the same place, whatever the content.
 """
 
 import os
@@ -73,7 +73,7 @@ class KnownFiles:
         self._taken = {name: root for root, name in self._roots.items()}
 
     def place_of(self, natural: FilePlace) -> FilePlace:
-        """Return a file's place: the place of its records, or as named by its folder or checkout (`natural`)."""
+        """Return a file's place: the place of its records, or as named by the folder or checkout (`natural`)."""
         stored = self._places.get(natural.source, ())
         if natural.root is None or (natural.repository, natural.path) in stored:
             return natural
@@ -105,7 +105,7 @@ class KnownFiles:
         return self._gone[folder]
 
     def _note(self, one: StoredFile) -> None:
-        """Store the location of a file that differs from its place, for example because of a link."""
+        """Store the location of a file that differs from the place, for example because of a link."""
         folder, _, name = one.source.rpartition("/")
         if folder not in self._resolved:
             self._resolved[folder] = str(Path(folder).resolve())
@@ -263,7 +263,7 @@ def relocate(row: KnownRecord, natural: FilePlace, move: Move) -> Relocation:
 
 
 def _scope(row: KnownRecord, scope: str | None, natural: FilePlace, move: Move) -> str | None:
-    """Return a run's scope under its new name; the moved folder if the scope contained only the old place."""
+    """Return a run's scope under the new name; the moved folder if the scope contained only the old place."""
     if scope is None or natural.root is None:
         return scope
     named = PurePosixPath(scope_folder(row.origin.source, row.origin.path, scope))

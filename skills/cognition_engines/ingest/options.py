@@ -20,7 +20,7 @@ def bare_name(folder: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The way to read texts: all as a single `kind`, or each by its marks.
+    """The way to read texts: all as a single `kind`, or each by marks.
 
     Numbered files in `decision_folders` (named as by `bare_name`) are decisions. Files of records, JSON or YAML by
     extension, do not depend on these options, except on `map`. With `bots`, exported conversations include messages of
@@ -58,7 +58,7 @@ ALL_FILES: Final = Selection()
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """A deleted record, and its file. `part` says that the record is a part of a document."""
+    """A deleted record with file. `part` says that the record is a part of a document."""
 
     kind: str
     id: str
@@ -81,7 +81,7 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class MovedFolder:
-    """A missing folder, the folder with its files now, and the number of moved records."""
+    """A missing folder, the folder with the files now, and the number of moved records."""
 
     old: str
     new: str

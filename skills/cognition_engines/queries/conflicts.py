@@ -77,7 +77,7 @@ _NUMBER_WORDS: Final = {word: str(number) for number, word in enumerate(_COUNTED
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """The stems of a sentence in order, its numbers with their unit and measure, and whether it negates.
+    """The stems of a sentence in order, numbers with unit and measure, and whether it negates.
 
     Stop words, numbers, units and negations are not among the words.
     """
@@ -93,7 +93,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A record's text in compared form: by sentences, by clauses, and its rejected alternatives."""
+    """A record's text in compared form: by sentences, by clauses, and the rejected alternatives."""
 
     sentences: Sentences
     clauses: Sentences
@@ -156,7 +156,7 @@ def _compare(old: Record, new: Statement, distance: float) -> _Compared:
 
 
 def title_of(record: Record) -> str:
-    """Return the title of a decision or a memory, or the beginning of its text."""
+    """Return the title of a decision or a memory, or the beginning of the text."""
     if isinstance(record, Decision):
         return record.title
     assert isinstance(record, Artifact | Turn)
@@ -177,7 +177,7 @@ def _files_of(decision: Decision) -> set[str]:
 
 
 def read_statement(record: Record) -> Statement:
-    """Return the statement of a decision or a memory, from its first _LONGEST characters."""
+    """Return the statement of a decision or a memory, from the first _LONGEST characters."""
     details = record.details if isinstance(record, Decision) else None
     if isinstance(record, Decision):
         text = record.title if details is None else details.statement
@@ -223,7 +223,7 @@ def _read_sentence(text: str) -> Sentence:
 
 
 def _amount(number: str, unit: str) -> tuple[str, str]:
-    """Return a number and its unit in a common form for equal amounts: 1,000 ms is 1 second, 1024 MB are 1 GB."""
+    """Return a number with a unit in a common form for equal amounts: 1,000 ms is 1 second, 1024 MB are 1 GB."""
     try:
         value = float(_THOUSANDS.sub("", number))
     except ValueError:  # a time of day, or a version
@@ -281,7 +281,7 @@ def _of(sentence: Sentence, measure: str) -> set[tuple[str, str]]:
 
 
 def _differ_in_polarity(one: Sentence, other: Sentence) -> bool:
-    """Return whether exactly one clause negates, and the other has most of its words."""
+    """Return whether exactly one clause negates, and the other has most of the words."""
     if one.negates == other.negates:
         return False
     negated = {*(one if one.negates else other).stems}

@@ -37,7 +37,7 @@ SNIPPET: Final = Room(600)  # characters
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """A found decision with its summary; `text` is the decision's own, the source of the snippet."""
+    """A found decision with a summary; `text` is the decision's own, the source of the snippet."""
 
     stored: StoredRecord
     summary: DecisionSummary
@@ -45,7 +45,7 @@ class _Match:
 
 
 class Decisions:
-    """The search of decisions. `name` is the engine's name in its answers."""
+    """The search of decisions. `name` is the engine's name in answers."""
 
     def __init__(self, records: Records, searching: Search, passages: Passages, pools: Pools, name: str) -> None:
         self._records = records
@@ -147,7 +147,7 @@ class Decisions:
 
 
 def parts_of(params: QueryDecisionsParams) -> frozenset[str]:
-    """Return the parts of each decision in an answer besides its fields."""
+    """Return the parts of each decision in an answer besides the fields."""
     switches = {"links": params.include_links, "provenance": params.include_provenance}
     return frozenset((*(params.include or ()), *(name for name, wanted in switches.items() if wanted)))
 
@@ -172,7 +172,7 @@ def summarise(
 
 
 def _mark_cut(item: DecisionSummary, text: str) -> DecisionSummary:
-    """Return the item with a mark if its snippet lacks some of the text, which may hold before shortening."""
+    """Return the item with a mark if the snippet lacks some of the text, which may hold before shortening."""
     if item.snippet is None:
         return item
     return item.model_copy(update={"truncated": item.snippet != text.strip()})

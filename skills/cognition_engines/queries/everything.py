@@ -215,7 +215,7 @@ def _tag_conditions(space: Space, tags: tuple[str, ...]) -> Conditions:
 
 
 def text_of(record: Record, kind: Kind) -> str:
-    """Return a record's text, without its title if that is separate."""
+    """Return a record's text, without a separate title."""
     if isinstance(record, Decision):
         return record.text
     shown = SPECS[kind].shown_text

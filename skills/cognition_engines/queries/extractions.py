@@ -43,7 +43,7 @@ C = TypeVar("C", bound=Cited)
 
 @dataclass(frozen=True, slots=True)
 class _Page(ListPage):
-    """A page of a list, the sources named by its records, by id, and the topics of an answer that names them."""
+    """A page of a list, the sources named by the records, by id, and the topics of an answer that names them."""
 
     sources: Mapping[str, SourceName]
     topics: list[str] | None

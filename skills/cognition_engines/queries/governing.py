@@ -63,9 +63,9 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True)
 class GoverningDecision:
-    """A decision, the texts of its matching parts, the files, and, if read, its successors' ids.
+    """A decision, the texts of the matching parts, the files, and, if read, the successors' ids.
 
-    A text is the part's type, a colon, and its pattern or name; the most specific text comes first.
+    A text is the part's type, a colon, and the part's pattern or name; the most specific text comes first.
     """
 
     stored: StoredRecord
@@ -152,7 +152,7 @@ def _governing(
 
 
 def _mentioning(stored: StoredRecord, request: ContextRequest) -> Sequence[GoverningDecision]:
-    """Return the record if its text still has one of the names."""
+    """Return the record if the text still has one of the names."""
     if not accepts(request.mentioning(), stored):
         return []
     files = request.files

@@ -212,7 +212,7 @@ def _validate_content(extraction: Extraction) -> AnyContent:
 
 
 def _to_fitted(item: KnowledgeFound, found: CurrentHit) -> FittedItem:
-    """Return a chunk in cuttable form, an extraction whole; the answer also cites the title of its source."""
+    """Return a chunk in cuttable form, an extraction whole; the answer also cites the source's title."""
     cited = 0 if item.source is None else len(to_json(item.source.title)) + 1
     if not isinstance(item.content, str):
         return FittedItem(item, None, found.stored, extra=cited)
@@ -304,19 +304,19 @@ def cite_source(record: Chunk | Extraction, sources: Mapping[str, SourceName]) -
 
 
 def title(chunk: Chunk, source: SourceName | None) -> str | None:
-    """Return the chunk's title, else its source's."""
+    """Return the chunk's title, else the source's."""
     return source.title if chunk.title is None and source is not None else chunk.title
 
 
 def author(chunk: Chunk, source: SourceName | None) -> str | None:
-    """Return the chunk's author, else its source's authors, separated by commas."""
+    """Return the chunk's author, else the source's authors, separated by commas."""
     if chunk.author is not None or source is None:
         return chunk.author
     return ", ".join(source.authors) or None
 
 
 def format_chunk_position(chunk: Chunk | ArtifactChunk) -> str:
-    """Return a chunk's position in its source: "1/5" is the first of five."""
+    """Return a chunk's position in the source: "1/5" is the first of five."""
     return f"{chunk.chunk_index + 1}/{chunk.total_chunks}"
 
 

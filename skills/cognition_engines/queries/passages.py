@@ -91,7 +91,7 @@ class Passages:
 
 
 def _estimate_span(window: Window, text: str) -> Span:
-    """Estimate a window's span, as if windows were spread evenly from a text's start to its end."""
+    """Estimate a window's span, as if windows were spread evenly over the text."""
     width = min(len(text), _USUAL_WINDOW)
     start = (len(text) - width) * window.place // max(1, window.total - 1)
     return start, start + width

@@ -1,6 +1,6 @@
 """A bounded pool per component: places for a number of calls, each with a deadline.
 
-A call that misses its deadline fails at once; its thread continues alone and is not waited for, neither by a caller nor
+A call that misses the deadline fails at once; the thread continues alone and is not waited for, neither by a caller nor
 at exit. A pool whose calls are all past their deadline refuses new calls without delay, and from time to time abandons
 a call: a hanging call must not block a working component.
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class _DeadlinePassed(ComponentFailed):
-    """A call is past its deadline, or every call of a pool is."""
+    """A call is past the deadline, or every call of a pool is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class _Call:
         return not self.answer.done()
 
     def deliver(self, settle: Callable[[Any], object], value: object) -> None:
-        """Give the caller a result or an exception, from a thread, unless the caller left or its loop ended."""
+        """Give the caller a result or an exception, from a thread, unless the caller left or the loop ended."""
         with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self._settle, settle, value)
 
@@ -122,7 +122,7 @@ class _Call:
 class Pool:
     """Runs blocking calls of a component, at most `threads` at a time, each for at most `deadline` seconds.
 
-    It has the component's name, unless the component has several pools. Its threads are its own unless `shared`.
+    It has the component's name, unless the component has several pools. The threads are the pool's own unless `shared`.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class Pool:
 
     @property
     def stuck(self) -> bool:
-        """Return whether every call is past its deadline, so that others are refused."""
+        """Return whether every call is past the deadline, so others are refused."""
         with self._lock:
             return self._all_late(monotonic())
 
@@ -163,13 +163,13 @@ class Pool:
         return await self._run_in_pool(caller, function.__qualname__, lambda _: function(*args, **kwargs))
 
     async def run_while_wanted(self, caller: Caller, function: Callable[[Wanted], T]) -> T:
-        """Run, as `run` does, a function that checks from time to time whether its result is still wanted."""
+        """Run, as `run` does, a function that checks from time to time whether the result is still wanted."""
         return await self._run_in_pool(caller, getattr(function, "__qualname__", type(function).__qualname__), function)
 
     async def retry(self, caller: Caller) -> None:
         """Run again, for each function, the call in which the component failed, unless a call has succeeded since.
 
-        Raise ComponentFailed while a call fails. A call past its deadline has not failed.
+        Raise ComponentFailed while a call fails. A call past the deadline has not failed.
         """
         for name, function in list(self._failed.items()):
             with suppress(NoGoodMatch):  # which is an answer
@@ -216,7 +216,7 @@ class Pool:
                 self._threads.begin(partial(self._work, following), self._thread_name)
 
     def _expire(self, call: _Call, seconds: float) -> None:
-        """Fail a call at its deadline."""
+        """Fail a call at the deadline."""
         if call.answer.done():
             return
         with self._lock:
@@ -225,7 +225,7 @@ class Pool:
         call.answer.set_exception(failure(self.component, f"no answer within {seconds:.3g} s"))
 
     def _stuck(self, now: float) -> bool:
-        """Return whether every call is past its deadline; abandon the oldest call instead if it is late enough."""
+        """Return whether every call is past the deadline; abandon the oldest call instead if it is late enough."""
         if not self._all_late(now):
             return False
         oldest, began = min(self._running.items(), key=lambda each: each[1])
@@ -240,7 +240,7 @@ class Pool:
         return len(self._running) >= self._size and all(began <= late for began in self._running.values())
 
     def _may_run(self, agent: Agent) -> bool:
-        """Return whether this agent may take a free place: a call past its deadline counts against no agent."""
+        """Return whether this agent may take a free place: a call past the deadline counts against no agent."""
         if not self._running:
             return True
         now = monotonic()
@@ -249,7 +249,7 @@ class Pool:
         return held < half(self._size) or not (self._waiting.others(agent) or self._present.others(agent, now))
 
     def _next(self) -> _Call | None:
-        """Return the next call allowed to run, in its place; None if no call is."""
+        """Return the next call allowed to run, with a place; None if no call is."""
         if len(self._running) >= self._size or (taken := self._waiting.take(self._may_run)) is None:
             return None
         _, call = taken
@@ -259,7 +259,7 @@ class Pool:
         return call
 
     def _work(self, call: _Call | None) -> None:
-        """Run a call in a thread, and then the calls waiting for its place."""
+        """Run a call in a thread, and then the calls waiting for the place."""
         current_thread().name = self._thread_name
         while call is not None:
             settle, value = self._outcome(call)
@@ -272,7 +272,7 @@ class Pool:
             call = following
 
     def _outcome(self, call: _Call) -> tuple[Callable[[Any], object], object]:
-        """Run a call; return the setter of the caller's future, and its value."""
+        """Run a call; return the setter of the caller's future, and the value."""
         if not call.wanted():
             return call.answer.set_result, None
         if call.refused:

@@ -1,4 +1,4 @@
-"""Searches for an event loop: a common pipeline for any number of spaces, each step in the pool of its part."""
+"""Searches for an event loop: a common pipeline for any number of spaces, each step in the part's pool."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -95,7 +95,7 @@ class Search:
 
     @property
     def modes(self) -> tuple[Mode, ...]:
-        """Return this server's modes, its default first."""
+        """Return this server's modes, the default first."""
         return tuple(Mode) if self.embeddings is not None else (Mode.KEYWORD,)
 
     async def find(self, caller: Caller, query: Query, read: Callable[[SearchHits], T]) -> tuple[SearchHits, T]:
@@ -296,7 +296,7 @@ class Search:
         return lift_hits(spaces, hits, [replace(gain, shares=[each[n] for each in read]) for n, gain in weighed])
 
     def _weigh(self, query: Query, text: QueryText) -> list[tuple[int, TextGain]]:
-        """Return the gains by texts, without shares, each with its signal's position among those of texts.
+        """Return the gains by texts, without shares, each with the signal's position among those of texts.
 
         Texts are read for their phrases; without phrases no other signal of texts counts.
         """

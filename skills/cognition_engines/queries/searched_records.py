@@ -31,7 +31,7 @@ def searched_record(
     content: str | None,
     superseded_by: Sequence[str],
 ) -> SearchedRecord:
-    """Return a found record; for an artifact chunk its artifact."""
+    """Return a found record; for an artifact chunk the artifact."""
     stored, record = hit.stored, hit.stored.record
     kind, id = _shown_as(stored)
     source, source_id = _source(stored, sources)

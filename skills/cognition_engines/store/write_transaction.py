@@ -305,7 +305,7 @@ class WriteTransaction:
 
 
 def _shown_to_all(one: StoredRecord, other: StoredRecord) -> bool:
-    """Return whether all viewers of `other` see the record; a record without a project needs all projects."""
+    """Return whether all viewers of `other` see `one`; a record without a project needs all projects."""
     of, at = one.facets, other.facets
     return at.project in (None, of.project) and of.sensitivity <= at.sensitivity
 

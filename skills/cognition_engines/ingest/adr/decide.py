@@ -36,7 +36,7 @@ _TICKED: Final = ("[x] ", "[X] ")
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A stated status, in one line of at most 200 characters, with its meaning and the date next to it."""
+    """A stated status, in one line of at most 200 characters, with meaning and adjacent date."""
 
     text: str
     status: str
@@ -128,7 +128,7 @@ def _says_status(entry: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DateFound:
-    """A record's date, its place in the file (None if read from the file name), and warnings."""
+    """A record's date, the place in the file (None if read from the file name), and warnings."""
 
     date: datetime | None
     source: StatedText | None

@@ -33,7 +33,7 @@ _DAY: Final = re.compile(r"[ >]{0,20}(\d{1,2}\.)[ ]")
 
 @dataclass(frozen=True, slots=True)
 class StatedText:
-    """A text from the file and its 1-based line."""
+    """A text from the file with a 1-based line."""
 
     text: str
     line: int
@@ -144,7 +144,7 @@ class _Reader:
     def _columns(
         self, names: Sequence[str], rows: Sequence[tuple[int, tuple[str, ...]]], history: list[StatedText]
     ) -> None:
-        """Read a table with a row of names: a single row states the record's own fields, several rows its history."""
+        """Read a table with a row of names: a single row states the record's own fields, several rows the history."""
         kinds = [kind_of_cell(name) for name in names]
         if not _RECORD_COLUMNS.isdisjoint(name_of(name) for name in names):
             return

@@ -69,7 +69,7 @@ _UNTITLED_FORMS: Final = ("title of the decision record", "decision record title
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A split Markdown file: its statements and the parts of its name."""
+    """A split Markdown file: statements and the parts of the file name."""
 
     path: str
     document: Document
@@ -173,7 +173,7 @@ def _stated_statuses(file: _File) -> list[str]:
 
 
 def _is_empty_form(file: _File, title: _Title | None) -> bool:
-    """Return whether the file was never filled in: by its name, or by its title if status or date is absent."""
+    """Return whether the file was never filled in: by file name, or by title if status or date is absent."""
     known = any(normalise_status(text) != "other" for text in _stated_statuses(file))
     return file.name.template or (title is not None and title.from_form and not (known and _states_date(file)))
 
@@ -211,7 +211,7 @@ def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:
 
 
 def _check_front_matter(front: FrontMatter) -> Decision:
-    """Return the fields given by front matter; its other members also go to the metadata. Raise `Unacceptable`."""
+    """Return the fields given by front matter; other members also go to the metadata. Raise `Unacceptable`."""
     given: dict[str, Value] = {name: front.value(name) for name in _CHECKED if front.has(name)}
     if front.tags_in_line():
         given["tags"] = list(front.tags())
@@ -235,7 +235,7 @@ def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
 
 
 def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem, ...]]:
-    """Return the record with warnings, or all its faults."""
+    """Return the record with warnings, or all faults."""
     status, status_member, notices = _status(file)
     members = [name for name in _DATE_MEMBERS if file.front.text(name)][:1]
     stated = [StatedText(file.front.text(name), file.front.line(name)) for name in members] + file.header.dates

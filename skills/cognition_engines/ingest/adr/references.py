@@ -166,7 +166,7 @@ def open_phrase(text: str) -> str | None:
 
 
 def item_references(item: str, *, below: bool) -> str | None:
-    """Return a list item from its reference on; None if it names no record.
+    """Return a list item from the reference on; None if it names no record.
 
     In a list `below` a phrase the reference may be any link in the item; elsewhere the item must begin with it.
     """

@@ -124,7 +124,7 @@ def _label(text: str) -> str:
 
 
 def read_statements(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
-    """Join the lines of each statement, and put the phrase above a list before each of its items.
+    """Join the lines of each statement, and put the phrase above a list before each item.
 
     A line beginning with a name and a colon, such as `Date: 2020-01-02`, begins a statement.
     """

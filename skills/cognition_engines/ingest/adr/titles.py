@@ -1,4 +1,4 @@
-"""The title of a Markdown record, and the parts of its file name."""
+"""The title of a Markdown record, and the parts of the file name."""
 
 import re
 from collections.abc import Collection

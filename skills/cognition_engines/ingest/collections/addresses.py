@@ -146,7 +146,7 @@ def checked_address(text: str) -> str:
 
 
 def chroma_place(address: str) -> tuple[Path | ServerAddress, str]:
-    """Return a Chroma collection's folder or server, and its name. Raise ConfigurationError."""
+    """Return a Chroma collection's folder or server, and name. Raise ConfigurationError."""
     place, _, name = address.removeprefix(CHROMA).rpartition("/")
     return _chroma_server(address, place) if place.startswith(("http://", "https://")) else Path(place), name
 

@@ -234,7 +234,7 @@ def open_chroma(address: str, embedder: Embedder | None, deadline_seconds: float
 
 
 def _check_made(address: str, folder: Path) -> None:
-    """Raise ConfigurationError while a folder has no collection: another program may be creating its tables.
+    """Raise ConfigurationError while a folder has no collection: another program may be creating the tables.
 
     Chroma creates them in any folder it opens; if two processes do so at the same time, one fails.
     """

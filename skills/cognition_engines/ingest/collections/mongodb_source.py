@@ -121,7 +121,7 @@ def _check_there(place: MongoPlace, list_names: Any) -> None:
 
 @contextmanager
 def _calls(address: str) -> Iterator[None]:
-    """Name the address, without its password, in failures of pymongo calls; drop the texts they quote."""
+    """Name the address, without the password, in failures of pymongo calls; drop the texts they quote."""
     try:
         yield
     except OperationFailure as error:

@@ -1,4 +1,4 @@
-"""Opens a collection by its address, and reads collections of live systems by a map.
+"""Opens a collection by address, and reads collections of live systems by a map.
 
 Only the module reading a system imports that system's library.
 """
@@ -67,7 +67,7 @@ def warned_of(address: str, embedder: Embedder, reusing: bool) -> Warned:
 
 @dataclass(frozen=True, slots=True)
 class LiveObject:
-    """An object with plain values, its id in the system, and its vector, if requested and valid."""
+    """An object with plain values, the system's id, and the vector, if requested and valid."""
 
     members: dict[str, Value]
     id: str

@@ -1,4 +1,4 @@
-"""Collections of Qdrant and of Firestore or its emulator, read by their REST interfaces, page by page."""
+"""Collections of Qdrant and of Firestore or the Firestore emulator, read by REST interfaces, page by page."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence

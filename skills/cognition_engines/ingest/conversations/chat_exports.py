@@ -45,7 +45,7 @@ NO_ZIP: Final = (*_BROKEN, ValueError, StructError, OSError)
 def read_export(
     path: str, file: BinaryIO, explicit: bool, texts: Texts, below: Path | None = None
 ) -> Iterator[Item] | None:
-    """Return the turns of an export; None for any other file, with its position restored.
+    """Return the turns of an export; None for any other file, with the position restored.
 
     Lists of names are searched inside the folder `below`, and nowhere without it. Turns are read lazily from the
     seekable `file`. Raise OSError.

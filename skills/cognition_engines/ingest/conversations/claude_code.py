@@ -59,7 +59,7 @@ def _is_message(entry: dict[str, Value]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """An entry possibly belonging to a copy; `spoken` is its digest if it has a text."""
+    """An entry possibly belonging to a copy; `spoken` is the digest of an entry with text."""
 
     number: int
     entry: dict[str, Value]
@@ -67,9 +67,9 @@ class _Held:
 
 
 class _History:
-    """A file's messages so far. A compacted session may continue with a copy of its beginning.
+    """A file's messages so far. A compacted session may continue with a copy of the beginning.
 
-    A second run of its first two messages, word for word, is such a copy.
+    A second run of the first two messages, word for word, is such a copy.
     """
 
     def __init__(self, left_out: LeftOut) -> None:
@@ -108,7 +108,7 @@ class _History:
         return [(each.number, each.entry) for each in held]
 
     def name(self, digest: str, id: str) -> tuple[str, ...]:
-        """Return a message's identity: its digest, and its position among the file's messages with the same digest."""
+        """Return a message's identity: the digest, and the position among the file's messages with that digest."""
         ids = self._ids[digest]
         place = ids.setdefault(id, len(ids))
         return (digest, str(place)) if place else (digest,)
@@ -176,7 +176,7 @@ def _entries(file: ExportFile, history: _History) -> Iterator[tuple[int, dict[st
 def _message(
     entry: dict[str, Value], left_out: LeftOut, last: tuple[str | None, int], history: _History
 ) -> Message | None:
-    """Return an entry's message; `last` is the previous message's time, and its number among messages at that time."""
+    """Return an entry's message; `last` is the previous message's time, and the number among messages at that time."""
     id, session, ts = (require_text(entry, name) for name in ("uuid", "sessionId", "timestamp"))
     role = _ROLES[require_text(entry, "type")]
     words, hidden = block_words(_find_content(entry), with_tools=left_out.texts.system_messages)

@@ -156,7 +156,7 @@ def _own_files(item: Value) -> list[str]:
 
 
 def _milliseconds(id: str) -> int:
-    """Return the milliseconds of an id's creation time, within its second."""
+    """Return the milliseconds within the second of an id's creation time."""
     return ((int(id) >> 22) + _EPOCH_MS) % 1000 if id.isascii() and id.isdigit() and len(id) < 20 else 0
 
 

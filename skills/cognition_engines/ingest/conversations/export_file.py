@@ -72,9 +72,9 @@ class Neighbours(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExportFile:
-    """`path` is for messages; `name` is the file's path in its archive or on disk.
+    """`path` is for messages; `name` is the file's path in the archive or on disk.
 
-    `file` is at its start, and `head` its first HEAD bytes. `explicit` says that the file was named explicitly.
+    `file` is at the start, and `head` has the first HEAD bytes. `explicit` says that the file was named explicitly.
     `left_out` counts skipped items, of all files in an archive together.
     """
 

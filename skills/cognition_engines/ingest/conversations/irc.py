@@ -1,4 +1,4 @@
-"""IRC logs as written by its programs: `[10:15] <ana> text`, `10:15 * ana waves`, `10:15 -!- bo has joined`."""
+"""IRC logs as written by IRC programs: `[10:15] <ana> text`, `10:15 * ana waves`, `10:15 -!- bo has joined`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -54,7 +54,7 @@ class Log:
 
 
 def read_log(lines: Sequence[str]) -> Log | None:
-    """Parse a text as a log: at least half of its lines must be log lines, and two messages."""
+    """Parse a text as a log: at least half of the lines must be log lines, and two messages."""
     matches = {at: match for at, line in enumerate(lines) if (match := _LINE.fullmatch(line.rstrip())) is not None}
     nicks = {match["nick"].casefold() for match in matches.values() if match["nick"] is not None}
     if not nicks:
@@ -107,6 +107,6 @@ def _words(match: re.Match[str], nicks: set[str]) -> str | None:
 
 
 def _time(match: re.Match[str], day: str | None) -> str | None:
-    """Return the line's time, with its day if known."""
+    """Return the line's time, with the day if known."""
     date, time = match["date"] or day, match["time"]
     return time if time is None or date is None else f"{date} {time}"

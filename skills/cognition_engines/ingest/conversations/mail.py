@@ -1,6 +1,6 @@
 """Reads mails: an `.eml` is a single mail, an mbox holds many. A thread is a conversation, each mail in it a turn.
 
-So a thread can be recalled as a whole by its id; mails as documents would not allow that.
+So a thread can be recalled as a whole by id; mails as documents would not allow that.
 """
 
 import re
@@ -92,7 +92,7 @@ def _is_all_headers(head: bytes, file: ExportFile) -> bool:
 
 
 def _split(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the mails of an mbox, each with its line; of a too large mail just more than the limit."""
+    """Yield the mails of an mbox with their lines; of a too large mail just more than the limit."""
     start, held, size, blank = 1, list[bytes](), 0, True
     number = 0
     while line := file.readline(LARGEST_WHOLE):
@@ -179,7 +179,7 @@ def _header(mail: EmailMessage, name: str) -> str | None:
 
 
 def _header_text(mail: EmailMessage, name: str) -> str | None:
-    """Return a header in source form, on a single line, its bytes decoded as most programs write them."""
+    """Return a header in source form, on a single line, with bytes decoded as most programs write them."""
     raw = next((str(value) for key, value in mail.raw_items() if key.lower() == name), None)
     if raw is None or len(raw) > _LONGEST_HEADER:
         return None
@@ -231,7 +231,7 @@ def _texts(part: MIMEPart, types: Sequence[str]) -> list[str]:
 
 
 def _decode_part(part: MIMEPart) -> str:
-    """Return a part's text, whatever flaws its headers have."""
+    """Return a part's text, whatever flaws the headers have."""
     try:
         way, label = str(part.get("Content-Transfer-Encoding", "")).strip().lower(), part.get_content_charset()
     except _MALFORMED:

@@ -79,7 +79,7 @@ def decode_words(header: str) -> str:
 
 
 def decode_base64(content: bytes) -> bytes:
-    """Return the bytes of a base64 text up to its padding; other characters are skipped, as RFC 2045 requires."""
+    """Return the bytes of a base64 text up to the padding; other characters are skipped, as RFC 2045 requires."""
     digits = b"".join(_OF_BASE64.findall(content.partition(b"=")[0]))
     kept = len(digits) - (len(digits) % 4 == 1)
     return a2b_base64(digits[:kept] + b"=" * (-kept % 4))
@@ -160,7 +160,7 @@ def html_words(written: str) -> str:
 
 
 def _end(words: _Words) -> None:
-    """Read the rest after an unclosed mark; `close` would take time quadratic in its length."""
+    """Read the rest after an unclosed mark; `close` would take time quadratic in the length."""
     for _ in range(_MOST_UNCLOSED):
         mark, closed, rest = words.rawdata.partition(">")
         if not closed:

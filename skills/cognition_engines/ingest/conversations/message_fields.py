@@ -24,7 +24,7 @@ Place: TypeAlias = str | Callable[[Value], Value]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """A conversation of an export; each of its messages has its `metadata`.
+    """A conversation of an export; each message has the conversation's `metadata`.
 
     Messages of a private conversation are sensitive if no option sets a level. With `local`, conversations in other
     folders may have the same id.

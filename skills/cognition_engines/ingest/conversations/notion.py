@@ -30,7 +30,7 @@ _MIB: Final = LARGEST_WHOLE // 2**20
 
 
 def read(path: str, file: BinaryIO, reader: PageReader) -> Iterator[Item] | None:
-    """Return the result of `reader` for an export's pages, by name; None for any other file, at its start.
+    """Return the result of `reader` for an export's pages, by name; None for any other file, at the start.
 
     A damaged, encrypted, too large or too tightly packed page is refused alone.
     """

@@ -35,7 +35,7 @@ def text(value: Value, *names: str) -> str | None:
 
 
 def number_text(value: Value, *names: str) -> str | None:
-    """Do as `text`; return a whole number as its digits."""
+    """Do as `text`; return a whole number as digits."""
     found = member(value, *names)
     return str(found) if isinstance(found, int) and not isinstance(found, bool) else text(value, *names)
 
@@ -92,7 +92,7 @@ class Message:
     """An unchecked message.
 
     `ids` are the system's ids, from the outermost container to the message. `place` orders messages of the same `index`
-    and time. `guard` is its sensitivity if no option sets it. `local` says that messages in another folder may have the
+    and time. `guard` is the sensitivity if no option sets it. `local` says that messages in another folder may have the
     same ids.
     """
 
@@ -113,7 +113,7 @@ class Message:
 
 
 def built(build: Callable[[T], Message | None], values: Iterable[T]) -> Iterator[Message | Unacceptable]:
-    """Yield the message made by `build` from each value, or its `Unacceptable`; None is left out."""
+    """Yield the message made by `build` from each value, or the raised `Unacceptable`; None is left out."""
     for value in values:
         try:
             message = build(value)
@@ -138,7 +138,7 @@ def one_each(build: Callable[[Value], Message | None]) -> Callable[[Value], Iter
 def drafts(
     path: str, items: Iterator[Value], messages: Callable[[Value], Iterator[Message | Unacceptable]]
 ) -> Iterator[Item]:
-    """Yield a file's turns item by item; an invalid turn is rejected, with its number in the file."""
+    """Yield a file's turns item by item; an invalid turn is rejected, with the number in the file."""
     number = 0
     try:
         for number, item in enumerate(items, 1):
@@ -149,7 +149,7 @@ def drafts(
 
 
 def draft(path: str, message: Message | Unacceptable, number: int, line: int | None = None) -> Item:
-    """Return the checked turn, or its refusal. `number` is its position in the file, from 1; `line` a text's line."""
+    """Return the checked turn, or the refusal. `number` is the position in the file, from 1; `line` a text's line."""
     where = f"item {number}: " if line is None else ""
     if isinstance(message, Unacceptable):
         return rejected(path, f"{where}{message}", line)

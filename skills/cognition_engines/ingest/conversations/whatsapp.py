@@ -59,7 +59,7 @@ class _Entry:
 
 @dataclass(slots=True)
 class _Seen:
-    """A chat's name and layout, found in all of it: its first message, and the writers."""
+    """A chat's name and layout, found in the whole chat: first message, and writers."""
 
     first: _Entry | None = None
     voices: set[str] = field(default_factory=set)  # those of people
@@ -150,7 +150,7 @@ def _entries(file: BinaryIO) -> Iterator[_Entry]:
 
 
 def _name(file: ExportFile, first: _Entry, order: Order) -> str:
-    """Return the chat's name: from its file, its archive, or the writer of its first line.
+    """Return the chat's name: from the file, the archive, or the first line's writer.
 
     Without any of these it is a digest of the first message, with which a longer export also begins.
     """

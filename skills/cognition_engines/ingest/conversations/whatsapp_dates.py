@@ -1,4 +1,4 @@
-"""The beginnings of WhatsApp messages, written by a phone in the style of its region.
+"""The beginnings of WhatsApp messages, written by a phone in the style of a region.
 
 The order of day, month and year is found from all messages of a chat. The words next to a time of day are from
 Unicode's CLDR tables.
@@ -100,7 +100,7 @@ class Stamp:
 
 
 def begun(line: str) -> tuple[Stamp, str] | None:
-    """Return a line's sending time and its rest, if it begins a message; None for any other line."""
+    """Return a line's sending time and rest, if it begins a message; None for any other line."""
     start = line[:_LONGEST]
     places = [at for at, character in enumerate(start) if character not in MARKS]
     plain = "".join(_plain(start[at]) for at in places)

@@ -1,6 +1,6 @@
 """Reads basic-memory notes: Markdown with a permalink in front matter, and observations and relations as list items.
 
-A note is a document, and its observations are part of its text. Its relations are edges from the note's entity to the
+A note is a document, and observations are part of the text. Relations are edges from the note's entity to the
 linked entities.
 """
 

@@ -34,10 +34,10 @@ _RELATION: Final = frozenset({"from", "to", "relationType"})
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A system with the detection and conversion of its objects.
+    """A system with the detection and conversion of objects.
 
     `is_one` returns whether an object is certainly from this system. `members` returns, for the objects of a file, a
-    function from an object to its members with plain values.
+    function from an object to members with plain values.
     """
 
     is_one: Callable[[Value], bool]
@@ -128,7 +128,7 @@ def _uuid(members: dict[str, Value]) -> str | None:
 
 
 def _time(value: Value) -> Value:
-    """Return a time without its zone name, which follows the offset."""
+    """Return a time without the zone name, which follows the offset."""
     return _ZONE.sub(r"\1", value) if isinstance(value, str) and value.endswith("]") and len(value) < 100 else value
 
 
@@ -140,8 +140,8 @@ def _is_of_memory_graph(value: Value) -> bool:
 def _memory_graph_members(value: dict[str, Value]) -> dict[str, Value]:
     """Return the members of an entity or a relation.
 
-    An entity has its observations as a single text `observed`, a line each, an `observed_id` that stays when they
-    change, and as `name_alias` its name with blanks for `_`.
+    An entity has the observations as a single text `observed`, a line each, an `observed_id` that stays when they
+    change, and as `name_alias` the name with blanks for `_`.
     """
     observations, name = value.get("observations"), value.get("name")
     if "entityType" not in value or not isinstance(name, str):

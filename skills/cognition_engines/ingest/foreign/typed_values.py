@@ -1,6 +1,6 @@
 """Conversion of Qdrant, Firestore and MongoDB objects to plain values.
 
-Firestore's are documents as in its REST API: a name, and fields whose values name their types. MongoDB's are in
+Firestore's are documents as in the REST API: a name, and fields whose values name their types. MongoDB's are in
 Extended JSON, as written by `mongoexport`, relaxed and canonical, version 1 and 2.
 """
 

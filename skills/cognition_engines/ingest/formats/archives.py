@@ -74,7 +74,7 @@ def element_of(content: bytes) -> etree._Element:
 
 
 def office_members(archive: ZipFile) -> tuple[Member, ...]:
-    """Return an Office document's title, authors, day and keywords, and the rights in its custom properties."""
+    """Return an Office document's title, authors, day and keywords, and the rights in custom properties."""
     names = set(archive.namelist())
     said: dict[str, str] = {}
     if "docProps/custom.xml" in names:

@@ -64,7 +64,7 @@ class _Reader:
         return self.lines[self.at - 1]
 
     def until(self, fence: str) -> list[str]:
-        """Return a block's lines up to its fence, or all if unclosed."""
+        """Return a block's lines up to the fence, or all if unclosed."""
         found: list[str] = []
         while (line := self.next()) is not None and line.rstrip() != fence:
             found.append(line)

@@ -1,4 +1,4 @@
-"""Reads EPUB: the documents of its spine in sequence."""
+"""Reads EPUB: the documents of the spine in sequence."""
 
 import posixpath
 from collections.abc import Iterator

@@ -28,7 +28,7 @@ _NO_TITLE: Final = re.compile(
 
 
 class Format(StrEnum):
-    """A document format; its value is the `type` of a source in the format."""
+    """A document format; the value is the `type` of a source in the format."""
 
     HTML = "html"
     PDF = "pdf"

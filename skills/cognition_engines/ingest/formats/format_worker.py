@@ -1,7 +1,7 @@
 """Process reading documents of other formats: `python -m ...formats.format_worker SECONDS BYTES FORMAT...`.
 
 It imports the readers of these formats, then gives up memory, files, connections and processes (`confine`), and only
-then reads a document. It gets contents by its standard input, never a path, and answers with JSON; its first answer
+then reads a document. It gets contents by standard input, never a path, and answers with JSON; the first answer
 names the limits that this system cannot set. The system, too, bounds memory and the time for a document.
 """
 
@@ -98,7 +98,7 @@ def confine(memory: int) -> tuple[str, ...]:
 
 
 def _set_limit(name: str, value: int) -> Iterable[str]:
-    """Lower a limit permanently; yield its name if that is impossible."""
+    """Lower a limit permanently; yield the limit's name if that is impossible."""
     kind = getattr(resource, name)
     try:
         _, hard = resource.getrlimit(kind)
@@ -192,7 +192,7 @@ def _attempt(format: Format, action: Callable[[], T]) -> _Attempt[T]:
 def _peak(status: int | None) -> int:
     """Return this process's peak of resident memory, in bytes; `status` is a file on Linux.
 
-    getrusage includes the parent process: its peak outlives exec.
+    getrusage includes the parent process, whose peak outlives exec.
     """
     if status is not None:
         for line in os.pread(status, 65_536, 0).decode("ascii", "replace").splitlines():

@@ -89,7 +89,7 @@ def _lines(page: PdfPage) -> list[str]:
 
 
 def _add_headings(lines: Sequence[str], entries: Iterable[_Entry]) -> list[str]:
-    """Return the lines with a heading for each entry: in place of the line with its text, else above all."""
+    """Return the lines with a heading for each entry: in place of the line with the same text, else above all."""
     found = list(lines)
     above: list[str] = []
     at = 0  # entries are in the order of the text
@@ -105,7 +105,7 @@ def _add_headings(lines: Sequence[str], entries: Iterable[_Entry]) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    """Return a line for comparison: without its number."""
+    """Return a line for comparison: without a number."""
     return _NUMBER.sub("", " ".join(line.split()), count=1).casefold()
 
 

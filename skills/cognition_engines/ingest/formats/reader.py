@@ -51,7 +51,7 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """A process's message before its first document."""
+    """A process's message before the first document."""
 
     missing: tuple[str, ...]
 
@@ -62,11 +62,11 @@ DEFAULT_LIMITS: Final = FormatLimits()
 
 
 class _Killed(Unreadable):
-    """The process was killed, but not by its parent."""
+    """The process was killed, but not by the parent."""
 
 
 class FormatReader:
-    """Converts documents to Markdown. Its process begins with the first document; `close` ends it."""
+    """Converts documents to Markdown. The process begins with the first document; `close` ends it."""
 
     def __init__(self, limits: FormatLimits = DEFAULT_LIMITS) -> None:
         self._limits = limits
@@ -93,7 +93,7 @@ class FormatReader:
         return self._installed[format]
 
     def leave(self, path: str) -> bool:
-        """Return whether to skip a folder's file because a package for its format is missing, and note it."""
+        """Return whether to skip a folder's file because a package for the format is missing, and note it."""
         format = format_of(path)
         if format is None or self.can_read(format):
             return False
@@ -194,7 +194,7 @@ class FormatReader:
             timer.join()
 
     def _end(self, patience: float = 0.0) -> int:
-        """End the process, which has `patience` seconds to end first; return its exit code, negative for a signal."""
+        """End the process, which has `patience` seconds to end first; return the exit code, negative for a signal."""
         process, self._process = self._process, None
         assert process is not None
         assert process.stdin is not None

@@ -66,7 +66,7 @@ class _AnyOption(dict[str, Any]):
 
 
 class _Holder(Directive):  # type: ignore[misc]  # docutils has no types
-    """A directive unknown to docutils: its argument and its content."""
+    """A directive unknown to docutils: argument and content."""
 
     has_content = True
     optional_arguments = 1
@@ -157,7 +157,7 @@ def _register(text: str) -> None:
 
 
 def _without_messages(tree: nodes.document) -> list[tuple[int, str]]:
-    """Remove docutils messages from the document, but not their text; return each with its 1-based line."""
+    """Remove docutils messages from the document, but not their text; return each with a 1-based line."""
     flaws: list[tuple[int, str]] = []
     for message in list(tree.findall(nodes.system_message)):
         if message.get("level", 0) >= _SETTINGS["report_level"]:

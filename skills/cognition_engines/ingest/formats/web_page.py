@@ -1,4 +1,4 @@
-"""Converts HTML to Markdown: a page's content without its navigation, and the metadata in its head."""
+"""Converts HTML to Markdown: a page's content without navigation, and the metadata in the head."""
 
 import codecs
 import re
@@ -110,7 +110,7 @@ def markdown_of_part(element: Tag) -> str:
 
 
 def _main(page: BeautifulSoup) -> Tag:
-    """Return the part of a page with its content; the whole page if no part has enough of the text."""
+    """Return the part of a page with the content; the whole page if no part has enough of the text."""
     whole = page.body or page
     enough = len(whole.get_text()) * _LEAST_SHARE
     for selector in _MAIN:
@@ -121,7 +121,7 @@ def _main(page: BeautifulSoup) -> Tag:
 
 
 def _language(element: Tag) -> str:
-    """Return the language named by the classes of a code block or its surroundings."""
+    """Return the language named by the classes of a code block or the surroundings."""
     names = " ".join(_classes(element))
     match = _LANGUAGE.search(names)
     return "" if match is None or match[1] in ("default", "none", "text", "literal-block") else match[1]
@@ -156,7 +156,7 @@ def convert(content: bytes) -> Converted:
 
 
 def decode_page(content: bytes) -> str:
-    """Return a page's text, decoded by its byte order mark, else as declared, else as UTF-8."""
+    """Return a page's text, decoded by the byte order mark, else as declared, else as UTF-8."""
     marked = next((name for mark, name in _BOMS if content.startswith(mark)), None)
     named = marked or EncodingDetector.find_declared_encoding(content[:_HEAD], is_html=True)
     for encoding in dict.fromkeys((named or "utf-8", "utf-8")):

@@ -120,7 +120,7 @@ def _candidates(documents: Iterable[ParsedDocument]) -> Iterator[Candidate]:
 
 
 def _find_objects(candidates: Iterable[Candidate], map: FieldMap, *, of_lines: bool) -> Iterator[Found]:
-    """Yield the objects with plain values. Objects of a list in a document get a name, for all share its line."""
+    """Yield the objects with plain values. Objects of a list in a document get a name, for all share a line."""
     members = plain_members() if map.system is None else SYSTEMS[map.system].members()
     for candidate in candidates:
         # a plain object of a line may have lists under any names

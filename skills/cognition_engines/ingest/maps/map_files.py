@@ -1,4 +1,4 @@
-"""Reads a map from its YAML file; invalid parts are rejected with their name and line."""
+"""Reads a map from a YAML file; invalid parts are rejected with their name and line."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -58,7 +58,7 @@ def is_right(path: str) -> bool:
 
 
 def rights_of(value: dict[str, Value], entry: MapEntry, mapped: Mapping[str, tuple[str, Value]]) -> dict[str, Value]:
-    """Return a record's rights. `mapped` are the fields with a value from the map, each with its path.
+    """Return a record's rights. `mapped` are the fields with a value from the map, with paths.
 
     Raise RightsUnclear for an unknown spelling, for two different rights, and for a value absent from the map.
     """
@@ -82,7 +82,7 @@ def rights_of(value: dict[str, Value], entry: MapEntry, mapped: Mapping[str, tup
 
 
 def _given_rights(value: Mapping[str, Value], used: set[str]) -> dict[str, Value]:
-    """Return the rights given by an object, by name, outside and inside its metadata."""
+    """Return the rights given by an object, by name, outside and inside metadata."""
     found: dict[str, Value] = {}
     for path, name, member in _yield_rights(value):
         if path in used and name not in RIGHTS:
@@ -105,7 +105,7 @@ def _yield_rights(value: Mapping[str, Value]) -> Iterator[tuple[str, str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An object of another system with plain values, and its 1-based line or position.
+    """An object of another system with plain values, and a 1-based line or position.
 
     `name` is used in rejections instead of the position; `vector`, of length 1, is from the embedder.
     """
@@ -191,7 +191,7 @@ def is_detected(value: dict[str, Value]) -> bool:
 
 
 def _record(value: dict[str, Value], entry: MapEntry) -> Value:
-    """Return the record object; values without a field are in its metadata."""
+    """Return the record object; values without a field are in the metadata."""
     given = {name: found for name, rule in entry.fields.items() if (found := _choose_path(rule, value)) is not None}
     taken = {path for name, (path, whole, _) in given.items() if whole and (name in RIGHTS or not is_right(path))}
     if entry.kind == DETECTED:
@@ -242,7 +242,7 @@ def _name_of(value: Value) -> str:
 
 
 def _time(value: Value, epoch: Epoch | None) -> Value:
-    """Return a time from a number; any other value unchanged, to be rejected by its field."""
+    """Return a time from a number; any other value unchanged, to be rejected by the field."""
     if epoch is None or isinstance(value, bool) or not isinstance(value, int | float):
         return value
     try:
@@ -252,7 +252,7 @@ def _time(value: Value, epoch: Epoch | None) -> Value:
 
 
 def _add_sections(fields: dict[str, Value], value: dict[str, Value], entry: MapEntry) -> None:
-    """Put texts without a field below the text, each under its heading."""
+    """Put texts without a field below the text, each under a heading."""
     parts = [
         f"## {heading}\n\n{found.strip()}"
         for heading, path in entry.sections.items()

@@ -1,1 +1,1 @@
-"""The briefing for a session's start: its records, their items, and the choice of fitting items."""
+"""The briefing for a session's start: records, items, and the choice of fitting items."""

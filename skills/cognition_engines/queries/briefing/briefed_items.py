@@ -35,7 +35,7 @@ class Draft:
 
 
 def decision_item(stored: StoredRecord, text: str | None, why: Why, matched: Sequence[str] = ()) -> Item:
-    """Return a decision with the part of its text to show, and the patterns matching the files."""
+    """Return a decision with the part of the text to show, and the patterns matching the files."""
     decision = stored.record
     assert isinstance(decision, Decision)
     assert text is not None
@@ -69,7 +69,7 @@ def change_item(stored: StoredRecord | None, change: RecordChange) -> Item:
 
 
 def lesson_item(stored: StoredRecord, text: str | None, section: Section) -> Item:
-    """Return a pattern, a warning or an episode with the part of its text to show."""
+    """Return a pattern, a warning or an episode with the part of the text to show."""
     assert text is not None
     record, members = stored.record, _list_members(stored)
     if isinstance(record, Episode):

@@ -55,7 +55,7 @@ _OLDEST: Final = Order("at", ascending=True)
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """A call: its parameters, the viewer, the agent, whose undecided decisions are due, and the time."""
+    """A call: the parameters, the viewer, the agent, whose undecided decisions are due, and the time."""
 
     params: GetSessionContextParams
     viewer: Viewer
@@ -267,7 +267,7 @@ _LESSONS: Final[Mapping[Section, tuple[Space, Space, Conditions]]] = {
 
 
 def _within(viewer: Viewer, project: str | None) -> Viewer:
-    """Return the viewer's sight of a project alone; its whole sight for None."""
+    """Return the viewer's sight of a project alone; the whole sight for None."""
     if project is None:
         return viewer
     seen = viewer.projects is None or project in viewer.projects

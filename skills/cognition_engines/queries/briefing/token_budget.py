@@ -38,7 +38,7 @@ _MARKS: Final = re.compile(r"(`{3,}|~{3,})")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An item of a section: its record, its form on the wire, and the facts and the text of its line in Markdown.
+    """An item of a section: the record, the form on the wire, and the facts and the text of the Markdown line.
 
     A change's `cursor` is the cursor for the changes after it. `cost` are the item's bytes in the answer, without its
     section's heading.
@@ -59,7 +59,7 @@ class Item:
 
     @property
     def line(self) -> str:
-        """Return the item as a single line, beginning with its id, its date and who recorded it."""
+        """Return the item as a single line, beginning with id, date and recording agent."""
         item = self.item
         date = item.at if isinstance(item, BriefedChange) and item.date is None else item.date
         marks = [self.id, "no date" if date is None else f"{date:%Y-%m-%d}", _author(item), *self.facts]
@@ -102,7 +102,7 @@ def _quiet(text: str) -> str:
 
 
 def measure(item: Item, *, markdown: bool) -> Item:
-    """Return an item with its cost."""
+    """Return an item with the cost."""
     return replace(item, cost=_text_bytes(item.line) if markdown else size_of(item.item) + 1)
 
 

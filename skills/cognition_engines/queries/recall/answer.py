@@ -93,7 +93,7 @@ def show_entities(set_aside: SetAside, counted: Iterable[tuple[StoredRecord, int
 
 
 async def make_answer(found: Recalled, params: RecallParams, dates: Interpreted | None, cut: Cutting) -> RecallResult:
-    """Return the answer, with its texts cut if `params` bound them.
+    """Return the answer, with texts cut if `params` bound them.
 
     Results and turns take precedence, then events, entities and related records.
     """

@@ -34,7 +34,7 @@ DECIMALS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A person or thing in the graph, by all its names; `name` is its entity's, None without an entity."""
+    """A person or thing in the graph, by all names; `name` is the entity's, None without an entity."""
 
     name: str | None
     names: frozenset[str]
@@ -181,7 +181,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class ReachedRecord:
-    """A related record as in a snapshot, its score, and the node through which it was reached."""
+    """A related record as in a snapshot, the score, and the node through which it was reached."""
 
     key: int
     seq: int
@@ -191,7 +191,7 @@ class ReachedRecord:
 
 @dataclass(frozen=True, slots=True)
 class ScoredRow:
-    """A row and its score, 0.0 to 1.0; None without anything to compare."""
+    """A row with a score, 0.0 to 1.0; None without anything to compare."""
 
     row: int
     score: float | None
@@ -228,7 +228,7 @@ def reach(
 def by_meaning(
     snapshot: Snapshot, mask: Bools, near: Ints, far: Ints, vector: Floats, budget: int, viewer: Viewer
 ) -> list[ScoredRow]:
-    """Return the best rows by cosine, at least 0; rows of `far` weigh less. An artifact counts with its best chunk."""
+    """Return the best rows by cosine, at least 0; rows of `far` weigh less. An artifact counts with the best chunk."""
     found: list[ScoredRow] = []
     for rows, weight in ((near, 1.0), (far, EDGE_WEIGHT)):
         best = _nearest(snapshot, mask, rows, vector, budget, viewer)

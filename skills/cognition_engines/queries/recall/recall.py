@@ -1,4 +1,4 @@
-"""Recall for an event loop: a search or read, then the records belonging to its result, each part in its own pool.
+"""Recall for an event loop: a search or read, then the records belonging to the result, each part in a pool of its own.
 
 Makes at most six store calls, whatever the limit and the budget, including a call for superseded memories alone.
 """
@@ -73,7 +73,7 @@ _COUNTS_KEPT: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call: its parameters, viewer and caller, the conditions on all its records, and the reader of their rows.
+    """A call: parameters, viewer and caller, the conditions on all records, and the reader of their rows.
 
     `text` and `vector` are compared with related records, None for a plain list.
     """

@@ -33,7 +33,7 @@ _TYPES: Final[Mapping[Kind, values.ResultType]] = {
 
 
 def recall_item(result: Result, superseded_by: Successors) -> values.RecallItem:
-    """Return a result, without its events."""
+    """Return a result, without events."""
     stored = result.stored
     return values.RecallItem(
         id=str(stored.record.id),

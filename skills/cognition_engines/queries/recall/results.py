@@ -1,4 +1,4 @@
-"""Results of recall while being read: each with its content and its events."""
+"""Results of recall while being read: each with content and events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from cognition_engines.store.values import StoredRecord
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A found record. `content` is its `own`, or with its neighbours; `score` None without a ranking.
+    """A found record. `content` is the record's `own`, or with neighbours; `score` None without a ranking.
 
     `source` names a chunk's source. `explanation` is None if not requested. `window` is the text's window nearest to
     the query; None without windows or if words alone decide.
