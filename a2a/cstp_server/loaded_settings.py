@@ -163,7 +163,7 @@ def _environment_leaves() -> dict[str, object]:
     """Return the values from CSTP_* variables. Raise ConfigurationError for unknown names and invalid JSON."""
     check_names(os.environ, (*_leaves(Settings().model_dump()), *_SECTIONS))
     try:
-        # the source needs nothing of BaseSettings but the names and types of the fields
+        # the source needs only the field names and types of BaseSettings
         source = EnvSettingsSource(
             cast(type[BaseSettings], Settings), env_prefix="CSTP_", env_nested_delimiter="__", env_ignore_empty=True
         )

@@ -139,7 +139,7 @@ def serve(
         engine.indexes.name_holder(settings.at_port(listener.getsockname()[1]).base_url)
         server = make_server(settings, gate, engine, announce=announce, end_by=watchdog.end_by, member=member)
         for number in (signal.SIGINT, signal.SIGTERM) if member is None else (signal.SIGTERM, signal.SIGQUIT):
-            signal.signal(number, server.handle_exit)  # uvicorn does so too, once its loop runs
+            signal.signal(number, server.handle_exit)  # uvicorn does so too, once the loop runs
         undo.pop_all()  # from here on the application closes it
     spare_the_collector()
     try:

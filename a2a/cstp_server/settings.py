@@ -20,7 +20,7 @@ Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 USUAL_LIMIT: Final = "600/minute; 60/second"
 USUAL_WRITES: Final = "120/minute; 10000/day"
-# a loop of one person's own program is not slowed
+# a single person's own program in a loop is not slowed
 LOCAL_LIMIT: Final = "12000/minute; 1200/second"
 LOCAL_WRITES: Final = "1200/minute; 10000/day"
 _PUBLIC_URL: Final = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?(/[A-Za-z0-9._~/-]*)?")

@@ -103,7 +103,7 @@ class EngineOptions:
     name: str = "cstp"
 
 
-WRITE_THREADS: Final = 2  # one writes while the next one is prepared; the store takes one writer at a time
+WRITE_THREADS: Final = 2  # a batch is written while the next is prepared; the store takes one writer at a time
 DEFAULTS: Final = EngineOptions()
 _RUN: Final = "cognition_engines.ingest.run"  # loaded by name: the readers of files take a tenth of a start
 _FOLLOW: Final = "cognition_engines.ingest.follow"  # loads Chroma
@@ -133,7 +133,7 @@ class Engine:
     ComponentFailed naming the part that did not answer. `modes` are the search modes, the default first.
     """
 
-    audit_rows_lost = 0  # that could not be stored before the engine was closed
+    audit_rows_lost = 0  # rows not stored before the engine was closed
 
     def __init__(
         self, records: Records, indexes: Indexes, embedder: Embedder | None, options: EngineOptions = DEFAULTS
@@ -213,7 +213,7 @@ class Engine:
             records = open_records(store, bounds.seconds, options.store_named, calls)
             undo.callback(records.close)
             if model is not None and (dim := records.dimension(model.model)) is not None:
-                model.expect(dim)  # so that a model that is down need not be asked
+                model.expect(dim)  # so that an unavailable model need not be asked
             chosen = options.vector_index, options.worker, options.relevance, options.lock
             indexes = open_indexes(Path(folder), records, model, *chosen)
             undo.callback(indexes.close)

@@ -127,7 +127,7 @@ STEPS: Final[Sequence[Call]] = (
     Call("Follows what changed since it was recorded", "cstp.changes", {"since": SEQ, "kinds": ["decision"]}),
     Call("And has it forgotten, with all that came of it", "cstp.forget", {"id": ID, "confirm": True}),
 )
-# The member of each result that is shown, so that a line is enough.
+# The shown member of each result, so that a line is enough.
 SHOWN: Final = {
     "cstp.recordDecision": ("id", "status", "created"),
     "cstp.reviewDecision": ("status", "outcome", "selfReview"),

@@ -132,7 +132,7 @@ def _listing(method: Method[Any, Any]) -> Listing | None:
     item = get_args(result[items].annotation)[0].__name__
     total = next((name for name in ("total_count", "total") if name in result), "metadata.total_count")
     verb, _, listed = client_name(method).partition("_")
-    # getDecisions lists those that were extracted from sources
+    # getDecisions lists decisions extracted from sources
     both = verb == "list" and any(client_name(one) == f"get_{listed}" for one in METHODS)
     name = f"iter_recorded_{listed}" if both else f"iter_{listed}"
     return Listing(name, item, items, total, repr(fields["limit"].default))

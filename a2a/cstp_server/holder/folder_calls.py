@@ -26,7 +26,7 @@ from cstp_server.rpc.bound import Call, new_request_id
 from cstp_server.rpc.dispatch import Dispatcher, error_body
 from cstp_server.settings import Settings
 
-MOST: Final = 200  # connections at a time: one for each process, and one for each call of them
+MOST: Final = 200  # concurrent connections: one for each process, and one for each of their calls
 _RETRY_SECONDS: Final = 1
 _log = structlog.get_logger("cstp.folder")
 
@@ -79,7 +79,7 @@ class FolderCalls:
         assert task is not None
         self._connections.add(task)
         try:
-            # a closed connection, one that sends too much, and the end of this process
+            # a closed connection, an oversized request, and the end of this process
             with suppress(OSError, EOFError, LimitOverrunError, asyncio.CancelledError):
                 if len(self._connections) <= MOST:
                     await self._answer_call(reader, writer)

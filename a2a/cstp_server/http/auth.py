@@ -85,7 +85,7 @@ def _in_networks(address: str, networks: Sequence[Network]) -> bool:
         parsed = ip_address(address)
     except ValueError:
         return False
-    # an IPv4 peer of a socket that listens on both families
+    # an IPv4 peer of a socket listening on both families
     mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
     return any((mapped or parsed) in network for network in networks)
 
@@ -98,7 +98,7 @@ def allowed_hosts(settings: Settings) -> tuple[str, ...]:
     if settings.server.public_url is not None:
         public = urlsplit(settings.server.public_url)
         name = public.netloc if public.port is None else public.netloc.rpartition(":")[0]
-        named += [name, f"{name}:*"]  # a proxy may hand on the name without its port, as nginx does with $host
+        named += [name, f"{name}:*"]  # a proxy may forward the name without the port, as nginx does with $host
     return tuple(name.lower() for name in (*hosts, *(f"{name}:*" for name in hosts), *named))
 
 

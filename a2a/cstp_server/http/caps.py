@@ -48,7 +48,7 @@ class UvicornProtocol(HttpToolsProtocol):
             self.cycle.message_event.set()
 
     def on_response_complete(self) -> None:
-        # uvicorn's own, without its timer for each response: the deadlines here end idle connections
+        # uvicorn's own, without a timer for each response: the deadlines here end idle connections
         self.server_state.total_requests += 1
         if not self.transport.is_closing():
             self.flow.resume_reading()
@@ -78,7 +78,7 @@ class CappedProtocol(UvicornProtocol):
     caps: ClassVar[Caps]
     _seen = 0  # bytes of finished headers
     _unfinished = 0  # bytes since anything was finished
-    _hosts = 0  # Host headers of the request that is being received
+    _hosts = 0  # Host headers of the currently received request
     _progress = False
     _in_head = True
     _offered = False

@@ -20,9 +20,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from cstp_server.http.caps import CappedProtocol, Caps
 from cstp_server.http.endpoint import ANSWERING, Answering, Parts
 
-MAX_REFUSED: Final = 64  # connections that may linger after a refusal at a time; each holds a descriptor
+MAX_REFUSED: Final = 64  # connections lingering after a refusal at a time; each holds a descriptor
 _NEW_SECONDS: Final = 1.0  # for this long a connection may be without a request before it may be closed to make room
-_LOOKS: Final = 4  # checks of a connection within the shortest of its deadlines
+_LOOKS: Final = 4  # checks of a connection within the shortest deadline
 _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: close at once and drop unsent bytes
 _log = structlog.get_logger("cstp.http")
 
@@ -82,10 +82,10 @@ class TimedProtocol(CappedProtocol):
     """Disconnects clients by `deadlines`. A timer for each connection checks it; a request needs no timer."""
 
     deadlines: ClassVar[Deadlines]
-    refused: ClassVar[set[HttpToolsProtocol]]  # connections above the maximum that may still read why
+    refused: ClassVar[set[HttpToolsProtocol]]  # connections above the maximum still reading the reason
     flow: _ClientClock
     _receiving = False  # a request has begun and is not complete
-    _untaken = 0  # bytes of answers that waited at the last look
+    _untaken = 0  # bytes of answers waiting at the last check
     _untaken_since = 0.0
     _next_look = 0.0
     _timer: TimerHandle | None = None
@@ -122,7 +122,7 @@ class TimedProtocol(CappedProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        # a request that is answered before it is complete must still arrive in time
+        # a request answered before it is complete must still arrive in time
         if not self._in_body or self.is_answering:
             self.flow.restart()
 

@@ -36,7 +36,7 @@ PLAIN: Final = (b"content-type", b"text/plain; charset=utf-8")
 NO_STORE: Final = (b"cache-control", b"no-store")
 NOSNIFF: Final = ("x-content-type-options", "nosniff")
 METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
-ANSWERING: Final = "answering"  # the key of a request's Answering in its state, until there is an answer
+ANSWERING: Final = "answering"  # the key of a request's Answering in the request state, until there is an answer
 _log = structlog.get_logger("cstp.http")
 _TAG: Final = re.compile(rb'(?:W/)?("[^"]*")')
 

@@ -22,12 +22,12 @@ from cstp_server.rpc.bound import Call
 from cstp_server.rpc.failures import query_failed
 
 PAGE: Final = 1000  # changes read at a time
-_MOST_FIELDS: Final = 8  # of a query; reading thousands of them would hold up the event loop
+_MOST_FIELDS: Final = 8  # of a query; reading thousands would block the event loop
 _RETRY_SECONDS: Final = 1
 _STREAM: Final[list[Header]] = [
     (b"content-type", b"text/event-stream"),
     endpoint.NO_STORE,
-    (b"x-accel-buffering", b"no"),  # a proxy that collects answers would hold the events back
+    (b"x-accel-buffering", b"no"),  # a buffering proxy would hold the events back
 ]
 _STATUS: Final[Mapping[type[CstpError], int]] = {
     InvalidParams: 400,
@@ -115,7 +115,7 @@ async def _events(
     def is_over() -> bool:
         return parts.followers.must_stop(call.token)
 
-    yield b"id: %d\n\n" % int(params.since)  # so that a client that saw no event resumes here
+    yield b"id: %d\n\n" % int(params.since)  # so that a client without an event yet resumes here
     while not is_over():
         try:
             found = await stream.following.wait(params, call.viewer, call.agent, stream.quiet_seconds, is_over)

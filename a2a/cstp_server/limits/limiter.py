@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from cstp_server.limits.redis_windows import SharedWindows
 
 REFRESH_SECONDS: Final = 1.0  # how old the counts in the headers may be
-FIRST_PROBE_SECONDS: Final = 0.1  # each further one waits twice as long, up to
+FIRST_PROBE_SECONDS: Final = 0.1  # each further attempt waits twice as long, up to
 PROBE_SECONDS: Final = 2.0
-MOST_UNSENT: Final = 10_000  # calls of an agent that are counted in Redis when it is back
+MOST_UNSENT: Final = 10_000  # an agent's calls, to count in Redis when it is back
 CONNECT_SECONDS: Final = 1.0  # for a first connection, which also loads the script
 _SHARED: Final = "cstp_server.limits.redis_windows"  # loads redis-py, which servers without Redis start faster without
 _PROBE: Final = RateLimitItemPerSecond(1000, namespace="PROBE")
@@ -91,7 +91,7 @@ class Limiter:
         self._local = MovingWindows()
         self._others = MovingWindows()  # spending of other servers, as last reported by Redis
         self._unsent: dict[str, deque[tuple[float, int]]] = {}  # by agent: times and units spent without Redis
-        self._events = MovingWindows()  # apart from agents, so that strangers fill no memory of theirs
+        self._events = MovingWindows()  # apart from agents, so that strangers use none of the agents' memory
         self._shared = _shared_windows(redis, redis_timeout) if redis else None
         self._counts = MovingWindowRateLimiter(redis) if redis else None
         self._redis: Storage | None = redis

@@ -16,9 +16,9 @@ _WRITES: Final = "\x1fwrites "
 _ATTEMPTS: Final = "\x1fwrong tokens "
 TEXT_UNIT: Final = 1024  # characters of a text parameter; each further ones cost a unit
 VALUE_BYTES: Final = 64  # validating a value takes at least as long as parsing this many bytes
-MOST_PATHS: Final = 256  # of a call; one with more is refused
+MOST_PATHS: Final = 256  # of a call; a call with more is refused
 COMPARISONS: Final = 50_000  # of a stored pattern with a path; each further ones cost a unit
-_DENSE: Final = 4  # a token of the model is about four plain characters, or one of any other kind
+_DENSE: Final = 4  # a model token is about four plain characters, or a single other character
 _PLAIN: Final = (ascii_letters + digits + whitespace).encode()
 
 

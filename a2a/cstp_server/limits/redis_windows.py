@@ -78,7 +78,7 @@ end
 def connection(url: str) -> RedisStorage:
     """Return an unconnected pool to the Redis at `url`. Raise ConfigurationError for an invalid URL."""
     try:
-        # no timeouts here: the limiter has one for each hit as a whole, at a third of the cost of one for each step
+        # no timeouts here: the limiter's timeout for a whole hit has a third of the cost of a timeout for each step
         pool = BlockingConnectionPool.from_url(url, max_connections=32, timeout=None)
     except ValueError as error:
         raise ConfigurationError("limits.redis_url: must read like redis://host:6379/0") from error
@@ -149,7 +149,7 @@ class SharedWindows:
         """Return the seconds until `take` would succeed, 0 if it would now. Raise as `take` does."""
         try:
             async with asyncio.timeout(self._timeout):
-                # the newest unit comes first, and the script checks this one
+                # the newest unit comes first, and the script checks it
                 taken = await self._client.lindex(self._name(item, key), item.amount - cost)
         except RedisError as error:
             raise StorageError(error) from error

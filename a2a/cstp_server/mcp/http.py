@@ -44,7 +44,7 @@ from cstp_server.settings import Settings
 
 _ASKED: Final = "cstp.call"  # keys of a request's scope,
 _PARTS: Final = "cstp.mcp"  # and its answer
-_METHODS: Final = ("POST", "GET", "DELETE")  # the last two so that a client in a browser sees the 405
+_METHODS: Final = ("POST", "GET", "DELETE")  # the last two so a browser client sees the 405
 _EXPOSED: Final = ("Mcp-Session-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate", "X-Request-ID")
 
 
@@ -141,7 +141,7 @@ async def _answer_mcp(scope: Scope, body: bytes, call: Call) -> Reply:
 
     async def receive() -> Message:
         if not unread:
-            await asyncio.Event().wait()  # the call is cancelled when the client goes, as one of /cstp
+            await asyncio.Event().wait()  # the call is cancelled when the client disconnects, as on /cstp
         return unread.pop()
 
     async def send(message: Message) -> None:

@@ -16,9 +16,9 @@ from cstp_server.limits.admission import AdmissionGate
 from cstp_server.limits.limiter import Limiter
 from cstp_server.tokens import TokenBook
 
-KEEP_SECONDS: Final = 0.5  # a flood of probes costs one check of the parts in this time
+KEEP_SECONDS: Final = 0.5  # a flood of probes costs a single check of the parts in this time
 NAMED_RECORDS: Final = 100
-PROBE_SECONDS: Final = 2.0  # a part that does not answer by then is down
+PROBE_SECONDS: Final = 2.0  # a part without an answer by then is down
 
 Status = Literal["ready", "degraded", "draining", "unavailable"]
 

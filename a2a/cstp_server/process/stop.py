@@ -31,7 +31,7 @@ LEAVING_SHARE: Final = 0.1
 LEAVING_SECONDS: Final = 0.5  # the rest of the log and the interpreter need no more
 FORCED_SECONDS: Final = 2.0  # after a second signal
 _POLL_SECONDS: Final = 0.02
-_LAST_LINE_SECONDS: Final = 0.2  # a log that is not read must not delay the exit
+_LAST_LINE_SECONDS: Final = 0.2  # an unread log must not delay the exit
 _log = structlog.get_logger("cstp.stop")
 
 
@@ -165,7 +165,7 @@ class GracefulServer(uvicorn.Server):
                     protocol.shutdown()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        # not uvicorn's own, which raises the signal again at the end: a stop that was asked for is exit code 0
+        # not uvicorn's own, which raises the signal again at the end: a requested stop is exit code 0
         if self.should_exit:
             self.force_exit = True
             self._gate.drain(min(self._gate.ends_at, monotonic() + FORCED_SECONDS))
@@ -179,12 +179,12 @@ class GracefulServer(uvicorn.Server):
             self._gate.drain(monotonic() + self._grace.seconds)
         else:
             _log.info("stopping", running=self._gate.running, waiting=self._gate.waiting_calls)
-        for listener in self._handed:  # new connections wait for the process that owns the listener
+        for listener in self._handed:  # new connections wait for the listener's owner process
             listener.close()
         await self._finish_calls()
         for listener in self.servers:
             listener.close()
-        await sleep(_POLL_SECONDS)  # uvicorn closes only those connections that the protocol knows already
+        await sleep(_POLL_SECONDS)  # uvicorn closes only connections already known to the protocol
         left = self._gate.ends_at - self._grace.after_calls - monotonic()
         self.config.timeout_graceful_shutdown = max(0.0, left)  # type: ignore[assignment]
         await super().shutdown(sockets)

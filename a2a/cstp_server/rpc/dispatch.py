@@ -36,7 +36,7 @@ from cstp_server.rpc.bound import AnyBound, AuditedCalls, AuditNotes, Call
 from cstp_server.rpc.envelope import Malformed, Request, read_body
 from cstp_server.rpc.failures import query_failed
 
-UNKNOWN: Final = "unknown"  # for every method that is not served
+UNKNOWN: Final = "unknown"  # for every unknown method
 _RETRY_SECONDS: Final = 1
 Guarded = Callable[..., Coroutine[Any, Any, Result]]
 Validate = Callable[[type[Wire], object], Wire]  # makes the parameters of a call; raises errors.InvalidParams
@@ -135,7 +135,7 @@ class Dispatcher:
         self._log_call = call_line()
         self._guarded: Final = {bound.method.name: self._guard(bound) for bound in methods}
         self._unknown: Final = self._guard(None)
-        # by agent with a batch: its elements wait for each other, so the event loop is not blocked by all of them
+        # by agent with a batch: elements wait for each other, so all of them together do not block the event loop
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def handle(self, body: bytes, call: Call) -> Answer:
@@ -222,7 +222,7 @@ class Dispatcher:
         body = b""
         if outcome.error is None:
             body = orjson.dumps({"jsonrpc": "2.0", "result": orjson.Fragment(outcome.result), "id": request.id})
-        elif isinstance(outcome.error, errors.InvalidParams):  # the one error that may be long
+        elif isinstance(outcome.error, errors.InvalidParams):  # the only possibly long error
             body = error_body(outcome.error, request.id)
         if not request.notification and not room.holds(body):
             outcome.error = errors.QueryFailed("answer", call.request_id)

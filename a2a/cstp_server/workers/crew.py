@@ -30,11 +30,11 @@ from cstp_server.workers.membership import STOP, STOP_AT_ONCE, CommonState, Memb
 
 _PREFIX: Final = "cstp-workers-"
 _LOCK: Final = "lock"
-_LONGEST: Final = 70  # bytes of the path of a temporary folder: one of a socket may have little more than 100
+_LONGEST: Final = 70  # bytes of a temporary folder's path: a socket's path may have little more than 100
 _SHORT: Final = "/tmp"
-_PATIENCE: Final = 0.1  # seconds that a line waits for its reader
-SPARE_SECONDS: Final = 1.0  # beyond its own grace time, after which a worker is killed
-PAUSES: Final = (0.0, 0.5, 1.0, 2.0, 4.0)  # before the attempts to replace a worker that fails in its start
+_PATIENCE: Final = 0.1  # seconds for which a line waits for a reader
+SPARE_SECONDS: Final = 1.0  # beyond a worker's own grace time; then it is killed
+PAUSES: Final = (0.0, 0.5, 1.0, 2.0, 4.0)  # before the attempts to replace a worker failing in its start
 _HEEDED: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _log = structlog.get_logger("cstp.crew")
 
@@ -53,7 +53,7 @@ def shared_folder() -> Iterator[Path]:
     draft = folder / f"{_LOCK}.new"
     lock = os.open(draft, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    draft.rename(folder / _LOCK)  # none can be seen that is not locked
+    draft.rename(folder / _LOCK)  # no unlocked folder is ever visible
     try:
         yield folder
     finally:
@@ -83,7 +83,7 @@ class DirectOutput:
 
     def write(self, text: str) -> int:
         """Write a line and return the number of characters."""
-        with suppress(OSError, ValueError):  # closed, or its reader gone
+        with suppress(OSError, ValueError):  # closed, or without a reader
             file = self._stream.fileno()
             room = select.poll()
             room.register(file, select.POLLOUT)
@@ -126,7 +126,7 @@ class WorkerSupervisor:
         self._due: dict[int, float] = {}  # times to start workers
         self._failures = dict.fromkeys(range(1, count + 1), 0)  # in a row, of starts
         self._announced = False
-        self._signals = 0  # that asked to stop, or a worker that cannot be started
+        self._signals = 0  # that asked to stop, or of a worker that cannot be started
         self._kill_at: float | None = None
         self._code = 0
         self._alive, self._alive_end = os.pipe()  # the second is open as long as the parent lives
@@ -221,7 +221,7 @@ class WorkerSupervisor:
             _log.error("worker_failed_to_start", worker=process.number, code=code, attempt=failures)
             self._due[process.number] = monotonic() + PAUSES[failures]
             return
-        if code < 0:  # else its reason is on standard error
+        if code < 0:  # else the reason is on standard error
             _log.error("worker_failed_to_start", worker=process.number, code=code)
         self._code = max(1, code)
         self._stop(STOP)
@@ -242,7 +242,7 @@ class WorkerSupervisor:
 
     def _send(self, number: signal.Signals) -> None:
         for process in self._processes.values():
-            os.kill(process.pid, number)  # one that has ended was not waited for yet, so the number is its own
+            os.kill(process.pid, number)  # an ended process was not waited for yet, so the number is still its own
 
 
 @contextmanager
@@ -278,5 +278,5 @@ def start(settings: Settings, folder: Path, listener: socket.socket, announce: C
     `announce` is called in the parent when all workers answer. `folder` is theirs alone.
     """
     server = settings.server
-    gc.freeze()  # a collection in a worker would write into pages that all share
+    gc.freeze()  # a collection in a worker would write into shared pages
     return WorkerSupervisor(server.workers, folder, server.grace_seconds, announce, listener.close).run()

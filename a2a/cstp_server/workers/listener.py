@@ -17,7 +17,7 @@ from cstp_server.process.stop import Grace, GracefulServer
 from cstp_server.process.tls import ServerConfig
 from cstp_server.workers.membership import Membership
 
-YIELD_SECONDS: Final = 0.001  # that a connection waits for a worker with fewer,
+YIELD_SECONDS: Final = 0.001  # for which a connection waits for a worker with fewer,
 YIELDS: Final = 10  # at most this often: the other worker may be busy
 _RETRY_SECONDS: Final = 1.0  # after an accept that failed for lack of a descriptor
 

@@ -23,13 +23,13 @@ from cstp_server.process.stop import FORCED_SECONDS, Watchdog
 from cstp_server.settings import Settings
 
 _FIGURE: Final = struct.Struct("=q")
-_ABSENT: Final = 1 << 62  # more than any worker has, so that none waits for a missing one
+_ABSENT: Final = 1 << 62  # more than any worker has, so that none waits for a missing worker
 _MOST: Final = 65_536
 STOP: Final = signal.SIGTERM
 STOP_AT_ONCE: Final = signal.SIGQUIT
 _log = structlog.get_logger("cstp.workers")
 SHARED_OUT = ("max_in_flight", "max_queue", "max_followers", "max_connections")
-_VECTORS = 4  # a search space has a quarter of the machine's memory for its vectors, unless a setting has another bound
+_VECTORS = 4  # a search space has a quarter of the machine's memory for vectors, unless a setting has another bound
 
 
 class WorkerFigures:

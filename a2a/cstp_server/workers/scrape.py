@@ -41,11 +41,11 @@ _HIGHEST: Final = frozenset(
     }
 )
 _LOWEST: Final = frozenset({"cstp_part_up", "cstp_source_up", "process_start_time_seconds"})
-_CREATED: Final = "_created"  # a sample of counters and histograms that is a time
+_CREATED: Final = "_created"  # a time among the samples of counters and histograms
 COUNTERS: Final = frozenset({"counter", "histogram"})
 _WORST_FIRST: Final[Sequence[Status]] = ("unavailable", "draining", "degraded", "ready")
 _STATES: Final = ("down", "rebuilding", "degraded")  # of a part, the worst first; all others are well
-WORKERS: Final = "workers"  # the part that is down while one of them does not answer
+WORKERS: Final = "workers"  # the part that is down while a worker does not answer
 R = TypeVar("R")
 SampleKey = tuple[str, frozenset[tuple[str, str]]]
 _READINESS: Final = b"readiness\n"
@@ -160,7 +160,7 @@ class Siblings:
     async def answer_siblings(self) -> AsyncIterator[None]:
         """Answer the other workers during the body."""
         path = self._member.socket(self._member.number)
-        path.unlink(missing_ok=True)  # of a worker that was killed
+        path.unlink(missing_ok=True)  # of a killed worker
         server = await asyncio.start_unix_server(self._answer_scrape, path)
         try:
             yield
@@ -210,7 +210,7 @@ def read_counters(file: Path) -> Sequence[Metric]:
 
 def _write(file: Path, families: Sequence[Metric]) -> None:
     draft = file.with_suffix(".new")
-    with suppress(OSError):  # a full disk: the next one of this number begins with less
+    with suppress(OSError):  # a full disk: the next worker of this number begins with less
         draft.write_bytes(_pack(families))
         os.replace(draft, file)
 

@@ -42,7 +42,7 @@ _DAY_FIRST = (
     + rf"(?:,\s{{0,3}}|{_OF}[\s/-]{{1,3}})(?P<y2>\d{{4}})"
 )
 _YEAR_FIRST = r"(?P<y3>\d{4})[\s/-]{1,3}" + _NAME.format("m3") + r"[\s/-]{1,3}(?P<d3>\d{1,2})"
-# Chinese, Japanese and Korean, without a blank before it; a Japanese year may be that of an era.
+# Chinese, Japanese and Korean, without a blank before it; a Japanese year may be an era's.
 _ERAS: Final = {"令和": 2018, "平成": 1988}
 _SIGNED = (
     r"(?<!\d)(?:(?P<era>令和|平成)(?P<in_era>\d{1,2}|元)|(?P<y4>\d{4}))\s?[年년]\s{0,2}"

@@ -41,7 +41,7 @@ _FENCES: Final = re.compile(rb" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)", re.DOTA
 _BLOCKS: Final = re.compile(rb"(?P<mark>-{4,}|\.{4,}|`{3,})(?P<info>\s*)")  # of AsciiDoc, unchanged
 _PIECE: Final = 2**20
 SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN | FORMATS.keys() | chat_exports.SUFFIXES
-_DIGITS: Final = 16  # hexadecimal, of the digest that replaces a name
+_DIGITS: Final = 16  # hexadecimal, of the digest used as a name
 
 
 def read(

@@ -61,7 +61,7 @@ class _Folder:
     path: str
     base: str
     filter: Filter
-    identity: tuple[int, int] | None = None  # None for the folder that was named
+    identity: tuple[int, int] | None = None  # None for the named folder
 
 
 def walk(folder: Path, selection: Selection = ALL_FILES) -> Walked:
@@ -72,7 +72,7 @@ def walk(folder: Path, selection: Selection = ALL_FILES) -> Walked:
     """
     any_extension = selection.any_extension and bool(selection.include)
     found = Walked()
-    waiting: list[_Folder | FoundFile] = [_Folder(str(folder), "", filter_of(selection))]  # the last one comes next
+    waiting: list[_Folder | FoundFile] = [_Folder(str(folder), "", filter_of(selection))]  # the last comes next
     while waiting:
         current = waiting.pop()
         if isinstance(current, _Folder):

@@ -40,7 +40,7 @@ _LOOKED_AT: Final = 4000  # characters of a possible licence
 _LINKED: Final = re.compile(r"[\s>|]*+(?:[-*+]|\d{1,6}[.)])?[\s*_|\d]*+\[[^\[\]\n]{1,1000}\][(\[]")
 _TIGHT: Final = re.compile(r"#{1,6}[^#\s]")  # no heading: notes begin with tags such as #harbour
 _TITLED: Final = re.compile(r"(?:subject|title|betreff):[ \t]+(\S.*)", re.IGNORECASE)
-# The members of front matter that are fields of a source, by their name without blanks and marks.
+# Front matter members that are source fields, by name without blanks and marks.
 _RIGHTS: Final = {"id": "id", "docid": "id", "project": "project", "sensitivity": "sensitivity"}
 _FIELDS: Final = {
     "title": "title",

@@ -17,7 +17,7 @@ from cognition_engines.models import Problem
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import PART, DanglingReferences, ExposedRecords, KnownRecord
 
-_MOST: Final = 3  # a run that is not sure deletes at most a third of the records of a source
+_MOST: Final = 3  # a run that is not sure deletes at most a third of a source's records
 _TARGETS: Final[Mapping[Role, tuple[str, Sequence[Kind]]]] = {
     Role.SOURCE: ("a source", (Kind.SOURCE,)),
     Role.CLUSTER: ("a cluster", (Kind.CLUSTER,)),
@@ -116,7 +116,7 @@ def left_behind(tally: Tally, records: RecordSink) -> Iterator[Problem]:
         elsewhere = [row for row in rows if row.origin.ingested_as not in tally.projects.get(place, ())]
         if not tally.files[source] and len(rows) > len(elsewhere):
             kept = _kept_text(len(rows) - len(elsewhere))
-            # without a name there is nothing that --prune could compare with
+            # without a name --prune has nothing to compare with
             remedy = "cstp delete removes" if source.startswith(UNNAMED) else "--prune deletes"
             yield Problem(source, None, f"{kept} before and not now; {remedy} what is no longer there")
         if elsewhere:

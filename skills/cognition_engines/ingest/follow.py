@@ -39,7 +39,7 @@ from cognition_engines.ingest.run import ingest
 from cognition_engines.set_aside import Raised, try_call
 from cognition_engines.store.records import Records
 
-# The values that change when a file is written: its size in bytes, its time (ns), and its inode.
+# The values that change when a file is written: size in bytes, time (ns), and inode.
 FileState: TypeAlias = tuple[int, int, int]
 States: TypeAlias = Mapping[Path, FileState]
 Places: TypeAlias = tuple[tuple[str, int], ...]  # paths with their inodes

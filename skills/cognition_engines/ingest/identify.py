@@ -80,12 +80,12 @@ class RecordIdentifier:
         self.kept: Counter[EarlierOption] = Counter()
         self._before: Mapping[str, Sequence[KnownRecord]] = {}
         self._turns: Counter[str] = Counter()  # by conversation
-        self._turn_ids: dict[str, bool] = {}  # identities made, and whether of an index that the turn states
+        self._turn_ids: dict[str, bool] = {}  # identities made, and whether from a stated index
         self._episodes: Counter[str] = Counter()  # equal ones
-        self._file_sources: set[str | None] = set()  # by project, those that were made
+        self._file_sources: set[str | None] = set()  # by project, the computed identities
         # the projects of the artifacts and turns of the file, if options give projects
         self._projects: dict[str, str | None] = {}
-        # children whose artifact may still come, with their identities, by its id
+        # children whose artifact may still come, with their identities, by artifact id
         self._waiting: dict[str, list[tuple[RecordDraft, str]]] = {}
 
     def identify_next(self, drafts: Sequence[AnyDraft]) -> list[str]:
@@ -210,7 +210,7 @@ class RecordIdentifier:
         if draft.is_file and isinstance(head, Source) and head.path is None:
             head = replace(head, path=self._path(draft.member))
         head, full, given = self._settle(head, identity, draft.head.id)
-        # with the text, which a source does not hold: another text under its id is another document
+        # with the text, which a source does not hold: another text under the same id is another document
         of_all = sha256_hex("\0".join([digest(head), *(piece.text for piece in draft.pieces)]))[:32]
         origin = self._origin(draft.ordinal, of_all, identity, rights, given)
         entry = ReadEntry(head, origin, line=draft.line, identity=_id_source(draft), full=full)
@@ -218,7 +218,7 @@ class RecordIdentifier:
         return entry, *(self._part(chunk, draft.line, rights) for chunk in chunks)
 
     def _part(self, part: Chunk | ArtifactChunk, line: int, rights: Rights) -> ReadEntry:
-        # as if the id were given: a record that states it is this one
+        # as if the id were given: a record stating it is the same record
         identity = given_identity(kind_of(part), self._repository, str(part.id))
         origin = self._origin(PART, digest(part), identity, rights, None)
         return ReadEntry(part, origin, line=line, identity=Identity.CONTENT)

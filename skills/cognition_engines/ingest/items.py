@@ -120,7 +120,7 @@ class ReadEntry(Entry):
         return kind_of(self.record), str(self.record.id)
 
 
-# a record, and behind it the parts of a document: all are stored in one transaction
+# a record, then a document's parts: all are stored in one transaction
 Entries: TypeAlias = tuple[ReadEntry, ...]
 
 

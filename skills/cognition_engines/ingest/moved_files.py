@@ -63,8 +63,8 @@ class KnownFiles:
         self._held: dict[_Place, list[StoredFile]] = {}
         self._gone: dict[str, bool] = {}  # by folder
         self._moved: dict[str, _Place] = {}  # by source
-        self._folders: dict[str, _Place] = {}  # by the folder that a moved file is in
-        self._roots: dict[str, str] = {}  # repositories that are named as folders, by the folder that they are in now
+        self._folders: dict[str, _Place] = {}  # by a moved file's folder
+        self._roots: dict[str, str] = {}  # repositories named as folders, by their current folder
         for one in self._found:
             self._places.setdefault(one.source, set()).add((one.repository, one.path))
             self._held.setdefault((one.repository, one.path), []).append(one)

@@ -11,7 +11,7 @@ from cognition_engines.path_sets import includes, last_match
 
 IGNORE_FILE: Final = ".cstpignore"
 _LARGEST: Final = 250_000  # bytes of such a file
-_MOST_IN_FORCE: Final = 2_000  # patterns that the folders of a path have together
+_MOST_IN_FORCE: Final = 2_000  # patterns of all folders of a path together
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,23 +32,23 @@ class Tally:
 
     counts: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(Outcome, 0))
     kinds: Counter[Kind] = field(default_factory=Counter)
-    skipped: Counter[str] = field(default_factory=Counter)  # files of folders that hold no records, by extension
-    ignored: int = 0  # files and folders that patterns leave out
+    skipped: Counter[str] = field(default_factory=Counter)  # files in folders without records, by extension
+    ignored: int = 0  # files and folders excluded by patterns
     unlisted: bool = False  # whether a folder could not be read
     limited: bool = False  # whether there were more records than the run was to read
     read: int = 0
     rejected: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
     files: dict[str, bool] = field(default_factory=dict)  # source -> whether anything in it was refused
-    places: dict[tuple[str, str], FilePlace] = field(default_factory=dict)  # those that were read
-    sources: set[tuple[str, str]] = field(default_factory=set)  # places of the records that the store has now
-    grown: set[tuple[str, str]] = field(default_factory=set)  # places with records that the store did not have
+    places: dict[tuple[str, str], FilePlace] = field(default_factory=dict)  # of read records
+    sources: set[tuple[str, str]] = field(default_factory=set)  # places of the stored records
+    grown: set[tuple[str, str]] = field(default_factory=set)  # places with new records
     projects: dict[tuple[str, str], set[str | None]] = field(default_factory=dict)  # place -> the reading of it
     kept: Counter[tuple[str, EarlierOption]] = field(default_factory=Counter)  # by the path of the scope
-    _copies: Counter[Kind] = field(default_factory=Counter)  # of records that this run met before
+    _copies: Counter[Kind] = field(default_factory=Counter)  # of records met before in this run
     _alike: Counter[tuple[str, str, Kind]] = field(default_factory=Counter)
     _older: Counter[tuple[str, str, Kind]] = field(default_factory=Counter)  # of exports
-    # one for each record, so in few bytes
+    # an entry for each record, so in few bytes
     _seen: dict[bytes, _FirstReading] = field(default_factory=dict)
     _ids: dict[str, bytes] = field(default_factory=dict)  # whose they are in this run
 

@@ -18,11 +18,11 @@ from cognition_engines.open_file import NotAFile, open_file
 _SECTION: Final = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\](.*)')
 _ENTRY: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)")
 _SCP: Final = re.compile(r"(?:[^@/\s]+@)?(\[[^\]/]+\]|[^:/\s]+):(?!//)(.*)")
-_LARGEST: Final = 1_000_000  # bytes of a file of git's that is read
+_LARGEST: Final = 1_000_000  # read bytes of a git file
 _LONGEST: Final = 1_000  # characters of a name
-EVERYTHING: Final = "/"  # the scope of a run that named a folder above the repository
-STREAM: Final = "stdin:"  # the beginning of a stream's address, before its name
-UNNAMED: Final = f"{STREAM}/"  # how that of a stream without a name begins, before the digest of its content
+EVERYTHING: Final = "/"  # the scope of a run over a folder above the repository
+STREAM: Final = "stdin:"  # the beginning of a stream's address, before the name
+UNNAMED: Final = f"{STREAM}/"  # the beginning of an unnamed stream's address, before the content's digest
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ def scope_folder(source: str, path: str, scope: str | None) -> str:
     if scope != EVERYTHING and scope.startswith("/"):
         return scope
     root = source.removesuffix(f"/{path}")
-    if root == source:  # the file was moved: all that is with it now
+    if root == source:  # the file was moved: everything in its folder now
         return str(PurePosixPath(source).parent)
     return root if scope == EVERYTHING else str(PurePosixPath(root) / scope)
 

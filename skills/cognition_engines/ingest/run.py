@@ -45,7 +45,7 @@ from cognition_engines.open_file import NotAFile, open_file
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import IdTaken, KnownRecord, Outcome, Relocation, StoredFile
 
-BATCH: Final = 16  # records between two commits, or one document and its parts
+BATCH: Final = 16  # records between two commits, or a document with its parts
 _TOGETHER: Final = 16  # records per query of the store
 _ATTEMPTS: Final = 10  # to write a batch while other runs write
 
@@ -62,9 +62,9 @@ class _Run:
 
 # the entries of a record, none at the end of a file, and the bytes read or the position reached
 _Read: TypeAlias = tuple[Entries, int]
-# of a record: as they come, or those that it has; None for one without a text or a model
+# of a record: as they come, or existing ones; None without a text or a model
 _Vectors: TypeAlias = AsyncResult[FloatArray | RefusedText] | FloatArray | RefusedText | None
-# a batch with the vectors of its entries, and the amount read for it
+# a batch with the entries' vectors, and the amount read for it
 _Begun: TypeAlias = tuple[Batch, Sequence[_Vectors], Amount]
 
 

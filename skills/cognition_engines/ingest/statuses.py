@@ -9,7 +9,7 @@ from typing import Final
 from cognition_engines.ingest.dates import find_dates
 from cognition_engines.ingest.parse.foreign_statuses import in_english
 
-# Phrases that mean a status wherever they stand, longest first by construction of the search below.
+# Phrases for a status at any position, longest first by construction of the search below.
 STRONG: Final[Mapping[str, str]] = MappingProxyType(
     {
         phrase: status
@@ -36,8 +36,8 @@ WEAK: Final[Mapping[str, str]] = MappingProxyType(
         "review": "pending",
     }
 )
-LONGEST: Final = 4000  # characters of a statement that are examined
-# Another record by its title: a link with its target, text in quotes or code, an address, a file.
+LONGEST: Final = 4000  # examined characters of a statement
+# Another record by title: a link with target, text in quotes or code, an address, a file.
 _TARGET: Final = (
     r"\((?:<[^<>\n]{0,1000}>|[^()\s]{0,1000}(?:\([^()\s]{0,300}\)[^()\s]{0,300})?)(?:[ \t][^()\n]{0,300})?\)"
 )
@@ -61,7 +61,7 @@ _NEGATIONS: Final = frozenset(
 _HAVING: Final = frozenset({"has", "have", "had"})  # "has superseded" is about another record
 _OBJECTS: Final = frozenset({"the", "a", "an", "our", "its", "their", "this", "that", "these", "those", "all"})
 NO_RECORD: Final = frozenset({"none", "n", "na", "no", "null", "nil", "nothing", "tbd", "anything"})
-# The words that may stand before "superseded" in its clause if the record itself is meant.
+# The words allowed before "superseded" in a clause if the record itself is meant.
 _OWN: Final = frozenset(
     {"this", "the", "it", "itself", "adr", "madr", "rfc", "record", "decision", "document", "proposal", "design"}
     | {"page", "architecture", "architectural", "is", "was", "has", "have", "had", "been", "became", "and", "but"}

@@ -67,7 +67,7 @@ _PARTS: Final = re.compile(
     r"[ \t]?(?P<half>[AaPp])?[.Mm]*"
 )
 _HALF_A_DAY: Final = timedelta(hours=12)
-_STARTS_WITHIN: Final = timedelta(minutes=5)  # of its recording, if times count from there
+_STARTS_WITHIN: Final = timedelta(minutes=5)  # of the recording, if times count from there
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class _Header:
     name: str
     time: str | None
     rest: str
-    first: bool  # of its paragraph
+    first: bool  # of the paragraph
 
     @property
     def speaker(self) -> str:
@@ -93,7 +93,7 @@ class _Spoken:
     preamble: str
     day: datetime | None
     headers: Sequence[_Header]
-    events: int = 0  # lines of a log that are left out
+    events: int = 0  # left-out lines of a log
 
 
 def read(path: str, text: str, *, is_transcript: bool = False) -> Iterator[Item] | None:

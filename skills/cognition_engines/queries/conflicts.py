@@ -29,12 +29,12 @@ Sentences: TypeAlias = "Sequence[Sentence]"
 
 MOST: Final = 3  # duplicates and conflicts in an answer
 SIMILAR: Final = 0.12  # cosine distance of a duplicate
-_NEIGHBOURS: Final = 20  # records that are compared
+_NEIGHBOURS: Final = 20  # compared records
 _SAME_SUBJECT: Final = 0.75  # cosine distance, up to which a rejected alternative counts
 _NEAR: Final = 0.6  # cosine distance, up to which other rules count
 _NEARER: Final = 0.3
 _NEAREST: Final = 0.25
-_LONGEST: Final = 4000  # characters of a text that are read
+_LONGEST: Final = 4000  # read characters of a text
 _MOST_SENTENCES: Final = 20
 _TITLE: Final = 200  # characters of a memory without a title
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?;:])\s+|\n+")
@@ -42,7 +42,7 @@ _CLAUSE_END: Final = re.compile(r"(?<=[.!?;:,])\s+|\n+")
 _WORD: Final = re.compile(r"\d[\d.,:]*|[^\W\d_]+(?:['’]t\b)?|%")
 _THOUSANDS: Final = re.compile(r",(?=\d{3}(?!\d))")
 _CLOCK: Final = re.compile(r"\d+:\d+")
-_OFTEN: Final = "user always please everything use used also"  # words that say little about the subject
+_OFTEN: Final = "user always please everything use used also"  # words saying little about the subject
 _NEGATING: Final = """
 no not never neither nor without cannot stop stops drop drops dropped remove removed delete deleted avoid avoids forbid
 forbids forbidden ban bans banned quit reject rejects disable disabled end ends cancel cancelled abandon abandoned

@@ -46,7 +46,7 @@ from cstp.values.decision_reads import (
     WholeDecision,
 )
 
-_KEPT: Final = ("accepted", *ENDED)  # the statuses that a review does not change
+_KEPT: Final = ("accepted", *ENDED)  # the statuses not changed by a review
 _COLUMNS: Final = {name: name for name in ("confidence", "category", "stakes", "status")} | {
     "date": "at",
     "recordedAt": RECORDED,

@@ -40,7 +40,7 @@ from cstp.values.everything import (
 
 SNIPPET: Final = Room(600)  # characters
 _KINDS: Final = tuple(kind for space in SEARCHED for kind in space.kinds)
-_NONE: Final = OneOf(("kind",), ())  # a condition that no record meets
+_NONE: Final = OneOf(("kind",), ())  # a condition met by no record
 
 
 class Everything:
@@ -98,7 +98,7 @@ class Everything:
         """
         named = [(kind, params.id) for kind in (Kind if params.kind is None else (KINDS[params.kind],))]
         found = await self._pools.records.run(self._pools.caller(agent), self._records.reads.find, named, viewer)
-        found = [one for one in found if str(one.record.id) == params.id] or found  # before those that have a prefix
+        found = [one for one in found if str(one.record.id) == params.id] or found  # before kinds with a prefix
         if not found:
             raise NotFound(params.id)
         if len(found) > 1:

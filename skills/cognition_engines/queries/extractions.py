@@ -37,7 +37,7 @@ from cstp.values.extractions import (
     ListMetadata,
 )
 
-MOST_TOPICS: Final = 50  # that an answer names
+MOST_TOPICS: Final = 50  # named in an answer
 C = TypeVar("C", bound=Cited)
 
 

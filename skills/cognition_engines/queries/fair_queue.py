@@ -7,7 +7,7 @@ from typing import Final, Generic, TypeVar
 T = TypeVar("T")
 Agent = str | None  # None is the server itself
 
-PRESENT_SECONDS: Final = 5.0  # after a call its agent may come again at once, and a place is kept free for it
+PRESENT_SECONDS: Final = 5.0  # after a call the agent may call again at once, and a place is kept free for it
 
 
 def half(places: int) -> int:

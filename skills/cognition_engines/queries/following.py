@@ -21,11 +21,11 @@ from cstp.errors import Conflict
 from cstp.values.records import NOW, ChangesParams, ChangesResult, RecordChange
 
 Ended: TypeAlias = Callable[[], bool]
-AHEAD: Final = 60_000_000  # microseconds that a cursor may be ahead of this clock, which need not be the database's
+AHEAD: Final = 60_000_000  # microseconds a cursor may be ahead of this clock, which may differ from the database's
 _LOOK_SECONDS: Final = 0.25  # the longest time between two checks whether to stop waiting
 _READ_SECONDS: Final = 1.0  # the longest time between two reads if the indexes do not follow
 _PAUSE_SECONDS: Final = 0.02  # the shortest time between two reads: many changes may be hidden
-_REMEMBERED: Final = 1024  # cursors that are known to be followed by hidden changes alone up to a `seq`
+_REMEMBERED: Final = 1024  # cursors known to be followed only by hidden changes up to a `seq`
 _Kinds: TypeAlias = tuple[Kind, ...] | None
 WAIT_SECONDS: Final = 2.0
 COMPONENT: Final = "indexes"
@@ -50,7 +50,7 @@ class Following:
         if since == NOW:
             return await self.newest(viewer, agent)
         cursor = int(since)
-        # a clock that was set back leaves cursors that are ahead of it; their changes have that `seq` or a later one
+        # a clock set back leaves cursors ahead of it; their changes have that `seq` or a later one
         if cursor > time_ns() // 1000 + AHEAD and await self.newest(viewer, agent) < cursor - BLOCK:
             raise Conflict(None, "state", "a cursor of this store", "one of a time that has not come")
         return cursor

@@ -21,8 +21,8 @@ from cognition_engines.store.record_reads import RecordReads
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.wanted import Wanted, always, check_wanted
 
-MOST_OF_GROUP: Final = 500  # decisions of one group that are read
-_NAMED: Final = ("package", "api", "data")  # the parts that are named and have no pattern
+MOST_OF_GROUP: Final = 500  # read decisions of a group
+_NAMED: Final = ("package", "api", "data")  # the named parts without a pattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from cstp.values.decision_reads import DayCount, GetStatsResult, RecentActivity,
 
 MOST_NAMES: Final = 100  # of each label, the most frequent ones
 MOST_TAGS: Final = 50
-MOST_DAYS: Final = 366  # the latest ones that have any
+MOST_DAYS: Final = 366  # the latest ones with any
 _DAY: Final = 86_400_000_000  # microseconds
 _EPOCH: Final = date(1970, 1, 1)
 

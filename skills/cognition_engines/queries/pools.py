@@ -22,9 +22,9 @@ from cognition_engines.errors import ComponentBusy, ComponentFailed, NoGoodMatch
 from cognition_engines.queries.fair_queue import Agent, FairQueue, RecentAgents, half
 from cognition_engines.wanted import Wanted
 
-GIVEN_UP_AFTER: Final = 6  # deadlines that a call may take before its place is given to others
+GIVEN_UP_AFTER: Final = 6  # deadlines after which a call's place is given to others
 MOST_GIVEN_UP: Final = 8  # calls of a pool at a time
-LATEST_BEGIN: Final = 0.98  # of a call's time: a call begun later would only be reported as a part that failed
+LATEST_BEGIN: Final = 0.98  # of a call's time: a call begun later would only be reported as a failed part
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -138,7 +138,7 @@ class Pool:
         self._present = RecentAgents()
         self._given_up: set[_Call] = set()
         self._running: dict[_Call, float] = {}  # since when
-        self._finished = 0  # calls that were not given up
+        self._finished = 0  # calls not given up
         self._lock = Lock()
         self._failed: dict[str, Callable[[Wanted], object]] = {}  # by name, the call in which the part last failed
         self.failing = False  # whether the last call failed
@@ -268,7 +268,7 @@ class Pool:
                 self._given_up.discard(call)
                 following = self._next()
             call.deliver(settle, value)
-            del value  # a thread that works on keeps no answer
+            del value  # a thread still working keeps no answer
             call = following
 
     def _outcome(self, call: _Call) -> tuple[Callable[[Any], object], object]:

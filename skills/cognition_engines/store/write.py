@@ -34,7 +34,7 @@ from cognition_engines.store.schema import (
 )
 from cognition_engines.store.values import PART, Entry, FloatArray, IdTaken, KnownRecord, Outcome, Replaces
 
-# Kinds that ingest cuts, and the role in which the parts refer to them.
+# Kinds cut by ingest, and the role in which the parts refer to them.
 DOCUMENTS: Final[Mapping[Kind, Role]] = {Kind.SOURCE: Role.SOURCE, Kind.ARTIFACT: Role.ARTIFACT}
 _UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
 
@@ -45,7 +45,7 @@ def check_batch(batch: Sequence[Entry], model: str | None) -> list[tuple[Kind, s
     seen: set[tuple[Kind, str]] = set()
     for entry in batch:
         kind, id = kind_of(entry.record), _checked_id(entry)
-        # one of the kinds that share ids represents all
+        # a single kind represents all that share ids
         space = NAMESAKES[0] if kind in NAMESAKES else kind
         if (space, id) in seen:
             raise ValueError(f"id: {id!r} is twice in the batch")

@@ -298,7 +298,7 @@ class WriteTransaction:
         if keys:
             renumber(self._connection, keys)
         else:
-            allocate(self._connection, 1)  # the transaction has written, which its answer has a `seq` for
+            allocate(self._connection, 1)  # the transaction has written, for which the answer has a `seq`
 
     def _read_record(self, key: int, kind: Kind) -> StoredRecord:
         return found_by_keys(self._connection, [key], None, (kind,))[key]

@@ -32,7 +32,7 @@ from cstp.values.records import ForgetParams, ForgetPending, ForgetReceipt, Forg
 
 T = TypeVar("T")
 
-FOLLOW_SECONDS: Final = 2.0  # that a receipt waits for the indexes of this process
+FOLLOW_SECONDS: Final = 2.0  # for which a receipt waits for this process's indexes
 _LOOK_SECONDS: Final = 0.02
 _COMPACTION: Final = "bytes of it may be left until the files are compacted: by this server soon, or by cstp compact"
 _VECTORS: Final = "its vectors may be left in the files until cstp compact has rebuilt the index"
@@ -42,12 +42,12 @@ _WORKERS: Final = "the other workers of this server follow within seconds; they 
 _FREED: Final = "PostgreSQL keeps its deleted rows until cstp compact, and its own log as long as it is set to"
 POLL_SECONDS: Final = 5.0  # between two checks for later writes
 LEAST_SECONDS: Final = 0.01
-BATCH: Final = 50  # records that expire in one transaction
-# Size that is compacted while the server works, in a second or two; more needs cstp compact.
+BATCH: Final = 50  # records expiring in one transaction
+# Size compacted while the server works, in a second or two; more needs cstp compact.
 MOST_BYTES: Final = 64 * 2**20
 MOST_TEXTS: Final = 20_000
 PAUSE_SECONDS: Final = 10.0  # between two compactions, at least
-PAUSES: Final = 20  # times as long as the last one took
+PAUSES: Final = 20  # times as long as the last compaction took
 _log = logging.getLogger(__name__)
 
 

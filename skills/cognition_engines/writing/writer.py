@@ -63,7 +63,7 @@ from cstp.values.writes import FoundSecret, NotIndexed, PossibleConflict, WriteW
 W = TypeVar("W", bound="_Params")
 P = TypeVar("P", bound="_Request")
 R = TypeVar("R")
-INDEX_SECONDS: Final = 0.25  # that an answer waits for the indexes
+INDEX_SECONDS: Final = 0.25  # for which an answer waits for the indexes
 _ATTEMPTS: Final = 5
 
 
@@ -228,7 +228,7 @@ class Writer:
         made = Prepared(self._embedder.model, dict(zip(texts, found, strict=True)), revision)
         if not isinstance(request, RecordDecisionParams | RememberParams) or not found or "read" not in writer.scopes:
             return made  # near records are shown to readers alone
-        if embedding_text(stated[0]) != texts[0]:  # a text that is cut into passages is not compared
+        if embedding_text(stated[0]) != texts[0]:  # a text cut into passages is not compared
             return made
         project = project_for(writer, request.project, SENSITIVITIES[request.sensitivity])
         return await self._compare(caller, writer, replace(stated[0], project=project), found[0][0], made)

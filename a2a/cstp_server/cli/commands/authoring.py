@@ -30,7 +30,7 @@ from cstp_server.cli.utf8_texts import require_utf8
 from cstp_server.terminal import say
 
 app = command_family()
-TRIES: Final = 3  # of a write whose connection broke: the key makes it one write
+TRIES: Final = 3  # for a write with a broken connection: the key prevents a second write
 _STAKES: Final = allowed_values(RECORD_DECISION, "stakes")
 _SHARE: Final = allowed_values(RECORD_DECISION, "confidence")
 UrlOption = Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")]

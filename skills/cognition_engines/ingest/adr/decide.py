@@ -29,8 +29,8 @@ _GUIDANCE: Final = re.compile(
     re.IGNORECASE,
 )
 _CALLOUT: Final = re.compile(r"\[![a-z]{1,20}\][+-]?", re.IGNORECASE)  # the mark above a note of GitHub or Obsidian
-_PROSE_WORDS: Final = 8  # from which on a statement without a status at its beginning is prose
-_CHANGE_WORDS: Final = 6  # of an entry of a change log that says a status
+_PROSE_WORDS: Final = 8  # from which on a statement without a leading status is prose
+_CHANGE_WORDS: Final = 6  # of a change log entry with a status
 _TICKED: Final = ("[x] ", "[X] ")
 
 

@@ -23,9 +23,9 @@ from cognition_engines.ingest.statuses import begins_with_status, normalise_stat
 from cognition_engines.markdown.document import Document, Heading, Line, Table
 from cognition_engines.markdown.inline import bare
 
-# The sections that may have lines such as `Status:`.
+# Sections with lines such as `Status:`.
 _WITH_FIELDS: Final = frozenset({"status", "date", "meta", "intro"})
-# A table with such a column lists records; it is not the header of one.
+# A table with such a column lists records; it is no record's header.
 _RECORD_COLUMNS: Final = frozenset({"adr", "title", "decision", "record", "id", "name", "number", "no", "link"})
 _RELATION: Final = re.compile(r"(?:super(?:s|c|sc)ed(?:es|ed)|replace[sd])\b", re.IGNORECASE)
 _DAY: Final = re.compile(r"[ >]{0,20}(\d{1,2}\.)[ ]")
@@ -45,7 +45,7 @@ class Header:
 
     statuses: list[tuple[StatedText, ...]] = field(default_factory=list)
     dates: list[StatedText] = field(default_factory=list)
-    lone_dates: list[StatedText] = field(default_factory=list)  # lines that are a date, below the title or a status
+    lone_dates: list[StatedText] = field(default_factory=list)  # lines with only a date, below the title or a status
     changes: list[StatedText] = field(default_factory=list)
     supersedes: list[StatedText] = field(default_factory=list)
     superseded_by: list[StatedText] = field(default_factory=list)

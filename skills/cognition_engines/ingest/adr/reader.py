@@ -44,8 +44,8 @@ _CHECKED: Final = (
     "affects",
 )  # fmt: skip
 _PATHS: Final = "paths"  # another name of `affects`
-_EXPORTED: Final = "cstpexport"  # of a decision that an agent recorded: see exchange/decision_files.py
-_LONGEST_TITLE: Final = 3_990  # a line of Markdown is read up to 4,000 characters, so that a longer one is cut
+_EXPORTED: Final = "cstpexport"  # of a decision recorded by an agent: see exchange/decision_files.py
+_LONGEST_TITLE: Final = 3_990  # a Markdown line is read up to 4,000 characters; a longer line is cut
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 _DATE_MEMBERS: Final = ("date", "decisiondate", "decided", "created", "creationdate")
 _BY_MEMBERS: Final = ("supersededby", "replacedby")
@@ -83,10 +83,10 @@ class _File:
 class _Title:
     text: str
     line: int
-    heading: Heading | None  # the one that is not in the text
+    heading: Heading | None  # the heading left out of the text
     from_member: bool
     from_name: bool = False
-    from_form: bool = False  # the file's own title is still that of the template
+    from_form: bool = False  # the file's own title is still the template's
 
 
 def _title(file: _File) -> _Title | None:

@@ -25,7 +25,7 @@ _NAMES: Final = {
     "meta": "metadata, meta, info, information, details, decision details, header",
 }
 KINDS: Final = {name: kind for kind, names in _NAMES.items() for name in names.split(", ")}
-# Other languages' names of a date and a status, which a heading may have as its words.
+# Other languages' names of a date and a status, used as headings.
 _IN_LINES: Final = {
     **KINDS,
     **dict.fromkeys(("datum", "fecha", "日期", "日付", "날짜"), "date"),
@@ -47,7 +47,7 @@ _UNFINISHED: Final = re.compile(
 )
 _FINISHED: Final = re.compile(r"[.!?。！？][\"'”’)*_`]{0,4}$")
 _RELATION: Final = re.compile(r"(?:super(?:s|c|sc)ed(?:es|ed|ing)|replace[sd]|obsolete[sd]|amend|relate)", re.I)
-_WIDE: Final = 40  # characters of a line that may have been wrapped
+_WIDE: Final = 40  # characters of a possibly wrapped line
 
 
 def name_of(text: str) -> str:
@@ -176,7 +176,7 @@ def _continues(parts: Sequence[str], line: str) -> bool:
 
 
 def _with_phrases(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
-    held: Line | None = None  # the statement that ends with a phrase
+    held: Line | None = None  # the statement ending with a phrase
     phrase: str | None = None
     first = True
     for entry in entries:

@@ -12,7 +12,7 @@ from cognition_engines.ingest.options import bare_name
 from cognition_engines.markdown.document import Document, Heading
 from cognition_engines.markdown.inline import plain_text
 
-# Headings of the forms for decision records; with a status they say that a file is one.
+# Headings of the forms for decision records; with a status they identify a file as a record.
 DECISION_HEADINGS: Final = frozenset(
     {"decision", "the decision", "our decision", "decision outcome", "decision drivers", "decision drivers / forces"}
     | {"decision made", "decision taken", "architecture decision", "architectural decision", "chosen option"}
@@ -43,7 +43,7 @@ _NUMBERED: Final = re.compile(
     r"|(?:[a-z]{1,8}[-_. ]){1,2}(?!(?:19|20|21)\d\d(?:\d\d)?(?!\d))\d{3,6})(?=[-_. ]|$)",
     re.IGNORECASE,
 )
-# A year, with or without a month and a day, and behind it the number of a record if it has one: `2022-03-28_017-x`.
+# A year, with or without a month and a day, then a record's number, if any: `2022-03-28_017-x`.
 _PERIOD: Final = re.compile(r"(?:19|20|21)\d\d(?:[-_. ]?\d\d){0,2}(?=[-_. ]|$)(?P<number>[-_. ]\d{1,6}(?=[-_. ]|$))?")
 _NAME_PREFIX: Final = re.compile(
     rf"(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{8}})[-_. ]|{_RECORD_NAME}?[-_. ]?\d{{1,6}}[-_. ]", re.IGNORECASE

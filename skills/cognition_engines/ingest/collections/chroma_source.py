@@ -241,7 +241,7 @@ def _check_made(address: str, folder: Path) -> None:
     try:
         with closing(sqlite3.connect(f"{(folder / DATABASE).absolute().as_uri()}?mode=ro", uri=True)) as database:
             made = database.execute("SELECT count(*) FROM collections").fetchone()[0]
-    except sqlite3.OperationalError:  # no such table, or locked by its maker
+    except sqlite3.OperationalError:  # no such table, or locked by the program creating it
         made = 0
     except sqlite3.DatabaseError:  # for which Chroma gives a reason
         return

@@ -31,7 +31,7 @@ from cognition_engines.ingest.parse.json_values import parse_json
 
 PASSWORD: Final = "CSTP_MONGODB_PASSWORD"
 _PAGE: Final = 500  # documents at a time
-_FOUND_WITHIN: Final = 10_000  # milliseconds, for a server that refuses connections is asked until then
+_FOUND_WITHIN: Final = 10_000  # milliseconds, for a server refusing connections is asked until then
 _UNAUTHORISED: Final = 13
 _NOT_AUTHENTICATED: Final = 18
 _OPTIONS: Final[CodecOptions[dict[str, Any]]] = CodecOptions(
@@ -80,7 +80,7 @@ def open_mongodb(
         options["password"] = password
     try:
         with catch_warnings():
-            simplefilter("error")  # of options that are not known, which a warning would quote
+            simplefilter("error")  # of unknown options, which a warning would quote
             client: MongoClient[dict[str, Any]] = MongoClient(place.url, **options)
     except (PyMongoError, ValueError, TypeError, Warning):  # a message may quote the password
         raise ConfigurationError(f"{place.shown}: an option or the password of the address is not read") from None

@@ -24,7 +24,7 @@ from cognition_engines.ingest.maps.map_files import shipped_map
 from cognition_engines.ingest.maps.mapped import Found, MappedReader, records_of
 
 _SAMPLES: Final = 16
-_SAME: Final = 0.99  # cosine of two vectors of one text by one model
+_SAME: Final = 0.99  # cosine of two vectors of the same text by the same model
 Wanted: TypeAlias = Callable[[], bool]  # whether vectors are wanted of the next page
 COMPONENT: Final = "collection"
 _ROOM: Final = "cognition_engines.ingest.collections"
@@ -98,7 +98,7 @@ class LiveSource:
         self.address = address
         self._collection = collection
         self._map = map
-        # below a section the text is another one than that of the vector
+        # with a section the text differs from the embedded text
         compares = has_vectors and not any(entry.sections for entry in map.records)
         self._embedder = embedder if compares else None
         self._reusing: bool | None = None  # None as long as there was no text to compare

@@ -31,7 +31,7 @@ _HERE: Final = ("localhost", "127.0.0.1", "::1")
 _LARGEST: Final = 64 * 2**20  # bytes of an answer
 _POINTS: Final = 256  # a request
 _DOCUMENTS: Final = 300  # a request
-_OWNER: Final = "owner"  # the token for which the emulator does not ask its rules
+_OWNER: Final = "owner"  # the token that bypasses the emulator's rules
 
 
 class NotThere(Exception):

@@ -20,7 +20,7 @@ from cognition_engines.ingest.options import Texts
 from cognition_engines.open_file import LARGEST_WHOLE
 
 ZIP: Final = ".zip"
-SUFFIXES: Final = frozenset({ZIP, ".mbox", ".eml"})  # of files that are nothing else
+SUFFIXES: Final = frozenset({ZIP, ".mbox", ".eml"})  # of files in no other format
 _READERS: Final[Mapping[str, tuple[Callable[[ExportFile], Iterator[Item] | None], ...]]] = {
     ".json": (slack.read, discord.read, chatgpt.read, claude.read),
     ".jsonl": (claude_code.read,),
@@ -28,17 +28,17 @@ _READERS: Final[Mapping[str, tuple[Callable[[ExportFile], Iterator[Item] | None]
     ".csv": (discord.read_csv,),
     ".eml": (mail.read_eml,),
     ".mbox": (mail.read_mbox,),
-    "": (mail.read_mbox,),  # as Thunderbird calls its folders
+    "": (mail.read_mbox,),  # as Thunderbird names folders
 }
 _READ_WITHIN: Final = _READERS.keys() - {""}
 _MOST_MEMBERS: Final = 200_000
 _LARGEST: Final = 32 * 2**30  # bytes of all members
-_RATIO: Final = 200  # to one, of a member that is not small; chats in JSON are packed to a tenth
+_RATIO: Final = 200  # to one, for members that are not small; chats in JSON are packed to a tenth
 _SMALL: Final = 2**20  # bytes
-_KEPT: Final = 8  # members that are cached for repeated reads
-# Errors of reading a member that is damaged, or packed by an unknown method.
+_KEPT: Final = 8  # members cached for repeated reads
+# Errors of reading a damaged member, or a member packed by an unknown method.
 _BROKEN: Final = (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-# additional bytes that opening reads if offsets are wrong
+# additional bytes read on opening if offsets are wrong
 NO_ZIP: Final = (*_BROKEN, ValueError, StructError, OSError)
 
 

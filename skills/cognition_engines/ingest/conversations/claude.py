@@ -25,7 +25,7 @@ from cognition_engines.ingest.items import Item
 from cognition_engines.ingest.parse.json_values import first_of, items_of
 from cognition_engines.kinds.artifacts import Role
 
-_LONGEST_INPUT: Final = 100_000  # characters of the arguments of a tool
+_LONGEST_INPUT: Final = 100_000  # characters of a tool's arguments
 _OTHERS: Final = frozenset({"projects.json", "users.json", "memories.json"})
 _ROLES: Final[Mapping[str, Role]] = {"human": "user", "user": "user", "assistant": "assistant"}
 _SPEAKERS: Final[Mapping[Role, str]] = {"assistant": "Claude"}

@@ -26,9 +26,9 @@ from cognition_engines.ingest.structured.reader import parsed_lines
 from cognition_engines.kinds.artifacts import Role
 
 _ROLES: Final[Mapping[str, Role]] = {"user": "user", "assistant": "assistant", "system": "system"}
-_LOOKED_AT: Final = 4 * 2**20  # bytes in which a session has its first message
-_LEAST_COPIED: Final = 2  # messages with the words of the first ones; a single one may be repeated
-# Texts that the program writes in the name of its user.
+_LOOKED_AT: Final = 4 * 2**20  # bytes that contain a session's first message
+_LEAST_COPIED: Final = 2  # messages with the words of the first messages; a single message may be repeated
+# Texts written by the program in the user's name.
 _COMMANDS: Final = ("<command-name>", "<command-message>", "<local-command-", "<bash-", "<system-reminder>")
 
 
@@ -76,7 +76,7 @@ class _History:
         self._left_out = left_out
         self._spoken: list[str] = []
         self._seen: set[str] = set()
-        self._at: int | None = None  # of the spoken ones, the next one of a copy
+        self._at: int | None = None  # among the spoken entries, the next entry of a copy
         self._held: list[_Held] = []
         self._ids: defaultdict[str, dict[str, int]] = defaultdict(dict)
 

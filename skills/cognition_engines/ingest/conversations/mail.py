@@ -38,30 +38,30 @@ _HEADER: Final = re.compile(rb"[!-9;-~]{1,100}:[ \t]?")
 _EARLY: Final = re.compile(r"[a-z][ \t-]{1,9}0\d{2,3}(?!\d)", re.IGNORECASE)  # a year before 1000
 _LEAST: Final = re.compile(rb"^(?:from|date|message-id|subject|received):", re.IGNORECASE | re.MULTILINE)
 _DAYS: Final = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
-# the first line of a mail in an mbox, and not a sentence that begins so
+# a mail's first line in an mbox, and not a sentence beginning so
 _FROM: Final = re.compile(rb"From \S.{0,300} " + _DAYS + rb",? .{0,50}\d{2}:\d{2}.{0,50}\d{4}")
 _FIRST: Final = re.compile(rb"\s{0,100}>?From [^\n]{0,1000}\n")
 _BOM: Final = b"\xef\xbb\xbf"
 _QUOTED_FROM: Final = re.compile(rb"^>(>*From )")
 _MESSAGE_ID: Final = re.compile(r"<([^<>\s]+)>")
 _SIGNATURE: Final = "-- "
-_MOST_NAMES: Final = 50  # of those that a mail went to
+_MOST_NAMES: Final = 50  # of a mail's receivers
 _LONGEST_HEADER: Final = 100_000  # characters
-_LONGEST_OF_PARTS: Final = 1_000  # characters of headers that the library reads, in quadratic time
+_LONGEST_OF_PARTS: Final = 1_000  # characters of headers parsed by the library, in quadratic time
 _REGISTRY: Final = HeaderRegistry(use_default_map=False)
 _REGISTRY.map_to_type("content-type", ContentTypeHeader)  # type: ignore[arg-type]
 _REGISTRY.map_to_type("content-disposition", ContentDispositionHeader)  # type: ignore[arg-type]
 _TOO_MANY: Final = (
     f"none of From, Date, Message-ID, Subject and Received is in the first {HEAD // 2**10} KiB of headers of the mail"
 )
-# Errors of the standard library for headers and bodies that break the rules of mail.
+# Errors of the standard library for invalid headers and bodies.
 _MALFORMED: Final = (ValueError, LookupError, AttributeError, TypeError)
 
 
 def read_eml(file: ExportFile) -> Iterator[Item] | None:
     """Return the mail in a file; None if it does not begin like a mail."""
     head = file.head.removeprefix(_BOM)
-    first = _FIRST.match(head)  # as a mail begins that was taken out of an mbox
+    first = _FIRST.match(head)  # as a mail taken from an mbox begins
     content = (head if first is None else head[first.end() :]).lstrip()
     if not _begins(content):
         return file.refuse(_TOO_MANY) if _is_all_headers(content, file) else None
@@ -136,7 +136,7 @@ def _read_mail(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message
     automatic = (_header(mail, "auto-submitted") or "no").strip().lower() != "no"
     if left_out.skips(bot=automatic, blank=not said.strip()):
         return None
-    # one without an id is identified by all its content
+    # a mail without an id is identified by its whole content
     id = next(iter(_ids(mail, "message-id")), None) or f"sha256-{sha256(content.strip()).hexdigest()[:32]}"
     names, addresses = _people(mail, "from")
     return Message(
@@ -220,7 +220,7 @@ def _texts(part: MIMEPart, types: Sequence[str]) -> list[str]:
             return next(filter(None, (_texts(child, types) for child in children)), [])
         return [text for child in children for text in _texts(child, types) if _file_name(child) is None]
     kind = part.get_content_type()
-    # one without the boundaries that it names is a text as well
+    # a part without the boundaries it names is a text as well
     if part.get_content_disposition() == "attachment" or part.get_content_maintype() not in ("text", "multipart"):
         return []
     if types and kind not in types and part.get_content_maintype() == "text":
@@ -240,7 +240,7 @@ def _decode_part(part: MIMEPart) -> str:
         content = part.get_payload() if way == "base64" else part.get_payload(decode=True)
     except _MALFORMED:
         content = part.get_payload()
-    if isinstance(content, str):  # with surrogates for bytes that are not ASCII
+    if isinstance(content, str):  # with surrogates for non-ASCII bytes
         content = content.encode("ascii", "surrogateescape")
         content = decode_base64(content) if way == "base64" else content
     return decode_text(content, label) if isinstance(content, bytes) else ""

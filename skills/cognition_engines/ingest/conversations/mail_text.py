@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Final
 
 NO_CHARACTER: Final = "\N{REPLACEMENT CHARACTER}"  # for NUL, which no store holds
-# Codecs of labels that Python lacks or reads too narrowly; each is a superset of the encoding that is named.
+# Codecs of labels that Python lacks or reads too narrowly; each is a superset of the named encoding.
 _LABELS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("iso8859-1", "latin1", "latin-1", "l1", "cp819", "ansi", "x-cp1252", "x-ansi"), "cp1252"),
     **dict.fromkeys(("iso8859-9", "latin5", "latin-5", "x-cp1254"), "cp1254"),
@@ -33,12 +33,12 @@ _LABELS: Final[Mapping[str, str]] = {
     "koi8": "koi8-r",
     "koi8-ru": "koi8-u",
 }
-# Codecs that have the characters of NEC's row 13 as well, such as \N{CIRCLED DIGIT ONE}, which Windows writes.
+# Codecs that also have the characters of NEC's row 13, such as \N{CIRCLED DIGIT ONE}, written by Windows.
 _WIDER: Final[Mapping[str, str]] = {"euc_jp": "euc_jis_2004", "iso2022_jp_ext": "iso2022_jp_2004"}
 _ESCAPE: Final = re.compile(rb"\x1b\$[@B]")  # to JIS X 0208, of which JIS X 0213 is a superset
-# Labels that most programs write without looking at the text.
+# Labels written by most programs whatever the text.
 _SAY_NOTHING: Final = frozenset({"ascii", "utf-8", "us-ascii", "unknown-8bit", "unknown", "x-unknown", "default"})
-# Codecs of Python that are no encodings of texts in mails; the first takes a time that is quadratic.
+# Python codecs that are no encodings of mail texts; the first takes quadratic time.
 _NO_CHARSETS: Final = frozenset({"punycode", "idna", "unicode_escape", "raw_unicode_escape", "unicode-escape"})
 _WORD: Final = r"=\?[^?\s]{1,60}\?[bBqQ]\?[^?\s]{0,100000}\?="
 _WORDS: Final = re.compile(rf"{_WORD}(?:\s*{_WORD})*")
@@ -50,7 +50,7 @@ _BLOCKS: Final = frozenset({"p", "div", "br", "li", "tr", "table", "ul", "ol", "
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _BLANK: Final = re.compile(r"[ \t\r\n\f\u00a0]+")
 _GAPS: Final = re.compile(r"\n{3,}")
-_MOST_UNCLOSED: Final = 20  # tags and comments that are not closed, after which the rest is text
+_MOST_UNCLOSED: Final = 20  # unclosed tags and comments, after which the rest is text
 
 
 def decode_text(content: bytes, label: str | None) -> str:

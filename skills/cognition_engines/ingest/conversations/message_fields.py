@@ -18,7 +18,7 @@ from cognition_engines.ingest.conversations.turn_drafts import (
 from cognition_engines.kinds.artifacts import Role
 from cognition_engines.models import Sensitivity
 
-# names of members, each in the one before, joined by dots; or a function of the item
+# nested member names, outermost first, joined by dots; or a function of the item
 Place: TypeAlias = str | Callable[[Value], Value]
 
 

@@ -23,8 +23,8 @@ from cognition_engines.ingest.conversations.chat_exports import (
 from cognition_engines.ingest.items import DocumentDraft, Item, RejectedRecord, Warned, rejected, warned
 from cognition_engines.open_file import LARGEST_WHOLE
 
-PageReader: TypeAlias = Callable[[str, bytes], Iterator[Item] | None]  # of a path and its content
-_PAGE: Final = re.compile(r"(?:.*[ /])?[0-9a-f]{32}\.md")  # Notion ends the name of each page with its id
+PageReader: TypeAlias = Callable[[str, bytes], Iterator[Item] | None]  # of a path and the content
+_PAGE: Final = re.compile(r"(?:.*[ /])?[0-9a-f]{32}\.md")  # Notion ends each page name with the page id
 _MOST_PARTS: Final = 1000  # archives in an archive
 _MIB: Final = LARGEST_WHOLE // 2**20
 

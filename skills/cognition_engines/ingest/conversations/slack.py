@@ -28,7 +28,7 @@ from cognition_engines.ingest.items import Item
 from cognition_engines.ingest.parse.json_values import first_of, items_of
 
 USERS: Final = "users.json"
-# by a channel's list, whether only its members may read it
+# by a channel's list, whether only members may read the channel
 _PRIVATE: Final[Mapping[str, bool]] = {
     "channels.json": False,
     "groups.json": True,
@@ -42,7 +42,7 @@ _PRIVATE_FLAGS: Final = ("is_private", "is_group", "is_im", "is_mpim")
 _MARK: Final = re.compile(r"<([@#!]?)([^<>|]+)(?:\|([^<>]*))?>")
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
 _TS: Final = re.compile(r"([0-9]{1,11})\.([0-9]{6})")  # up to the year 5138
-# Files of an export that hold no messages.
+# Files of an export without messages.
 _OTHERS: Final = frozenset({"integration_logs.json", "canvases.json", "lists.json", "file_conversations.json"})
 # Messages of people and programs; all other subtypes describe events in the channel.
 _WRITTEN: Final = frozenset(

@@ -39,7 +39,7 @@ _MARK: Final = "\u200e"  # before texts of the program
 _ATTACHED: Final = re.compile(r"<[^<>:]{3,30}: (?P<ios>[^<>/]+\.\w{2,5})>|^(?P<android>\S+\.\w{2,5}) \([^()]{5,40}\)")
 _OMITTED: Final = re.compile(r"<[^<>\n]{5,40}>|(?:\w+ ){1,2}omitted")
 _LEVELS: Final = frozenset({"info", "error", "debug", "warn", "warning", "trace", "fatal", "critical", "notice"})
-_LONGEST: Final = 1_000_001  # characters of one message that are kept, more than a turn may have
+_LONGEST: Final = 1_000_001  # kept characters of a message, more than a turn may have
 
 
 @dataclass(frozen=True, slots=True)

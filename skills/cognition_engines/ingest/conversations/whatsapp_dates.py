@@ -26,9 +26,9 @@ _HEADS: Final = tuple(
     re.compile(rf"(?P<open>\[)?{stamp}(?(open)\] ?| [-–—] )") for stamp in (_DAY_AND_TIME, _TIME_AND_DAY)
 )
 _NUMBER: Final = re.compile(r"\d+")
-_BUDDHIST: Final = 543  # years that Thai phones count more
+_BUDDHIST: Final = 543  # years added by Thai phones
 _YEARS: Final = range(2009, 2100)  # of chats: the program is from 2009
-_HIJRI: Final = range(1380, 1500)  # years that phones with a calendar of Iran or of the Hijra write meanwhile
+_HIJRI: Final = range(1380, 1500)  # years now written by phones with the Iranian or the Hijri calendar
 
 
 class Half(Enum):
@@ -54,7 +54,7 @@ _HALVES: Final = {
     **dict.fromkeys(_AFTERNOON.split(), Half.AFTERNOON),
     "中午": Half.NOON,
 }
-# Words between a day and a time, and after a time, that say nothing.
+# Words without meaning between a day and a time, and after a time.
 _IDLE_WORDS: Final = "klo um at à às ás kl klockan klukkan kello alle ore om la a alas o ogodz kell lúc в у u ve saat"
 _IDLE_BEFORE: Final = frozenset(_IDLE_WORDS.split())
 _IDLE_AFTER: Final = frozenset(("h", "uhr", "น", "ч", "hrs", "óra", "ora", "г"))
@@ -184,7 +184,7 @@ def order_of(stamps: Iterable[Stamp], day_first: bool | None) -> Order:
     first, and a chat is in time order. Raise ValueError if none of this decides, or if dates contradict each other.
     """
     dates = _Dates()
-    for each in stamps:  # all of them, so that faults of later ones are found now
+    for each in stamps:  # all of them, so that faults of later dates are found now
         dates.add(each)
     if dates.year_first or (dates.last_is_day and day_first is None):
         return Order.YEAR_FIRST
@@ -209,7 +209,7 @@ def moment(found: Stamp, order: Order) -> str | None:
     """Return the time in ISO 8601 without a zone, which the chat does not give; None if there is no such day."""
     day, month, year = (found.date[at] for at in order.value)
     if year < 100:
-        year += 2500 if year + 2500 - _BUDDHIST in _YEARS else 2000  # a short one of Thailand
+        year += 2500 if year + 2500 - _BUDDHIST in _YEARS else 2000  # a short Thai year
     try:
         year -= _BUDDHIST if year > 2400 else 0
         return datetime(year, month, day, *found.clock).isoformat() if year in _YEARS else None

@@ -16,12 +16,12 @@ from cognition_engines.kinds.graph import Edge
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.markdown.document import Document, Line
 
-# possessive, so that a run of blanks is shared out in one way
+# possessive, so that a run of blanks matches in a single way
 _RELATION: Final = re.compile(
     r"\s*+[-*+]\s++([^\[\]()\n]{1,64}?)\s*+\[\[([^\[\]\n]{1,300})\]\]\s*+(?:\(([^()\n]{1,500})\))?+\s*+"
 )
 _QUOTES: Final = "\"'`"
-_LINKS_TO: Final = "relates to"  # basic-memory's type of a relation without one
+_LINKS_TO: Final = "relates to"  # basic-memory's type for an untyped relation
 
 
 def with_graph(path: str, document: Document, items: Iterator[Item]) -> Iterator[Item]:

@@ -85,7 +85,7 @@ class _GraphMembers:
     """The members of nodes and relationships, in export order: nodes before their relationships."""
 
     def __init__(self) -> None:
-        self._own: dict[str, tuple[str, Value]] = {}  # the id of a record and its name by the id of the node
+        self._own: dict[str, tuple[str, Value]] = {}  # the id and name of a record by the node's id
 
     def __call__(self, value: dict[str, Value]) -> dict[str, Value]:
         """Return the properties, next to the members of a node or of a relationship.

@@ -26,7 +26,7 @@ _DEEPEST: Final = 64
 _TOO_DEEP: Final = RefusedValue(f"nested too deeply: at most {_DEEPEST} levels are read")
 _BINARY: Final = RefusedValue("binary data is not read: a map can drop it")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_UUIDS: Final = frozenset({"04", "4"})  # the subtype of binary values that are UUIDs; that of 03 depends on its driver
+_UUIDS: Final = frozenset({"04", "4"})  # the binary subtype of UUIDs; subtype 03 depends on the driver
 _HEX: Final = frozenset("0123456789abcdef")
 
 

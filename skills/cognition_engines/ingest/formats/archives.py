@@ -12,7 +12,7 @@ from cognition_engines.markdown.front_block import Member
 
 _MOST_FILES: Final = 10_000
 _MOST_BYTES: Final = 256 * 2**20  # unpacked
-_MOST_MARKUP: Final = 64 * 2**20  # of one part
+_MOST_MARKUP: Final = 64 * 2**20  # of a part
 _OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
 _MARKUP: Final = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")

@@ -21,7 +21,7 @@ _VERBATIM: Final = re.compile(r"(-{4,}|\.{4,}|\+{4,}|`{3,})(\w*)$")
 _LEVELS: Final = "=-~^+"  # underlines of titles
 _UNDERLINE: Final = re.compile(r"=+|-+|~+|\^+|\++")
 _TITLED: Final = re.compile(r"[^\W_]|\{")
-_MISSING: Final = 2  # characters by which an underline may differ from its title
+_MISSING: Final = 2  # characters by which an underline may differ from the title
 _COMMENT: Final = re.compile(r"/{4,}$")
 _AROUND: Final = re.compile(r"(?:={4,}|\*{4,}|_{4,}|--)$")
 _TABLE: Final = re.compile(r"[|,:!]={3,}$")

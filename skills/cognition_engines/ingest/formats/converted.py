@@ -12,7 +12,7 @@ from typing import Final
 from cognition_engines.markdown.front_block import Member, after_comments, front_block
 from cognition_engines.markdown.inline import is_title
 
-LENGTH: Final = Struct(">Q")  # before messages to and from the process that reads documents: their bytes
+LENGTH: Final = Struct(">Q")  # before messages to and from the reading process: their bytes
 _LONGEST_LINE: Final = 500  # characters of a title or a name
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _DATE: Final = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)")
@@ -138,7 +138,7 @@ def members_of(
         "tags": list(dict.fromkeys(filter(None, map(line_of, tags)))),
         **{name: (value or "").strip() for name, value in rights.items()},
     }
-    # the value as YAML: JSON is that
+    # the value as YAML: JSON is YAML
     return tuple(Member(name, json.dumps(value, ensure_ascii=False), 1) for name, value in found.items() if value)
 
 

@@ -28,7 +28,7 @@ from cognition_engines.ingest.formats.converted import LENGTH, Converted, Format
 
 # their numbers on x86_64 and aarch64, None if the machine has no such call
 _REFUSED_CALLS: Final[Mapping[str, tuple[int | None, int | None]]] = {
-    # files, connections, and calls that reach them in another way
+    # files, connections, and other calls that reach them
     "open": (2, None), "creat": (85, None), "openat": (257, 56), "openat2": (437, 437), "mount": (165, 40),
     "open_by_handle_at": (304, 265), "open_tree": (428, 428), "fsopen": (430, 430), "mq_open": (240, 180),
     "memfd_create": (319, 279), "bpf": (321, 280), "perf_event_open": (298, 241), "io_uring_setup": (425, 425),
@@ -92,7 +92,7 @@ def confine(memory: int) -> tuple[str, ...]:
         *_set_limit("RLIMIT_AS", memory),
         *_set_limit("RLIMIT_CORE", 0),
         *_set_limit("RLIMIT_FSIZE", 0),
-        *_set_limit("RLIMIT_NOFILE", 0),  # the files that are open stay open
+        *_set_limit("RLIMIT_NOFILE", 0),  # open files stay open
     ]
     return (*missing, *_refuse_calls(platform.machine()))
 

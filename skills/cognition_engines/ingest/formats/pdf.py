@@ -22,8 +22,8 @@ from cognition_engines.ingest.formats.converted import (
 
 _MOST_ENTRIES: Final = 10_000  # of an outline
 _DEEPEST: Final = 6
-_NAMED: Final = 20  # pages that a warning names
-_HYPHEN: Final = re.compile("\ufffe\r?\n?")  # if pdfium found a word that continues in the next line
+_NAMED: Final = 20  # pages named in a warning
+_HYPHEN: Final = re.compile("\ufffe\r?\n?")  # if pdfium found a word continued in the next line
 _NUMBER: Final = re.compile(
     r"^(?:chapter\s+|section\s+|appendix\s+)?(?:\d{1,3}|[A-Z](?=[.\d]))[.\d]*[.:)]?\s+", re.IGNORECASE
 )

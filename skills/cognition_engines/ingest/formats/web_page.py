@@ -29,7 +29,7 @@ _DROPPED: Final = (
 _AROUND: Final = "footer, [role=navigation], [role=search], [role=contentinfo], [hidden], .sphinxsidebar, .related"
 _ANCHORS: Final = frozenset({"¶", "#", "§", "🔗", ""})
 _MAIN: Final = ("main", "[role=main]", "article", "div.body", "div.document", "#content")
-_LEAST_SHARE: Final = 0.3  # of the text of the page that its main part has
+_LEAST_SHARE: Final = 0.3  # of the page's text in its main part
 _LANGUAGE: Final = re.compile(r"(?:^|\s)(?:language|lang|highlight|brush:?|code)[-\s]+([a-z][\w+#-]{0,19})")
 _MARK: Final = re.compile(r"(^|\n)([ \t]*)(?=#{1,6}\s|<[A-Za-z/!?]|[=-]+[ \t]*(?:\n|$))")
 _BLANKS: Final = re.compile(r"\n{3,}")
@@ -175,7 +175,7 @@ def _collect_metadata(page: BeautifulSoup) -> tuple[Member, ...]:
     heading = line_of(first.get_text(" ")) if first is not None else ""
     heading = heading.rstrip("¶#").strip()
     title = line_of(page.title.get_text()) if page.title is not None else ""
-    # the title of a page often ends with that of its site
+    # a page's title often ends with the site's
     title = heading if heading and title.startswith(heading) else title
     return members_of(
         title,

@@ -18,14 +18,14 @@ from cognition_engines.ingest.structured.records import Candidate
 from cognition_engines.kinds.spec import KIND_NAMES
 from cognition_engines.open_file import LARGEST_WHOLE
 
-_PEEKED: Final = 2**16  # bytes in which a dump has one of the marks
+_PEEKED: Final = 2**16  # bytes within which a dump has a mark
 _MARKS: Final = (
     *(b'"$oid"', b'"$date"', b'"payload"', b'"fields"', b'"memory"', b'"labels"', b'"group_id"', b'"start"'),
     *(b'"entityType"', b'"relationType"'),
 )
 # members by which an object of a list in a document is named
 _IDS: Final = ("point_id", "document_id", "node_id", "relationship_id", "id", "_id", "uuid", "name")
-_MORE: Final = ("result.next_page_offset", "nextPageToken")  # the member that says that more answers follow
+_MORE: Final = ("result.next_page_offset", "nextPageToken")  # the member announcing further answers
 
 
 def read_dump(path: str, file: BinaryIO, map: FieldMap | None) -> Iterator[Item] | None:

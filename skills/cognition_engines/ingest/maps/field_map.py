@@ -7,8 +7,8 @@ from typing import Final, Literal, TypeAlias
 from cognition_engines.drafts.plain_values import Value
 
 Epoch: TypeAlias = Literal["seconds", "milliseconds"]
-DETECTED: Final = "detected"  # instead of a kind: the members of an object decide, as in a file of records
-SKIP: Final = "skip"  # instead of a kind: no record is made of the object
+DETECTED: Final = "detected"  # instead of a kind: an object's members decide, as in a file of records
+SKIP: Final = "skip"  # instead of a kind: the object becomes no record
 
 
 @dataclass(frozen=True, slots=True)

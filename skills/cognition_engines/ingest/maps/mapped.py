@@ -38,14 +38,14 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.spec import KIND_NAMES, Kind
 from cognition_engines.store.values import FloatArray
 
-_PLACES: Final = ("", "metadata.")  # before the name of a right that objects may give
+_PLACES: Final = ("", "metadata.")  # before the name of a right given by an object
 _NOT_MAPPED: Final = "no entry of the map {} fits this object: see `cstp map --suggest`"
 _OF_DECISIONS: Final = frozenset(
     {"alternatives", "considered_options", "decision", "outcome", "rationale", "reasons", "stakes", "supersedes"}
 )
 _UNITS: Final[Mapping[Epoch, float]] = {"seconds": 1.0, "milliseconds": 1000.0}
 
-EMBEDDED: Final = (Chunk, ArtifactChunk, Artifact)  # records whose vector is that of their content, but for a title
+EMBEDDED: Final = (Chunk, ArtifactChunk, Artifact)  # records with their content's vector, but for a title
 
 
 class RightsUnclear(Exception):

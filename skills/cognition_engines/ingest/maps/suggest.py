@@ -20,8 +20,8 @@ from cognition_engines.ingest.structured.aliases import is_record, snake
 from cognition_engines.ingest.structured.reader import parsed_lines, starts_lines
 from cognition_engines.open_file import LARGEST_WHOLE, NotAFile, open_file
 
-MOST: Final = 1000  # objects that are examined
-_DEEPEST_LIST: Final = 3  # of a path to a list of objects
+MOST: Final = 1000  # examined objects
+_DEEPEST_LIST: Final = 3  # of a path to an object list
 _DEEPEST: Final = 3
 _MOST_PATHS: Final = 4  # of a field
 _LONGEST_LINE: Final = 200
@@ -116,7 +116,7 @@ def _list_path(value: Value, depth: int = 1) -> str | None:
         ):
             objects = at(member, inner)
             found[f"{name}.{inner}"] = len(objects) if isinstance(objects, list) else 0
-    # an object with a text is one, even if it has lists
+    # an object with a text is a record, even if it has lists
     if any(isinstance(member, str) and len(member) > 40 for member in value.values()):
         return None
     return max(found, key=lambda name: found[name], default=None)
@@ -141,7 +141,7 @@ def propose_map(sample: Sample) -> str:
     made: dict[str, Value] = {name: value for name, value in head.items() if value is not None}
     made["records"] = [entry]
     text = yaml.safe_dump(made, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
-    parsed_map(text, "the proposed map")  # an unreadable one is an error here
+    parsed_map(text, "the proposed map")  # an unreadable file is an error here
     return text
 
 

@@ -190,7 +190,7 @@ class _Reading:
             held = len(self._text) - self._at
             if held > LARGEST_WHOLE:
                 raise BrokenJson(f"one item has more than {LARGEST_WHOLE // 2**20} MiB, or is not valid JSON")
-            self._more(max(held, _CHUNK))  # twice as much, so that no item is read many times
+            self._more(max(held, _CHUNK))  # twice as much, so no item is read many times
 
     def items(self) -> Iterator[Value]:
         self.take("[")

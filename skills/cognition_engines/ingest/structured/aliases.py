@@ -22,18 +22,18 @@ from cognition_engines.kinds.registry import DETECTED, SPECS
 from cognition_engines.kinds.spec import KIND_NAMES, Kind
 
 VECTORS: Final = frozenset({"embedding", "embeddings", "vector", "centroid_768d", "centroid_5d", "context_embedding"})
-# Members of other systems about their storage, in records of any kind and of one.
+# Members of other systems about their storage, in records of any kind or of a single kind.
 _STORAGE: Final = VECTORS | frozenset(
     {"artifact_uid", "content_hash", "content_type", "embedding_dimensions", "embedding_model", "embedding_provider"}
     | {"embedding_status", "extraction_run_id", "ingested_at", "is_chunked", "is_latest", "last_embedded_at"}
     | {"last_error", "normalized_name", "num_chunks", "project_id", "retry_count", "revision_id", "schema_version"}
     | {"token_count", "updated_at", "vector_id"}
 )
-# Members of an extraction's content that other systems write next to it, or into it.
+# Content members of an extraction that other systems write next to the content, or into it.
 _CONTENT_NAMES: Final = {"tradeoffs": "trade_offs"}
 _TITLE: Final = "extraction_title"  # another system's name for the content
 _BESIDE: Final = frozenset({"context_level", "context_id", "chunk_ids"})  # of an extraction, which others write into it
-KIND: Final = "kind"  # the member that names it
+KIND: Final = "kind"  # the member naming it
 _OF_DECISIONS: Final = frozenset(
     {"alternatives", "considered_options", "decided_by", "decision", "rationale", "reasons", "stakes", "supersedes"}
     | {"superseded_by", "context_and_problem_statement", "decision_drivers", "decision_outcome"}
@@ -103,7 +103,7 @@ def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
     if kind is Kind.EXTRACTION:
         known, others = _with_content(known, others)
     if kind is Kind.TURN and others.get("context") == CONVERSATION:
-        del others["context"]  # that of every turn
+        del others["context"]  # every turn's
     others = {name: value for name, value in others.items() if value is not None}
     return Members(known, others, frozenset(name for name in others if snake(name) in _tolerated_names(kind)))
 

@@ -33,7 +33,7 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
 from cstp.values.decisions import Reason
 
-# In the order of the text. Of several names of one section each that is given has its own section.
+# In text order. If several names of a section are given, each has a section of its own.
 HEADINGS: Final[Mapping[str, str]] = {
     "context": "Context",
     "decision": "Decision",

@@ -17,7 +17,7 @@ _TEXT: Final = {"type": "string", "minLength": 1, "maxLength": LONG}
 _QUOTE: Final = {"type": "string", "minLength": 1, "maxLength": 2000}
 # a text for a list: an item for each line
 _LINES: Final = {"type": "string", "pattern": r"\S"}
-# tags: one text is cut at its commas, numbers and booleans become texts
+# tags: a text is cut at commas, numbers and booleans become texts
 _TAGS_IN_LINE: Final = {"type": "string", "pattern": r"^[^,\r\n]{0,100}(,[^,\r\n]{0,100}){0,63}$", "minLength": 1}
 _NUMBER: Final = {"type": "integer"}
 _NO_TEXT: Final = ({"type": "number"}, {"type": "boolean"})

@@ -24,8 +24,8 @@ from cognition_engines.ingest.structured.records import Candidate, ObjectReader
 from cognition_engines.kinds.spec import KIND_NAMES
 from cognition_engines.open_file import LONGEST_LINE, lines_of
 
-LOOKED_AT: Final = 100  # lines that are not blank, by which JSONL is recognised
-# A line that gives a member called title, or a kind, in either notation: only then is a broken file reported.
+LOOKED_AT: Final = 100  # nonblank lines that identify JSONL
+# A line with a member called title, or a kind, in either notation: only then is a broken file reported.
 _TITLE: Final = re.compile(r"""^[ \t{\[,-]{0,80}["']?title["']?[ \t]{0,8}:""", re.MULTILINE)
 _JSON_TITLE: Final = re.compile(r'"title"\s{0,8}:')
 _KIND: Final = re.compile(rf"""\bkind["']?\s{{0,8}}:\s{{0,8}}["']?(?:{"|".join(KIND_NAMES)})\b""")
@@ -115,7 +115,7 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
     try:
         documents = parse_yaml(text, LABELS)
     except MalformedText as error:
-        # the documents before the broken one are whole
+        # the documents before the broken document are whole
         items = _read_documents(path, error.before, explicit)
         if items is None:
             return _refuse_malformed(path, text, error, explicit)

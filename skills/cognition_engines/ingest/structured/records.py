@@ -42,7 +42,7 @@ from cognition_engines.kinds.registry import NAMESAKES, OtherRecord, Record, val
 from cognition_engines.kinds.spec import KIND_NAMES, Kind
 
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-# The member for the content of an extraction that is a mere text, by its type.
+# The member for an extraction's content given as a mere text, by type.
 AS_TEXT: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
     "decision": ({}, "question"),
     "pattern": ({"name": "Pattern"}, "solution"),
@@ -180,7 +180,7 @@ class ObjectReader:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._seen: defaultdict[Kind, set[str]] = defaultdict(set)  # ids, by the first of the kinds that share theirs
+        self._seen: defaultdict[Kind, set[str]] = defaultdict(set)  # ids, by the first of the kinds that share ids
         # members moved to metadata, and dropped vectors, by kind
         self._kept: dict[Kind, dict[str, None]] = {}
         self._vectors: dict[Kind, dict[str, None]] = {}

@@ -13,12 +13,12 @@ from cstp.values.base import Wire
 
 Cutting: TypeAlias = Callable[
     [str, Sequence[PassageRequest]], Awaitable[list[str | None]]
-]  # a passage of each text, for a query; None for a text that cannot be cut
+]  # a passage of each text, for a query; None for an uncuttable text
 NO_TIME: Final = {"query_time_ms": 0}  # of an answer whose size must be the same each time
-TOKEN_BYTES: Final = 3  # of JSON in UTF-8, so that no text of a usual language has more tokens than are counted
-LEAST: Final = 300  # bytes that each text gets before any gets more
+TOKEN_BYTES: Final = 3  # of JSON in UTF-8, so that no text in a usual language has more tokens than counted
+LEAST: Final = 300  # bytes for each text before any gets more
 _UNBOUNDED: Final = 2**62  # bytes
-_SPARE: Final = 100  # bytes, of counts and the time that the answer has in the end
+_SPARE: Final = 100  # bytes, of the answer's final counts and time
 _TRUNCATED: Final = len(',"truncated":false,')  # with the comma before the item
 
 

@@ -7,7 +7,7 @@ from typing import Final, Protocol, TypeVar
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.values import StoredRecord
 
-_ATTEMPTS: Final = 3  # at a page without records that are set aside meanwhile
+_ATTEMPTS: Final = 3  # at a page without records set aside meanwhile
 
 
 class Found(Protocol):

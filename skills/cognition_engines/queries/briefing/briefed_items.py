@@ -22,7 +22,7 @@ from cstp.values.session_context import (
 )
 
 Why: TypeAlias = Literal["governs", "proposed", "matches", "newest"]
-_LONGEST: Final = 200  # characters of a title that is the beginning of a text
+_LONGEST: Final = 200  # characters of a title taken from the beginning of a text
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ MOST_CHANGES: Final = 50
 MOST_GOVERNING: Final = 100
 LESSONS: Final = 3  # patterns, warnings and episodes, of each
 SNIPPET: Final = Room(300)  # characters
-_READ: Final = 5000  # characters of a text in which its snippet is looked for
+_READ: Final = 5000  # characters of a text searched for its snippet
 _SOONEST: Final = Order("review_by", ascending=True)
 _OLDEST: Final = Order("at", ascending=True)
 
@@ -107,7 +107,7 @@ class Sessions:
         since = None if params.since is None else await self._following.start(params.since, viewer, agent)
         session = _Session(params, viewer, agent, self._pools.caller(agent), datetime.now(UTC))
         wanted = session.sections
-        followed = await self._follow(session, since)  # first, so that later changes come after its cursor
+        followed = await self._follow(session, since)  # first, so that later changes come after the cursor
         decisions, beyond = await self._decisions(session) if "decisions" in wanted else ([], 0)
         ready = await self._ready(session) if "ready" in wanted else []
         changes = await self._changed_records(session, followed.changes)
@@ -258,7 +258,7 @@ def _make_item(draft: Draft, *, markdown: bool) -> Item:
     return measure(draft.make(), markdown=markdown)
 
 
-# of each section: its space in searches, its space in lists, and its conditions
+# of each section: the space in searches, the space in lists, and the conditions
 _LESSONS: Final[Mapping[Section, tuple[Space, Space, Conditions]]] = {
     "patterns": (KNOWLEDGE, EXTRACTIONS, one_of("type", "pattern")),
     "warnings": (KNOWLEDGE, EXTRACTIONS, one_of("type", "warning")),

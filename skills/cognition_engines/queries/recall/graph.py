@@ -26,9 +26,9 @@ from cstp.values.recall import EntityReason
 SEEDS: Final = 5  # results whose events are looked at
 MOST_REFS: Final = 64  # names to start from
 MOST_ENTITIES: Final = 50
-# The kinds of memory that name people or things, apart from events.
+# The kinds of memory naming people or things, apart from events.
 _NAMING: Final = tuple(kind for kind in MEMORY.kinds if SPECS[kind].names is not None and kind is not Kind.EVENT)
-EDGE_WEIGHT: Final = 0.8  # of a record reached by an edge, relative to one with the same name
+EDGE_WEIGHT: Final = 0.8  # of a record reached by an edge, relative to a record with the same name
 DECIMALS: Final = 6
 
 

@@ -111,7 +111,7 @@ class Recall:
         self._searching = searching
         self._passages = passages
         self._pools = pools
-        # how many records match, by space, its state, conditions and viewer: to count them is a pass over all
+        # how many records match, by space, state, conditions and viewer: counting passes over all records
         self._counted: dict[tuple[str, int, Conditions, Viewer], int] = {}
 
     async def answer(self, params: RecallParams, viewer: Viewer = Viewer(), agent: Agent = None) -> RecallResult:

@@ -21,7 +21,7 @@ from cognition_engines.store.values import StoredRecord
 from cstp.values import recall as values
 
 Successors: TypeAlias = Mapping[int, Sequence[str]]  # ids, by the key of a superseded memory
-Relation: TypeAlias = tuple[StoredRecord, ReachedRecord, str]  # a related record, and the name that relates it
+Relation: TypeAlias = tuple[StoredRecord, ReachedRecord, str]  # a related record, and the relating name
 _TYPES: Final[Mapping[Kind, values.ResultType]] = {
     Kind.ARTIFACT: "artifact",
     Kind.TURN: "artifact",

@@ -41,7 +41,7 @@ class ErasedRecord:
     hash: str
     recorded_at: int  # microseconds since 1970
     updated_at: int = 0  # as `recorded_at`
-    cut: bool = False  # a passage that the server cut from a text
+    cut: bool = False  # a passage cut from a text by the server
 
     @property
     def owner(self) -> str | None:

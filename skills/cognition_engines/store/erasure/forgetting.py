@@ -40,7 +40,7 @@ from cognition_engines.store.values import StoredRecord
 EXPIRED: Final = "expired"  # the reason in the ledger if no agent gave one
 _COMPACTED: Final = "compacted"  # in `meta`: the seq up to which no bytes of forgotten records are left
 _BY_KEY: Final = (records, *TABLES.values(), links, vectors, revisions, reviews, decision_links, ended_links)
-_BUSY_MILLISECONDS: Final = 2000  # that a checkpoint waits for readers
+_BUSY_MILLISECONDS: Final = 2000  # for which a checkpoint waits for readers
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def named_records(connection: sa.Connection, id: str, viewer: Viewer) -> list[St
     for key, kind, stored_id in connection.execute(of_id).all():
         if stored_id == add_prefix(Kind(kind), id):
             found += found_by_keys(connection, [key], viewer, (Kind(kind),)).values()
-    found = [one for one in found if str(one.record.id) == id] or found  # before those that have a prefix
+    found = [one for one in found if str(one.record.id) == id] or found  # before kinds with a prefix
     if not found:
         for kind in Kind:
             found += only_given(connection, kind, [add_prefix(kind, id)], viewer).values()
@@ -144,7 +144,7 @@ class Forgetting:
         """Forget the existing, expired records among these; return their kinds and ids."""
         done: list[tuple[Kind, str]] = []
         with begin_write(self._store) as connection:
-            for key in keys:  # one may have taken another one along, and another server may have been first
+            for key in keys:  # a record may have been deleted with another, or by another server
                 due = sa.select(records.c.key).where(records.c.key == key, records.c.expires_at <= microseconds(now))
                 if connection.execute(due).scalar() is not None:
                     gone = erasable(connection, key, None, with_files=True).gone
@@ -176,7 +176,7 @@ def _compact_sqlite(store: Store, most_bytes: int | None) -> CompactedDatabase:
             raw.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}").close()
             busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         finally:
-            connection.invalidate()  # the next one begins with the settings of the store
+            connection.invalidate()  # the next transaction begins with the store's settings
         if busy:
             return CompactedDatabase(False, pages * size, "readers kept the write-ahead log of the database")
     return CompactedDatabase(True, pages * size)

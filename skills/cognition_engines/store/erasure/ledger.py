@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 # members of kept answers that quote other records, also under the names of earlier versions
 _QUOTED: Final = {"possible_duplicates", "possible_conflicts", "duplicates", "conflicts"}
 FORGET: Final = "Forget"  # the method under whose keys answers about erasures are kept: they have no content
-_LAST: Final = (Kind.SOURCE, Kind.ARTIFACT, Kind.TURN)  # they are deleted after the records that belong to them
+_LAST: Final = (Kind.SOURCE, Kind.ARTIFACT, Kind.TURN)  # deleted after the records that belong to them
 
 
 @dataclass(frozen=True, slots=True)

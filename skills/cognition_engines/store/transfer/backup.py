@@ -41,7 +41,7 @@ from cognition_engines.store.transfer.copy import (
 
 FORMAT: Final = 1
 _CHECKSUM: Final = "checksum"  # the note about all others
-_APPLICATION_ID: Final = 0x43535450  # "CSTP", in the header that SQLite reserves for it
+_APPLICATION_ID: Final = 0x43535450  # "CSTP", in SQLite's header field for it
 _READ_ONLY: Final = "mode=ro&immutable=1"  # no locks, no journal: nothing ever writes a backup again
 _WRITE_NEW: Final = "mode=rw&nolock=1"  # no other process knows the file, and flock may be POSIX locks on a network
 _PRAGMAS: Final = ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA foreign_keys = ON")

@@ -53,7 +53,7 @@ _SPINE: Final = (
     "revision",
     "expires_at",
 )
-# Tables of reviews, links and history that agents wrote, and of the answers to them.
+# Tables of reviews, links and history written by agents, and of the answers to them.
 _WRITTEN: Final = (revisions, reviews, decision_links, ended_links)
 _WRITTEN_COLUMNS: Final = {table.name: [column for column in table.c if column.name != "key"] for table in _WRITTEN}
 _CONTENT: Final[Mapping[Kind, tuple[str, ...]]] = {
