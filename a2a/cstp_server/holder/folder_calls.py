@@ -32,7 +32,7 @@ _log = structlog.get_logger("cstp.folder")
 
 
 class FolderCalls:
-    """Answers other processes: their calls, requests for the holder's state, and, if `gives_up`, for the folder.
+    """Server for other processes: calls, requests for the holder's state, and, if `gives_up`, for the folder.
 
     `asked_back` then gets the connection of the process that wants the folder. With `answering_on`, a server answers on
     the listener of another server, too.

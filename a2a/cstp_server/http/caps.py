@@ -73,7 +73,7 @@ class Caps:
 
 
 class CappedProtocol(UvicornProtocol):
-    """Answers 400 to a request whose line and headers are larger than `caps` allows."""
+    """Protocol that answers 400 to a request with a line and headers larger than `caps` allows."""
 
     caps: ClassVar[Caps]
     _seen = 0  # bytes of finished headers

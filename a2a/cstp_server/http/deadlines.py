@@ -79,7 +79,7 @@ class _ClientClock(FlowControl):
 
 
 class TimedProtocol(CappedProtocol):
-    """Disconnects clients by `deadlines`. A timer for each connection checks it; a request needs no timer."""
+    """Protocol disconnecting clients by `deadlines`. Each connection has a timer; a request needs none."""
 
     deadlines: ClassVar[Deadlines]
     refused: ClassVar[set[HttpToolsProtocol]]  # connections above the maximum still reading the reason

@@ -34,7 +34,7 @@ class ClientGone(Exception):
 
 
 class Bodies:
-    """Reads bodies of at most `limit` bytes; those of more than LARGE bytes share `total` bytes of memory.
+    """Reader of bodies of at most `limit` bytes; bodies of more than LARGE bytes share `total` bytes of memory.
 
     `total` is at least twice `limit`, and half of it is the most that an agent may use.
     """
@@ -118,7 +118,7 @@ async def discard_small_body(headers: Iterable[tuple[bytes, bytes]], receive: Re
 
 
 class BodyParser:
-    """Parses bodies of up to LARGE bytes at once, and larger bodies in a thread of `pool`."""
+    """Parser of bodies: up to LARGE bytes at once, and larger bodies in a thread of `pool`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

@@ -61,7 +61,7 @@ class _History:
 
 
 class MovingWindows:
-    """Counts by a monotonic clock, so a changed time of day neither forgives nor punishes."""
+    """Counters by a monotonic clock, so a changed time of day neither forgives nor punishes."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock

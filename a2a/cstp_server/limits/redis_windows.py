@@ -109,7 +109,7 @@ class _Hit:
 
 
 class SharedWindows:
-    """Takes units from windows in Redis; a round trip may last `timeout` seconds."""
+    """Windows in Redis, from which units are taken; a round trip may last `timeout` seconds."""
 
     def __init__(self, storage: RedisStorage, timeout: float) -> None:
         assert isinstance(storage.bridge, RedispyBridge)

@@ -47,7 +47,7 @@ class Readiness:
 
 
 class ReadinessCheck:
-    """Looks at the parts when asked, at most once in KEEP_SECONDS."""
+    """Check of the parts on request, at most once in KEEP_SECONDS."""
 
     def __init__(self, engine: Engine, limiter: Limiter, gate: AdmissionGate, tokens: TokenBook) -> None:
         self._engine = engine

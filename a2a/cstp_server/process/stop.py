@@ -57,7 +57,7 @@ class Grace:
 
 
 class Watchdog:
-    """Ends the process at a given moment if it is still running: a log line, then exit code 1.
+    """Timer that ends a process still running at a given moment: a log line, then exit code 1.
 
     For waits that cannot be cancelled: a thread hanging in a database, the interpreter joining it.
     """

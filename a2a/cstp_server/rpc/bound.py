@@ -91,7 +91,7 @@ class AuditNotes:
 
 
 class AuditedCalls:
-    """Makes the rows and leaves them with the engine."""
+    """Maker of audit rows, which the engine receives."""
 
     def __init__(self, trail: AuditTrail) -> None:
         self._trail: Final = trail

@@ -111,7 +111,7 @@ def error_body(error: errors.CstpError, identifier: object = None) -> bytes:
 
 
 class Dispatcher:
-    """Answers request bodies with the methods it was given."""
+    """Dispatcher of request bodies to the given methods."""
 
     def __init__(
         self,
@@ -330,7 +330,7 @@ class Dispatcher:
 
 
 class _Fitting(Signature):
-    """Accepts any arguments: they are always a context and the params, and binding them would take 7 us a call."""
+    """Signature for any arguments: always a context and the params, and binding them would take 7 us a call."""
 
     def bind(self, /, *args: Any, **kwargs: Any) -> BoundArguments:
         return BoundArguments(self, OrderedDict())

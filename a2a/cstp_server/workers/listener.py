@@ -23,7 +23,7 @@ _RETRY_SECONDS: Final = 1.0  # after an accept that failed for lack of a descrip
 
 
 class SharedListener:
-    """Accepts from a socket for a worker; uvicorn closes it in the end, like uvicorn's own listeners.
+    """Acceptor of a socket's connections for a worker; uvicorn closes it in the end, like uvicorn's own listeners.
 
     Without it, the worker whose event loop runs first takes all waiting connections, and keeps them as long as the
     clients do.
@@ -113,7 +113,7 @@ class SharedListener:
 
 
 class WorkerServer(GracefulServer):
-    """Stops on SIGTERM, however often it comes: a supervisor may send it to all processes. SIGQUIT stops at once."""
+    """Server stopping on any SIGTERM, which a supervisor may send to all processes. SIGQUIT stops it at once."""
 
     def __init__(
         self,

@@ -129,7 +129,7 @@ class OwnMetrics:
 
 
 class Siblings:
-    """Asks the other workers. Without an answer in time, a worker counts with the last values, or as not ready."""
+    """The other workers. Without an answer in time, a worker counts with the last values, or as not ready."""
 
     def __init__(self, member: Membership, readiness: ReadinessCheck, own: OwnMetrics) -> None:
         self._member = member

@@ -76,7 +76,7 @@ class WatchedPaths:
 
 
 class ChangeEvents:
-    """Wakes the reader of the paths when a file below them is written, and at intervals, for network drives.
+    """Waker of the paths' reader: when a file below them is written, and at intervals, for network drives.
 
     An event only means that it is time to check. `seconds` are the longest wait.
     """
@@ -144,7 +144,7 @@ def file_states(paths: Sequence[Path], selection: Selection) -> States:
 
 
 class SourceFollower:
-    """Reads each source as `cstp ingest` does, and then changes. Close it before the records.
+    """Reader of sources, as `cstp ingest`, and then of changes. Close it before the records.
 
     Folders and files are read when they change. All sources are checked every `pause_seconds`, or after the time of the
     last read of all sources if longer.

@@ -55,7 +55,7 @@ class EarlierOption:
 
 
 class RecordIdentifier:
-    """Assigns identities, ids and rights to the records of a file or collection, in order.
+    """Identities, ids and rights for the records of a file or collection, in order.
 
     `asked` are the run's options, for records without rights of their own. With `local`, ids in the file are names
     within its repository, so records get full ids: see `origins.full_id`. `kept` counts the records to which an earlier

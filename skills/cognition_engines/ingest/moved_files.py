@@ -54,7 +54,7 @@ class Move:
 
 
 class KnownFiles:
-    """Finds the place under which the records of a file are stored."""
+    """The places under which files' records are stored."""
 
     def __init__(self, found: Iterable[StoredFile]) -> None:
         self._found = tuple(found)

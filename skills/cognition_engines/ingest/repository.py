@@ -50,7 +50,7 @@ def of_collection(address: str, repository: str | None = None) -> FilePlace:
 
 
 class Places:
-    """Finds the places of files. `override` replaces the names of their repositories, if given as `repository`."""
+    """The places of files. `override` replaces the names of their repositories, if given as `repository`."""
 
     def __init__(self, repository: str | None = None) -> None:
         self.override = None if repository is None else remote_name(repository, None) or repository

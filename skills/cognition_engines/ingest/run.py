@@ -325,7 +325,7 @@ def _read_ahead(batches: Iterable[_Begun]) -> Iterator[_Begun]:
 
 
 class _Embedding:
-    """Embeds texts, several at a time."""
+    """Embedding of texts, several at a time."""
 
     def __init__(self, embedder: Embedder | None, pool: ThreadPool) -> None:
         self._embedder = embedder

@@ -28,7 +28,7 @@ _COUNT = 10  # digits of a count in the end
 
 
 class Governing:
-    """Reads the decisions governing files. Raises ComponentFailed if the records do not answer."""
+    """Reader of the decisions governing files. Raises ComponentFailed if the records do not answer."""
 
     def __init__(self, records: Records, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
         self._records = records
@@ -58,7 +58,7 @@ def _with_successors(found: DecisionContext, records: Records, viewer: Viewer, r
 
 
 class DecisionContexts:
-    """Reads the decisions governing files, and fits them into an answer."""
+    """Reader of the decisions governing files, fitting them into an answer."""
 
     def __init__(self, governing: Governing, passages: Passages, set_aside: SetAside) -> None:
         self._governing = governing

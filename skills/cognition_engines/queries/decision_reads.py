@@ -56,7 +56,7 @@ _ALL: Final = GetStatsParams()
 
 
 class DecisionReader:
-    """Reads decisions for agents. Methods raise ComponentFailed if the records do not answer."""
+    """Reader of decisions for agents. Methods raise ComponentFailed if the records do not answer."""
 
     def __init__(self, records: Records, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
         self._records = records

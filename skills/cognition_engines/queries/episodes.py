@@ -37,7 +37,7 @@ from cstp.values.episodes import (
 
 
 class Episodes:
-    """Searches, lists and reads episodes. Methods raise ComponentFailed naming the part that did not answer."""
+    """Search, lists and reads of episodes. Methods raise ComponentFailed naming the part that did not answer."""
 
     def __init__(self, records: Records, listings: Listings, searching: Search, pools: Pools) -> None:
         self._records = records

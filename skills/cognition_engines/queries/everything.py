@@ -44,7 +44,7 @@ _NONE: Final = OneOf(("kind",), ())  # a condition met by no record
 
 
 class Everything:
-    """Searches all spaces, and reads records of any kind. Raises ComponentFailed naming the failing part."""
+    """Search of all spaces, and reads of records of any kind. Raises ComponentFailed naming the failing part."""
 
     def __init__(
         self, records: Records, searching: Search, passages: Passages, pools: Pools, set_aside: SetAside

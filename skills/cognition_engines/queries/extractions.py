@@ -50,7 +50,7 @@ class _Page(ListPage):
 
 
 class Extractions:
-    """Lists extractions, newest first. Methods raise ComponentFailed if the records do not answer."""
+    """Lists of extractions, newest first. Methods raise ComponentFailed if the records do not answer."""
 
     def __init__(self, records: Records, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
         self._records = records

@@ -32,7 +32,7 @@ COMPONENT: Final = "indexes"
 
 
 class Following:
-    """Reads changes. Raises ComponentFailed when the records do not answer."""
+    """Reader of changes. Raises ComponentFailed if the records do not answer."""
 
     def __init__(self, records: Records, pools: Pools, published: PublishedSeq) -> None:
         self._records = records
@@ -106,7 +106,7 @@ def _change(one: SeenChange) -> RecordChange:
 
 
 class ReachedSeq:
-    """Lets reads wait for a `seq`, at most `places` at a time, and half of them for a single agent."""
+    """Waiting of reads for a `seq`, at most `places` at a time, and half of them for a single agent."""
 
     def __init__(self, records: Records, pools: Pools, published: PublishedSeq, places: int) -> None:
         self._records = records

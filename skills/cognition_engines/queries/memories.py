@@ -33,7 +33,7 @@ class _Page(ListPage):
 
 
 class Memories:
-    """Lists memories, newest first. Raises ComponentFailed if the records do not answer."""
+    """Lists of memories, newest first. Raises ComponentFailed if the records do not answer."""
 
     def __init__(self, records: Records, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
         self._records = records

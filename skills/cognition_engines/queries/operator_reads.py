@@ -35,7 +35,7 @@ class FoundBefore:
 
 
 class OperatorReads:
-    """Answers for the operator, without regard to rights. Raises ComponentFailed when the records do not answer."""
+    """Answers for the operator, without regard to rights. Raises ComponentFailed if the records do not answer."""
 
     def __init__(self, records: Records, trail: AuditTrail, pools: Pools) -> None:
         self._records: Final = records

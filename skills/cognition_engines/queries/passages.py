@@ -34,7 +34,7 @@ class PassageRequest:
 
 
 class Passages:
-    """Cuts texts to their best passages."""
+    """Cutter of texts to their best passages."""
 
     def __init__(self, embeddings: QueryCache | None, pools: Pools, parser: QueryParser, set_aside: SetAside) -> None:
         self._embeddings = embeddings

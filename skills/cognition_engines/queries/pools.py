@@ -120,7 +120,7 @@ class _Call:
 
 
 class Pool:
-    """Runs blocking calls of a component, at most `threads` at a time, each for at most `deadline` seconds.
+    """Runner of a component's blocking calls: at most `threads` at a time, each for at most `deadline` seconds.
 
     It has the component's name, unless the component has several pools. The threads are the pool's own unless `shared`.
     """

@@ -78,7 +78,7 @@ class _View:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Searches any number of spaces. Methods raise ComponentFailed naming the part that did not answer.
+    """Search of any number of spaces. Methods raise ComponentFailed naming the part that did not answer.
 
     `signals` need `texts` and run in their order; `texts` reads those of texts.
     """

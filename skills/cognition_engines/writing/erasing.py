@@ -244,7 +244,7 @@ class ErasureCheck:
 
 
 class Retention:
-    """Forgets expired records, and compacts small files. Several servers of a store may do so.
+    """Removal of expired records, and compaction of small files. Several servers of a store may do so.
 
     Of several workers only the first does, and the others compact their own keyword indexes.
     """

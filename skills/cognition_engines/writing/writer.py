@@ -84,7 +84,7 @@ class _Params(_Request, Protocol):
 
 
 class Writer:
-    """Executes the writes of agents.
+    """Executor of agents' writes.
 
     Raises the errors of the methods, and ComponentFailed naming the part that did not answer. After the latter a write
     may still be stored: repeat the call with the same key to find out.

@@ -66,7 +66,7 @@ class _Killed(Unreadable):
 
 
 class FormatReader:
-    """Converts documents to Markdown. The process begins with the first document; `close` ends it."""
+    """Converter of documents to Markdown. The process begins with the first document; `close` ends it."""
 
     def __init__(self, limits: FormatLimits = DEFAULT_LIMITS) -> None:
         self._limits = limits

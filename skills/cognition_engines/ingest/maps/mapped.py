@@ -117,7 +117,7 @@ class Found:
 
 
 class MappedReader:
-    """Reads the objects of a file or collection by a map."""
+    """Reader of a file's or collection's objects by a map."""
 
     def __init__(self, path: str, map: FieldMap) -> None:
         self._path = path

@@ -176,7 +176,7 @@ class Candidate:
 
 
 class ObjectReader:
-    """Reads the objects of a file. Objects whose members imply no kind are read as decisions."""
+    """Reader of a file's objects. Objects whose members imply no kind are read as decisions."""
 
     def __init__(self, path: str) -> None:
         self._path = path

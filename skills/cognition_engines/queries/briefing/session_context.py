@@ -78,7 +78,7 @@ class _Session:
 
 
 class Sessions:
-    """Reads the records for a session. Raises ComponentFailed naming the part that did not answer."""
+    """Reader of a session's records. Raises ComponentFailed naming the part that did not answer."""
 
     def __init__(
         self,

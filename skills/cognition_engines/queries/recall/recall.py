@@ -94,7 +94,7 @@ class _Call:
 
 
 class Recall:
-    """Recalls by each selector. Methods raise ComponentFailed naming the part that did not answer."""
+    """Recall by each selector. Methods raise ComponentFailed naming the part that did not answer."""
 
     def __init__(
         self,

@@ -66,7 +66,7 @@ _AS_STORED: Final[Mapping[Kind, tuple[int, ...]]] = {
 
 
 class Watcher(Protocol):
-    """Receives the progress of long work, in records."""
+    """Receiver of long work's progress, in records."""
 
     def start(self, step: str, records: int) -> None: ...
 
