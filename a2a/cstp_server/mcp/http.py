@@ -1,8 +1,8 @@
-"""`POST /mcp`: streamable HTTP without sessions, each request answered by one JSON document.
+"""`POST /mcp`: streamable HTTP without sessions, each request answered by a single JSON document.
 
-A request passes the same checks as one to `/cstp` before the SDK sees it, and before those a check of Host and Origin,
-so that no page in a browser reaches a server on its user's machine. Pages whose origin is allowed may ask from a
-browser: their preflights are answered, and all answers to them carry the headers of CORS.
+A request passes the same checks as for `/cstp` before the SDK sees it, and before those a check of Host and Origin, so
+no browser page reaches a server on the user's machine. Pages with an allowed origin may ask from a browser: their
+preflights are answered, and all answers to them carry the CORS headers.
 """
 
 import asyncio
@@ -105,7 +105,7 @@ def _asked(context: Context) -> _Authorized:
 
 
 def _for_browsers(origins: Sequence[str]) -> ASGIApp:
-    """Return the endpoint with CORS for these origins; `:*` at the end of one is any port, as the SDK has it."""
+    """Return the endpoint with CORS for these origins; `:*` at an origin's end is any port, as in the SDK."""
     patterns = [re.escape(one.removesuffix(":*")) + (":[0-9]+" if one.endswith(":*") else "") for one in origins]
     return CORSMiddleware(
         _answer_post,
@@ -156,7 +156,7 @@ async def _answer_mcp(scope: Scope, body: bytes, call: Call) -> Reply:
 
 
 def _named_tools(scope: Scope) -> Collection[str] | None:
-    """Return the tools that the URL chooses; None if it has no `tools`. Raise UnknownTools."""
+    """Return the tools chosen by the URL; None if it has no `tools`. Raise UnknownTools."""
     members = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     named = [value for name, value in members if name == "tools"]
     if len(named) > 1:
@@ -165,7 +165,7 @@ def _named_tools(scope: Scope) -> Collection[str] | None:
 
 
 def _normalize_headers(scope: Scope) -> list[Header]:
-    """Return the headers as the SDK compares them: without blanks at the end, with the type that was checked already.
+    """Return the headers as compared by the SDK: without trailing blanks, with the already checked type.
 
     A request without Accept takes any type.
     """
@@ -176,9 +176,9 @@ def _normalize_headers(scope: Scope) -> list[Header]:
 
 
 async def _refuse(body: bytes, asked: _Authorized, dispatcher: Dispatcher) -> Reply | None:
-    """Return the answer to a body that the SDK does not get, and to one whose charge is not paid.
+    """Return the answer to a body withheld from the SDK, and to a body whose charge is not paid.
 
-    A message that calls no tool costs a unit; a tool costs as much as its method.
+    A message without a tool call costs a unit; a tool costs as much as its method.
     """
     refused = None
     try:
