@@ -281,7 +281,7 @@ def _of(sentence: Sentence, measure: str) -> set[tuple[str, str]]:
 
 
 def _differ_in_polarity(one: Sentence, other: Sentence) -> bool:
-    """Return whether exactly one clause negates, and the other has most of the words."""
+    """Return whether exactly one clause negates, and the other contains most words of the negating clause."""
     if one.negates == other.negates:
         return False
     negated = {*(one if one.negates else other).stems}

@@ -172,7 +172,7 @@ def summarise(
 
 
 def _mark_cut(item: DecisionSummary, text: str) -> DecisionSummary:
-    """Return the item with a mark if the snippet lacks some of the text, which may hold before shortening."""
+    """Return the item, marked if the snippet lacks some of the text, even without shortening."""
     if item.snippet is None:
         return item
     return item.model_copy(update={"truncated": item.snippet != text.strip()})

@@ -64,7 +64,7 @@ def _is_guidance(text: str) -> bool:
 
 
 def _history(lines: Sequence[StatedText]) -> StatedText | None:
-    """Return the last of several dated lines, if each names a status."""
+    """Return the latest of several dated lines with a status; None if there are fewer than two."""
     dated: list[tuple[datetime, StatedText]] = []
     for line in lines:
         hit = first_date(bare(line.text))
@@ -87,7 +87,7 @@ def _ticked_lines(lines: Sequence[StatedText]) -> list[StatedText] | None:
 def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
     """Return the status given by the statements; a notice if they list choices without a chosen option.
 
-    The first statement about the record itself decides, unless a later statement says superseded. Guidance of a form
+    The first statement about the record itself decides, unless a later statement says that it is superseded. Guidance of a form
     gives way to a later statement beginning with a status.
     """
     ticked = _ticked_lines(statements)
@@ -110,7 +110,7 @@ def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
 
 
 def changed_status(changes: Sequence[StatedText]) -> Status | None:
-    """Return the status of the latest log entry with only a status and a date; of an approval keep the date alone."""
+    """Return the status of the latest log entry with only a status and a date; keep the date only for an approval."""
     entries = [(hit.date, each) for each in changes if (hit := first_date(bare(each.text))) is not None and hit.date]
     found = [(date, each) for date, each in entries if _says_status(each.text)]
     latest = max((date for date, _ in found), default=None)

@@ -1,4 +1,4 @@
-"""Reads an architecture decision record in Markdown, in the forms found in public repositories, into a draft."""
+"""Reads an architecture decision record in Markdown, in any common form, into a draft."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence, Set as AbstractSet
@@ -139,7 +139,7 @@ def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
 
 
 def _status_sections(sections: Sequence[tuple[StatedText, ...]]) -> Iterator[tuple[StatedText, ...]]:
-    """Yield the sections below the body that begin with words for a status; others have another subject."""
+    """Yield the status sections below the body that begin with words for a status; others have another subject."""
     for lines in sections:
         first = lines[0].text
         if len(first) <= STATUS_LENGTH and (drop_choices(first) is None or normalise_status(first) != "other"):
@@ -235,7 +235,7 @@ def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
 
 
 def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem, ...]]:
-    """Return the record with warnings, or all faults."""
+    """Return the record or all faults, and warnings."""
     status, status_member, notices = _status(file)
     members = [name for name in _DATE_MEMBERS if file.front.text(name)][:1]
     stated = [StatedText(file.front.text(name), file.front.line(name)) for name in members] + file.header.dates

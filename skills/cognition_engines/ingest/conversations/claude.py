@@ -120,7 +120,7 @@ def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Unacceptable
 
 
 def _last_branch(listed: list[Value]) -> list[tuple[int, Value]]:
-    """Return the last message's branch of messages, with positions; all messages without parents."""
+    """Return the last message's branch of messages, with positions; all messages if parents are missing."""
     parents = {id: text(each, "parent_message_uuid") for each in listed if (id := text(each, "uuid")) is not None}
     if len(parents) < len(listed) or None in parents.values() or not listed:
         return list(enumerate(listed))
