@@ -65,7 +65,7 @@ class _Folder:
 
 
 def walk(folder: Path, selection: Selection = ALL_FILES) -> Walked:
-    """Return every file below the folder with an extension of records, unless excluded by a pattern.
+    """Return every file below the folder whose extension may hold records, unless a pattern excludes the file.
 
     Hidden files and folders, `node_modules` and virtual environments are left out and not counted. No link is followed.
     A folder whose `.cstpignore` is no list of patterns is refused. Raise BadPattern for a pattern of `selection`.

@@ -58,7 +58,7 @@ ALL_FILES: Final = Selection()
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """A deleted record with file. `part` says that the record is a part of a document."""
+    """A deleted record and the file it was read from. `part` says that the record is a part of a document."""
 
     kind: str
     id: str
@@ -81,7 +81,7 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class MovedFolder:
-    """A missing folder, the folder with the files now, and the number of moved records."""
+    """A missing folder, the folder that now has the files, and the number of moved records."""
 
     old: str
     new: str

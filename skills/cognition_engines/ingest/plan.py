@@ -144,7 +144,7 @@ def _export(entry: ReadEntry) -> tuple[str, str | None]:
 
 
 def _add(batch: Batch, entry: ReadEntry, stored: KnownRecord | None, tally: Tally, *, again: bool) -> None:
-    """Add an entry to write; `again` says that the run has met it before, in an earlier export."""
+    """Add an entry if it must be written; `again` says that the run has met it before, in an earlier export."""
     outcome = Outcome.CHANGED
     if stored is None:
         outcome = Outcome.CHANGED if again else Outcome.NEW

@@ -87,8 +87,8 @@ def _ticked_lines(lines: Sequence[StatedText]) -> list[StatedText] | None:
 def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
     """Return the status given by the statements; a notice if they list choices without a chosen option.
 
-    The first statement about the record itself decides, unless a later statement says that it is superseded. Guidance of a form
-    gives way to a later statement beginning with a status.
+    The first statement about the record itself decides, unless a later statement says that it is superseded. Guidance
+    of a form gives way to a later statement beginning with a status.
     """
     ticked = _ticked_lines(statements)
     if ticked is not None:

@@ -60,7 +60,7 @@ def is_right(path: str) -> bool:
 def rights_of(value: dict[str, Value], entry: MapEntry, mapped: Mapping[str, tuple[str, Value]]) -> dict[str, Value]:
     """Return a record's rights. `mapped` are the fields with a value from the map, with paths.
 
-    Raise RightsUnclear for an unknown spelling, for two different rights, and for a value absent from the map.
+    Raise RightsUnclear for an unknown spelling, for two different values, and for a value absent from the map.
     """
     used = {path for name, (path, _) in mapped.items() if name in RIGHTS}
     given = _given_rights(value, used)
