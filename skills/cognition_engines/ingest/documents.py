@@ -133,7 +133,7 @@ def read(
 
 
 def _check(text: str, pieces: Sequence[Piece]) -> None:
-    """Raise `Unacceptable` for a text too large for any chunk."""
+    """Raise `Unacceptable` for a text that chunks cannot hold: with NUL, or with a too long part."""
     if not sound(text):
         raise Unacceptable("the text must have no NUL")
     if (reason := too_long(text, pieces)) is not None:

@@ -53,7 +53,7 @@ AS_TEXT: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
 def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> ReadRecord[OtherRecord]:
     """Check the members of a record. Raise `Unacceptable` with all faults.
 
-    Other kinds' members are refused if the record names its kind, else kept in the metadata.
+    Members unknown to the kind are refused if the record names its kind, else kept in the metadata.
     """
     bad = unsound(given)
     wrong = [*bad.values(), *filter(None, map(misspelled_right, given))]
@@ -228,7 +228,7 @@ class ObjectReader:
 
 
 def draft_object(read: ReadRecord[Record], ordinal: int, line: int) -> RecordDraft | DocumentDraft:
-    """Return a record, or a document if its text must be cut. Raise `Unacceptable` for a part too large for chunks."""
+    """Return a record, or a document if its text must be cut. Raise `Unacceptable` if no chunk can hold a part."""
     record = read.record
     if isinstance(record, Source) and read.text is not None:
         return DocumentDraft(record, pieces_of(read.text.replace("\r\n", "\n")), ordinal, line)
