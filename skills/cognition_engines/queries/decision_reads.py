@@ -109,7 +109,7 @@ class DecisionReader:
         return await self._pools.lists.run(caller, count_decisions, listing, conditions, viewer, now)
 
     async def graph(self, params: GetGraphParams, viewer: Viewer = Viewer(), agent: Agent = None) -> GetGraphResult:
-        """Return the decisions linked with a decision. Raise NotFound if the viewer does not see the latter."""
+        """Return the decisions linked with a decision. Raise NotFound if the viewer does not see that decision."""
         types = None if params.edge_types is None else frozenset(params.edge_types)
         request = GraphRequest(params.node_id, params.depth, types, params.direction, params.limit)
         caller, rows = self._pools.caller(agent), RowReader(self._set_aside)

@@ -41,7 +41,7 @@ class Following:
         self._covered: OrderedDict[tuple[Viewer, _Kinds, int], int] = OrderedDict()
 
     async def newest(self, viewer: Viewer, agent: Agent = None) -> int:
-        """Return the cursor for changes from now on. It does not depend on records hidden from the viewer."""
+        """Return the cursor for changes from now on. It does not depend on records never visible to the viewer."""
         caller = self._pools.caller(agent)
         return await self._pools.records.run(caller, self._records.viewer_changes.last, viewer)
 

@@ -2,7 +2,7 @@
 
 A call that misses the deadline fails at once; the thread continues alone and is not waited for, neither by a caller nor
 at exit. A pool whose calls are all past their deadline refuses new calls without delay, and from time to time abandons
-a call: a hanging call must not block a working component.
+a call: a hanging call must not keep down a component that works again.
 
 Agents are served in turn, and none has more than half of the places while another agent waits.
 """
@@ -83,7 +83,7 @@ class Threads:
 
 @dataclass(frozen=True, slots=True)
 class PoolLoad:
-    """Numbers of allowed, running, and waiting calls."""
+    """Numbers of calls: allowed at a time, running, and waiting for a place."""
 
     threads: int
     running: int

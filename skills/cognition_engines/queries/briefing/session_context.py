@@ -275,7 +275,7 @@ def _within(viewer: Viewer, project: str | None) -> Viewer:
 
 
 def _beginning(stored: StoredRecord) -> str:
-    """Return the beginning of a record's text, without a repeated title."""
+    """Return the beginning of a record's text, without a leading title."""
     record = stored.record
     if isinstance(record, Episode):
         return (record.reflection or "")[:_READ]
