@@ -197,7 +197,7 @@ _JSON_RPC: Final = EndpointProtocol(_answer_json_rpc, error_body)
 
 
 def refuse_method(scope: Scope, *allowed: str) -> Reply | None:
-    """Return 405, or None if the request's method is among the allowed."""
+    """Return 405, or None if the request has an allowed method."""
     return None if scope["method"] in allowed else Reply(405, None, [(b"allow", ", ".join(allowed).encode())])
 
 

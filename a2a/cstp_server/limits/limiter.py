@@ -84,7 +84,7 @@ def _shared_windows(redis: RedisStorage, timeout: float) -> "SharedWindows":
 
 
 class Limiter:
-    """Charges for agents. Calls in an event-loop turn share a Redis round trip; headers need one a second and agent."""
+    """Agents' charges. Calls in an event-loop turn share a Redis round trip; headers need one per second and agent."""
 
     def __init__(self, plan: Plan, redis: RedisStorage | None, redis_timeout: float) -> None:
         self._plan = plan

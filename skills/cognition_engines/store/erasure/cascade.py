@@ -205,7 +205,7 @@ def _entities_named(connection: sa.Connection, keys: Iterable[int]) -> list[int]
 
 
 def edges_of(sight: Sight, entity: int | None, *names: str) -> list[ErasedRecord]:
-    """Return the edges from or to an entity's names, its own and `names`, unless another entity has them."""
+    """Return the edges from or to an entity's own name and `names`, except names of other entities."""
     connection = sight.connection
     found: list[int] = []
     called = {*names, *(() if entity is None else _targets(connection, (Role.NAME,), [entity]))}

@@ -80,7 +80,7 @@ class Forgetting:
             return ledger(connection, after)
 
     def find_erasures(self, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], Erasure]:
-        """Return the erasures of the forgotten ones among these records."""
+        """Return the erasures of these records, if forgotten."""
         with begin_read(self._store) as connection:
             return find_erasures(connection, names)
 

@@ -103,7 +103,7 @@ def ledger(connection: sa.Connection, after: int = 0) -> list[Erasure]:
 
 
 def find_erasures(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], Erasure]:
-    """Return the erasures of the forgotten ones among these records."""
+    """Return the erasures of these records, if forgotten."""
     wanted = set(names)
     found: dict[tuple[Kind, str], Erasure] = {}
     for page in pages(sorted({id for _, id in names})):
