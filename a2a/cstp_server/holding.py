@@ -38,7 +38,7 @@ class Holding:
 
     @property
     def answers(self) -> bool:
-        """True if calls are accepted."""
+        """Return whether calls are accepted."""
         return self._parts is not None and not self._parts.gate.draining
 
     async def keep(self) -> None:

@@ -73,7 +73,7 @@ class LoadedSettings:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The sources in use: a file, by path, and environment variables, by name. Empty for none.
+        """Return the sources in use: a file, by path, and environment variables, by name. Empty for none.
 
         The shipped file is named only if edited: otherwise it states the defaults.
         """
@@ -86,7 +86,7 @@ class LoadedSettings:
 
     @property
     def named_sources(self) -> str:
-        """The sources in a line; "defaults" for none."""
+        """Return the sources in a line; "defaults" for none."""
         return ", ".join(self.sources) or "defaults"
 
     def origin_of(self, name: str) -> str:

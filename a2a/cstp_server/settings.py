@@ -79,7 +79,7 @@ class ServerSettings(Section):
 
     @property
     def loopback(self) -> bool:
-        """True if only this machine can reach the server."""
+        """Return whether only this machine can reach the server."""
         try:
             return ip_address(self.host).is_loopback
         except ValueError:
@@ -308,7 +308,7 @@ class Settings(Section):
 
     @property
     def ledger_path(self) -> Path:
-        """The list of forgotten records outside the database."""
+        """Return the list of forgotten records outside the database."""
         return self.data_dir / "forgotten.jsonl"
 
     @property
@@ -321,7 +321,7 @@ class Settings(Section):
 
     @property
     def default_limit(self) -> str:
-        """The rate limit of each agent."""
+        """Return the rate limit of each agent."""
         usual = LOCAL_LIMIT if self._local else USUAL_LIMIT
         return usual if self.limits.default is None else self.limits.default
 
@@ -342,7 +342,7 @@ class Settings(Section):
 
     @property
     def base_url(self) -> str:
-        """The URL of a server with these settings, from this machine."""
+        """Return the URL of a server with these settings, from this machine."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.server.host, self.server.host)
         scheme = "http" if self.server.ssl_certfile is None else "https"
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.server.port}"

@@ -126,7 +126,7 @@ class BackgroundThread:
 
     @property
     def has_ended(self) -> bool:
-        """True if the thread was started and does not run any more."""
+        """Return whether the thread was started and does not run any more."""
         return self._thread.ident is not None and not self._thread.is_alive()
 
     @property

@@ -34,7 +34,7 @@ class WorkFailure:
 
     @property
     def remedy(self) -> str:
-        """The operator's next step."""
+        """Return the operator's next step."""
         return _ROOM if any(each in self.cause for each in _FULL) else _REMEDIES.get(self.work, _LOG)
 
 

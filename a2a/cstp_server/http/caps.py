@@ -22,22 +22,22 @@ class UvicornProtocol(HttpToolsProtocol):
 
     @property
     def had_request(self) -> bool:
-        """True if the connection has had a request."""
+        """Return whether the connection has had a request."""
         return self.cycle is not None
 
     @property
     def is_answering(self) -> bool:
-        """True if the newest request is not answered yet."""
+        """Return whether the newest request is not answered yet."""
         return self.cycle is not None and not self.cycle.response_complete
 
     @property
     def answer_begun(self) -> bool:
-        """True if the answer to the newest request has begun to be sent."""
+        """Return whether the answer to the newest request has begun to be sent."""
         return self.cycle.response_started
 
     @property
     def request_state(self) -> dict[str, Any]:
-        """The state in the scope of the newest request."""
+        """Return the state in the scope of the newest request."""
         return self.cycle.scope["state"]
 
     def drop_answer(self) -> None:

@@ -43,7 +43,7 @@ class Deadlines:
 
     @property
     def look(self) -> float:
-        """Seconds between two checks of a connection."""
+        """Return the seconds between two checks of a connection."""
         return min(self.receive, self.idle, self.send) / _LOOKS
 
 

@@ -35,7 +35,7 @@ class AdmissionGate:
 
     @property
     def empty(self) -> bool:
-        """True if no request runs or waits."""
+        """Return whether no request runs or waits."""
         return not (self.running or self.waiting_calls)
 
     def drain(self, ends_at: float) -> None:

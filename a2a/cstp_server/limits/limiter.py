@@ -101,12 +101,12 @@ class Limiter:
 
     @property
     def is_degraded(self) -> bool:
-        """True if Redis is configured and does not answer."""
+        """Return whether Redis is configured and does not answer."""
         return self._probe is not None
 
     @property
     def state(self) -> str:
-        """`memory`, `shared` (through Redis), or `degraded`: Redis does not answer and memory replaces it."""
+        """Return `memory`, `shared` (through Redis), or `degraded`: Redis does not answer, memory replaces it."""
         return "degraded" if self.is_degraded else "memory" if self._shared is None else "shared"
 
     async def look(self) -> str:

@@ -48,7 +48,7 @@ class Grace:
 
     @property
     def after_calls(self) -> float:
-        """Seconds reserved for closing and leaving."""
+        """Return the seconds reserved for closing and leaving."""
         return CLOSING_SHARE * self.seconds + self.leaving_seconds
 
     def closing_left(self, gate: AdmissionGate) -> float:

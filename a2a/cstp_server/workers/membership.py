@@ -127,7 +127,7 @@ class Membership:
 
     @property
     def others(self) -> tuple[int, ...]:
-        """The numbers of the other workers."""
+        """Return the numbers of the other workers."""
         return tuple(number for number in range(1, self.count + 1) if number != self.number)
 
     def socket(self, number: int) -> Path:

@@ -168,7 +168,7 @@ class SourceFollower:
 
     @property
     def states(self) -> tuple[SourceState, ...]:
-        """The state of each source, in the order given."""
+        """Return the state of each source, in the order given."""
         return tuple(source.state() for source in self._sources)
 
     def start(self) -> None:

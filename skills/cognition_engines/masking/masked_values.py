@@ -37,7 +37,7 @@ class Masked:
 
     @property
     def by_field(self) -> tuple[FieldSecret, ...]:
-        """A secret for each field."""
+        """Return a secret for each field."""
         return tuple({one.field: one for one in reversed(self.secrets)}.values())[::-1]
 
 

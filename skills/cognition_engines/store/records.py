@@ -72,7 +72,7 @@ class Records(RecordReads):
 
     @property
     def is_shared(self) -> bool:
-        """True if other machines may have the database open, too."""
+        """Return whether other machines may have the database open, too."""
         return self.store.writer.dialect.name != "sqlite"
 
     def counts(self) -> dict[Kind, int]:

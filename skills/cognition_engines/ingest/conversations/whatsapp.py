@@ -52,7 +52,7 @@ class _Entry:
 
     @property
     def author_and_text(self) -> tuple[str | None, str]:
-        """The writer, None for the system, and the text."""
+        """Return the writer, None for the system, and the text."""
         found = _SPEAKER.fullmatch(self.rest)
         return (None, self.rest) if found is None else (found["name"].strip(MARKS + " "), found["text"])
 

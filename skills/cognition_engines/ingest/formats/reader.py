@@ -83,7 +83,7 @@ class FormatReader:
 
     @property
     def process_id(self) -> int | None:
-        """The reading process's id; None without a process."""
+        """Return the reading process's id; None without a process."""
         return None if self._process is None else self._process.pid
 
     def can_read(self, format: Format) -> bool:

@@ -51,7 +51,7 @@ class SearchOptions:
 
     @property
     def query_time_ms(self) -> int:
-        """The milliseconds since it began."""
+        """Return the milliseconds since it began."""
         return round((perf_counter() - self.began) * 1000)
 
 

@@ -65,7 +65,7 @@ class _Session:
 
     @property
     def sections(self) -> Sequence[Section]:
-        """The wanted sections in the order of answers."""
+        """Return the wanted sections in the order of answers."""
         return [name for name in SECTIONS if self.params.include is None or name in self.params.include]
 
     @property

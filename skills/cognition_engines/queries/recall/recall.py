@@ -88,7 +88,7 @@ class _Call:
 
     @property
     def categories(self) -> Sequence[str] | None:
-        """The categories of related events; None if all are wanted."""
+        """Return the categories of related events; None if all are wanted."""
         named = DEFAULT_CATEGORIES if self.params.graph_filters is None else self.params.graph_filters
         return None if EVERY_CATEGORY in named else named
 

@@ -125,7 +125,7 @@ class Selection:
 
     @property
     def all_hits(self) -> list[Hit]:
-        """The hits, then those of events."""
+        """Return the hits, then those of events."""
         return [*self.hits, *(event for events in self.events.values() for event in events)]
 
 

@@ -45,7 +45,7 @@ class ErasedRecord:
 
     @property
     def owner(self) -> str | None:
-        """The agent who wrote the record; None for the records of all files."""
+        """Return the agent who wrote the record; None for the records of all files."""
         return self.agent if self.written else None
 
 

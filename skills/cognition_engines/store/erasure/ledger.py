@@ -57,7 +57,7 @@ class Erasure:
 
     @property
     def written_by(self) -> str | None:
-        """The agent who wrote the record; None for a record of a file."""
+        """Return the agent who wrote the record; None for a record of a file."""
         return self.agent if self.owner is None else self.owner
 
 
