@@ -259,9 +259,7 @@ class WriteTransaction:
         return cascade_of(self._connection, gone, viewer)
 
     def forget(self, gone: Sequence[ErasedRecord], reason: str | None) -> None:
-        """Delete records with everything that belongs to them, and the answers to their authors; note them in the
-        ledger.
-        """
+        """Delete records with all that belongs to them, and the answers to their authors; note them in the ledger."""
         erase(self._connection, gone, microseconds(self.author.at), self.author.agent, reason)
 
     def audit(self, entry: AuditEntry) -> None:
