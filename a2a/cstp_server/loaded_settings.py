@@ -139,7 +139,7 @@ _SECTIONS: Final = frozenset(name for name in Settings.model_fields if name not 
 
 
 def _leaves(layer: Layer) -> dict[str, object]:
-    """Dotted names to values; a section without entries, as when all are commented out, gives none."""
+    """Map dotted names to values; a section without entries, as when all are commented out, gives none."""
     found: dict[str, object] = {}
     for section, value in layer.items():
         if section in _SECTIONS and isinstance(value, Mapping):

@@ -52,7 +52,7 @@ class _WindowState:
 
 
 def _wait(reset: float, window: Window) -> int:
-    """Whole seconds until `reset`, from 0 to the length of the window, despite rounding errors."""
+    """Return the whole seconds until `reset`, from 0 to the window's length, despite rounding errors."""
     return min(window.seconds, max(0, math.ceil(reset - time())))
 
 

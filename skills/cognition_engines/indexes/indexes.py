@@ -160,7 +160,7 @@ class Indexes:
 
     @property
     def vectors_compacted(self) -> int | None:
-        """As `words_compacted`, for vectors in this process's files; None if there are no such files."""
+        """Do as `words_compacted`, for vectors in this process's files; None if there are no such files."""
         some = any(index.vectors is not None and index.vectors.in_folder for index in self.all_spaces)
         return self._marks.vectors if some else None
 

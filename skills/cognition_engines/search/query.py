@@ -113,7 +113,7 @@ class QueryText:
 
     @cached_property
     def names(self) -> tuple[PossibleName, ...]:
-        """Possible names in the query, the longest first at each place."""
+        """Return possible names in the query, the longest first at each place."""
         return tuple(read_names(self.text))
 
     @cached_property
