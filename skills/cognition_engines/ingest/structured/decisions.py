@@ -33,7 +33,7 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
 from cstp.values.decisions import Reason
 
-# In text order. If several names of a section are given, each has a section of its own.
+# In text order. If several names of a section are given, each has a separate section.
 HEADINGS: Final[Mapping[str, str]] = {
     "context": "Context",
     "decision": "Decision",

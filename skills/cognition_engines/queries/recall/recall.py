@@ -1,4 +1,4 @@
-"""Recall for an event loop: a search or read, then the records belonging to the result, each part in a pool of its own.
+"""Recall for an event loop: a search or read, then the records belonging to the result, each part in a separate pool.
 
 Makes at most six store calls, whatever the limit and the budget, including a call for superseded memories alone.
 """
