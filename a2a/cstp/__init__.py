@@ -1,8 +1,7 @@
-"""The Cognition State Transfer Protocol: its values, its errors, its methods and the client.
+"""The Cognition State Transfer Protocol: values, errors, methods and the client.
 
-Needs pydantic and httpx, nothing else. `cstp.Client`, `cstp.AsyncClient` and the models that they take and give are
-imported (from `cstp.exports`) when they are first used; `__all__` is the one list of them, of which `make docs` writes
-the models.
+Needs pydantic and httpx, nothing else. `cstp.Client`, `cstp.AsyncClient` and their models are imported (from
+`cstp.exports`) at first use; `__all__` is the only list of them, and `make docs` writes its models.
 """
 
 from importlib import import_module

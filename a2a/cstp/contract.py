@@ -66,16 +66,16 @@ class Method(Generic[P, R]):
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
-        """Scopes, each sufficient for a call; empty if every token may call."""
+        """Return scopes, each sufficient for a call; empty if every token may call."""
         return () if self.scope is None else (self.scope, *self.other_scopes)
 
     @property
     def writes(self) -> bool:
-        """True if a call changes records."""
+        """Return whether a call changes records."""
         return self.stores or self.scope in ("write", "review", "ratify")
 
     @property
     def common_errors(self) -> tuple[type[CstpError], ...]:
-        """Errors common to all methods, in addition to `errors`."""
+        """Return the errors common to all methods, in addition to `errors`."""
         common = tuple(error for error in ERRORS if error.any_method)
         return common if self.scope is None else (*common, Forbidden)

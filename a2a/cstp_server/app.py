@@ -96,7 +96,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Parts that are made from the settings before anything is opened."""
+    """Parts made from the settings before anything is opened."""
 
     settings: Settings
     plan: Plan
@@ -115,8 +115,8 @@ def create_app(
 ) -> Starlette:
     """Return the ASGI application. Raise ConfigurationError for wrong settings, before anything is opened.
 
-    `engine` that is already open is used, and closed at the end; without it the lifespan opens the parts that the
-    settings name. `member` is set if this process is one of several workers.
+    A given, already open `engine` is used, and closed at the end; without it the lifespan opens the parts named in the
+    settings. `member` is set if this process is a worker among several.
     """
     prepared = _prepare(settings, gate)
     discovery = documents.make_discovery(settings, prepared.plan, prepared.document)
@@ -177,7 +177,7 @@ def create_app(
 
 
 def _prepare(settings: Settings, gate: AdmissionGate | None) -> Prepared:
-    """Return the parts made of the settings. Raise ConfigurationError for settings that are wrong."""
+    """Return the parts made from the settings. Raise ConfigurationError for wrong settings."""
     server = settings.server
     check_tools(settings)
     failures, *others = parse_windows(settings.limits.auth_failures, "limits.auth_failures")
@@ -195,13 +195,13 @@ def _prepare(settings: Settings, gate: AdmissionGate | None) -> Prepared:
 
 
 def _holds(member: Membership | None) -> bool:
-    """Return whether this process has the lock of the folder: of several workers, the first has it."""
+    """Return whether this process has the folder's lock: of several workers, the first has it."""
     return member is None or member.worker.writes
 
 
 @asynccontextmanager
 async def _with_others(member: Membership | None, engine: Engine, probes: Probes) -> AsyncIterator[None]:
-    """Answer other workers meanwhile, and check for changes when one of them has written."""
+    """Answer other workers meanwhile, and check for changes after their writes."""
     if member is None or probes.siblings is None:
         yield
         return
@@ -215,7 +215,7 @@ async def _with_others(member: Membership | None, engine: Engine, probes: Probes
 
 
 def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMetrics, parser: BodyParser) -> Parts:
-    """Return the parts that the endpoint works with."""
+    """Return the parts used by the endpoint."""
     settings, server = prepared.settings, prepared.settings.server
     tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
     tokens.refresh(monotonic())

@@ -1,6 +1,6 @@
-"""A `cstp mcp` that holds its folder: it answers from its engine, until a server wants the folder.
+"""A `cstp mcp` process holding its folder: it answers from its engine, until a server wants the folder.
 
-Loaded by name: a process that asks another one needs neither the engine nor the application.
+Loaded by name: a process asking another needs neither the engine nor the application.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class Holding:
 
     @property
     def answers(self) -> bool:
-        """True if calls are accepted."""
+        """Return whether calls are accepted."""
         return self._parts is not None and not self._parts.gate.draining
 
     async def keep(self) -> None:
@@ -57,7 +57,7 @@ class Holding:
         give_up(heir, lock)
 
     async def run(self, tool: Tool | None, arguments: Mapping[str, object], token: Token) -> Outcome:
-        """Return the result of a call of a tool."""
+        """Return the result of a tool call."""
         assert self._parts is not None
         gate = self._parts.gate
         if not await gate.enter(token.agent):

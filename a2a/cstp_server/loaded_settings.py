@@ -73,7 +73,7 @@ class LoadedSettings:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The sources in use: a file, by path, and environment variables, by name. Empty for none.
+        """Return the sources in use: a file, by path, and environment variables, by name. Empty for none.
 
         The shipped file is named only if edited: otherwise it states the defaults.
         """
@@ -86,7 +86,7 @@ class LoadedSettings:
 
     @property
     def named_sources(self) -> str:
-        """The sources in a line; "defaults" for none."""
+        """Return the sources in a line; "defaults" for none."""
         return ", ".join(self.sources) or "defaults"
 
     def origin_of(self, name: str) -> str:
@@ -139,7 +139,7 @@ _SECTIONS: Final = frozenset(name for name in Settings.model_fields if name not 
 
 
 def _leaves(layer: Layer) -> dict[str, object]:
-    """Dotted names to values; a section without entries, as when all are commented out, gives none."""
+    """Map dotted names to values; a section without entries, as when all are commented out, gives none."""
     found: dict[str, object] = {}
     for section, value in layer.items():
         if section in _SECTIONS and isinstance(value, Mapping):
@@ -163,7 +163,7 @@ def _environment_leaves() -> dict[str, object]:
     """Return the values from CSTP_* variables. Raise ConfigurationError for unknown names and invalid JSON."""
     check_names(os.environ, (*_leaves(Settings().model_dump()), *_SECTIONS))
     try:
-        # the source needs nothing of BaseSettings but the names and types of the fields
+        # the source needs only the field names and types of BaseSettings
         source = EnvSettingsSource(
             cast(type[BaseSettings], Settings), env_prefix="CSTP_", env_nested_delimiter="__", env_ignore_empty=True
         )

@@ -39,7 +39,7 @@ _OTHER_FILES: Final = 256  # descriptors for stores, indexes, Redis, logs
 def reserve_descriptors(max_connections: int) -> None:
     """Raise the soft limit on open files to the need of that many connections.
 
-    Raise ConfigurationError when the hard limit is below that.
+    Raise ConfigurationError if the hard limit is lower.
     """
     needed = max_connections + MAX_REFUSED + _OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -62,7 +62,7 @@ def _start_failure(server: uvicorn.Server) -> Exception | None:
 
 
 def _ignore(*_: object) -> None:
-    """Do nothing, for a server that runs inside another program."""
+    """Do nothing, for a server running inside another program."""
 
 
 def make_server(
@@ -121,10 +121,10 @@ def serve(
     """Serve until SIGTERM or SIGINT, then finish accepted calls and close everything.
 
     That takes at most `server.grace_seconds`: after that, `watchdog` ends the process with exit code 1, even if a
-    thread hangs. It keeps running when this function has returned, since the interpreter's exit can hang, too.
-    `announce` is called when everything is open, before the first call is answered. Until then a signal ends it as in
+    thread hangs. It keeps running after this function returns, since the interpreter's exit can hang, too. `announce`
+    is called when everything is open, before the first call is answered. Until then a signal ends it as in
     `ended_by_signals`, inside which it is called. `model` and `lock` are as in `open_engine`, `member` as in
-    `make_server`. Raise ConfigurationError, FolderInUse or ComponentFailed when it cannot start.
+    `make_server`. Raise ConfigurationError, FolderInUse or ComponentFailed if it cannot start.
     """
     reserve_descriptors(settings.server.max_connections)
     share_arenas()
@@ -139,7 +139,7 @@ def serve(
         engine.indexes.name_holder(settings.at_port(listener.getsockname()[1]).base_url)
         server = make_server(settings, gate, engine, announce=announce, end_by=watchdog.end_by, member=member)
         for number in (signal.SIGINT, signal.SIGTERM) if member is None else (signal.SIGTERM, signal.SIGQUIT):
-            signal.signal(number, server.handle_exit)  # uvicorn does so too, once its loop runs
+            signal.signal(number, server.handle_exit)  # uvicorn does so too, once the loop runs
         undo.pop_all()  # from here on the application closes it
     spare_the_collector()
     try:
@@ -152,7 +152,7 @@ def serve(
 
 
 def serve_as_worker(worker: Worker, settings: Settings, listener: socket.socket, watchdog: Watchdog) -> None:
-    """Serve as one of several workers until it is stopped, inside `ended_by_signals`. Raise as `serve` does."""
+    """Serve as a worker among several until stopped, inside `ended_by_signals`. Raise as `serve` does."""
     worker.begin(watchdog, settings.server.grace_seconds)
     share = share_of(settings, worker.member.count)
     serve(share, listener, worker.announce, watchdog, partial(open_model, share), worker.member)

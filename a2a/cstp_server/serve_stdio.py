@@ -22,7 +22,7 @@ from cstp.values.records import LONGEST_WAIT
 from cstp_server.holder import folder_socket
 from cstp_server.holder.folder_socket import Caller, caller_line
 from cstp_server.holder.taking import MCP
-from cstp_server.mcp.server import Context, Door
+from cstp_server.mcp.server import Context, ToolBackend
 from cstp_server.mcp.stdio import answer
 from cstp_server.mcp.tools import Tool, call_of
 from cstp_server.process.malloc import spare_the_collector
@@ -105,7 +105,7 @@ async def answer_from_folder(
     process = FolderProcess(settings, identify, holding)
     keeping = asyncio.create_task(process.keep())
     try:
-        await answer(Door(process.run, lambda _: tools, process.scopes), settings)
+        await answer(ToolBackend(process.run, lambda _: tools, process.scopes), settings)
     finally:
         keeping.cancel()
         with suppress(asyncio.CancelledError):

@@ -20,7 +20,7 @@ Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 USUAL_LIMIT: Final = "600/minute; 60/second"
 USUAL_WRITES: Final = "120/minute; 10000/day"
-# a loop of one person's own program is not slowed
+# a single person's own program in a loop is not slowed
 LOCAL_LIMIT: Final = "12000/minute; 1200/second"
 LOCAL_WRITES: Final = "1200/minute; 10000/day"
 _PUBLIC_URL: Final = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?(/[A-Za-z0-9._~/-]*)?")
@@ -79,7 +79,7 @@ class ServerSettings(Section):
 
     @property
     def loopback(self) -> bool:
-        """True if only this machine can reach the server."""
+        """Return whether only this machine can reach the server."""
         try:
             return ip_address(self.host).is_loopback
         except ValueError:
@@ -295,7 +295,7 @@ class Settings(Section):
 
     @property
     def store_named(self) -> str:
-        """The setting that locates the records."""
+        """Return the name of the setting that locates the records."""
         return "data_dir" if self.store.url is None else "store.url"
 
     @property
@@ -308,7 +308,7 @@ class Settings(Section):
 
     @property
     def ledger_path(self) -> Path:
-        """The list of forgotten records outside the database."""
+        """Return the list of forgotten records outside the database."""
         return self.data_dir / "forgotten.jsonl"
 
     @property
@@ -321,13 +321,13 @@ class Settings(Section):
 
     @property
     def default_limit(self) -> str:
-        """The rate limit of each agent."""
+        """Return the rate limit of each agent."""
         usual = LOCAL_LIMIT if self._local else USUAL_LIMIT
         return usual if self.limits.default is None else self.limits.default
 
     @property
     def writes_limit(self) -> str:
-        """The rate limit of the writes of each agent."""
+        """Return the rate limit for each agent's writes."""
         usual = LOCAL_WRITES if self._local else USUAL_WRITES
         return usual if self.limits.writes is None else self.limits.writes
 
@@ -337,12 +337,12 @@ class Settings(Section):
         return server.loopback and server.public_url is None and not server.trusted_proxies
 
     def at_port(self, port: int) -> Self:
-        """Return these settings with `port`, the port that was bound."""
+        """Return these settings with `port`, the bound port."""
         return self.model_copy(update={"server": self.server.model_copy(update={"port": port})})
 
     @property
     def base_url(self) -> str:
-        """The URL of a server with these settings, from this machine."""
+        """Return the URL of a server with these settings, from this machine."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.server.host, self.server.host)
         scheme = "http" if self.server.ssl_certfile is None else "https"
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.server.port}"

@@ -70,7 +70,7 @@ class SourceSettings(Section):
 
     @property
     def address(self) -> str:
-        """The url, or the absolute path."""
+        """Return the url, or the absolute path."""
         return self.url or str(self.path)
 
     @field_validator("project", "repository")

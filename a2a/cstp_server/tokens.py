@@ -164,7 +164,7 @@ def _write_tokens(path: Path, tokens: Sequence[Token]) -> None:
 def _replace(path: Path, draft: Path, tokens: Sequence[Token]) -> None:
     descriptor = os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        os.fchmod(file.fileno(), 0o600)  # a draft left behind by a crash still has its old mode
+        os.fchmod(file.fileno(), 0o600)  # a draft left behind by a crash still has the old mode
         file.write(dump_tokens(tokens))
         file.flush()
         os.fsync(file.fileno())

@@ -38,13 +38,13 @@ class Background:
 
     @property
     def failing(self) -> tuple[FailingWork, ...]:
-        """Work whose last round failed, the longest failure first."""
+        """Return the work whose last round failed, the longest failure first."""
         with self._lock:
             return tuple(self._failing.values())
 
     @property
     def failures(self) -> Mapping[str, int]:
-        """Failed rounds by work; 0 for work without failures."""
+        """Return the failed rounds by work; 0 for work without failures."""
         with self._lock:
             return dict(self._failures)
 
@@ -126,7 +126,7 @@ class BackgroundThread:
 
     @property
     def has_ended(self) -> bool:
-        """True if the thread was started and does not run any more."""
+        """Return whether the thread was started and does not run any more."""
         return self._thread.ident is not None and not self._thread.is_alive()
 
     @property

@@ -22,7 +22,7 @@ def utc_now() -> datetime:
 
 
 class ClockGuard:
-    """Compares each pass's time with the previous pass. For use by a single thread.
+    """Comparison of each pass's time with the previous pass. For use by a single thread.
 
     `steady` is in seconds, from any start, and does not follow the clock.
     """

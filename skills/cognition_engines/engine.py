@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartBounds:
-    """The number of threads of a part, at least 1, and the limit of its calls in seconds."""
+    """A part's number of threads, at least 1, and its calls' limit in seconds."""
 
     threads: int
     seconds: float = 5.0
@@ -71,17 +71,17 @@ class PartBounds:
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """The bounds of the engine's parts, and its other settings.
+    """Limits of the engine's parts, and its other settings.
 
     `call_seconds` bounds a call over all its parts, `waiting_reads` is the number of reads that may wait for a write at
     a time. Lists have as many threads as `store`. `vector_index` is the index of nearest neighbours. `cache_size` is
-    the number of texts of queries whose vectors are cached. `store_named` names the origin of the store's URL, for
-    errors. `sources` are collections that the engine follows: it reads them `source_seconds` after it has read them, or
-    later if that took longer. `ledger` is the file that notes forgotten records, in addition to the database. `worker`
-    numbers this process among several over one folder of indexes: only the first follows sources and forgets expired
-    records. A write waits for the indexes of `others`, too, before it is answered. `relevance` has the weights of texts
-    and queries. `lock` is the lock of the folder if the caller has taken it; the engine closes it. `secrets` are
-    the policies for secrets in texts, `name` is that of the engine in its answers.
+    the number of query texts with cached vectors. `store_named` names the origin of the store's URL, for errors.
+    `sources` are collections followed by the engine: it reads them `source_seconds` after the last read, or later if
+    that took longer. `ledger` is the file that notes forgotten records, in addition to the database. `worker` numbers
+    this process among several over one folder of indexes: only the first follows sources and forgets expired records. A
+    write also waits for the indexes of `others` before it is answered. `relevance` has the weights of texts and
+    queries. `lock` is the folder's lock if the caller has taken it; the engine closes it. `secrets` are the policies
+    for secrets in texts, `name` is the engine's name in answers.
     """
 
     call_seconds: float = 15.0
@@ -104,7 +104,7 @@ class EngineOptions:
     name: str = "cstp"
 
 
-WRITE_THREADS: Final = 2  # one writes while the next one is prepared; the store takes one writer at a time
+WRITE_THREADS: Final = 2  # a batch is written while the next is prepared; the store takes one writer at a time
 DEFAULTS: Final = EngineOptions()
 _RUN: Final = "cognition_engines.ingest.run"  # loaded by name: the readers of files take a tenth of a start
 _FOLLOW: Final = "cognition_engines.ingest.follow"  # loads Chroma
@@ -129,17 +129,17 @@ class _Ingest(Protocol):
 class Engine:
     """All queries over the records, and ingest. The caller closes it in the end.
 
-    Calls name the agent that asks: agents are served in turn. None is the program itself. Each function of a method
-    takes the parameters of the method and returns its result, also if the call abstains; it raises the errors of the
-    method, and ComponentFailed naming the part that did not answer. `modes` are the modes of search, the default first.
+    Calls name the asking agent: agents are served in turn. None is the program itself. Each function of a method takes
+    the method's parameters and returns its result, also if the call abstains; it raises the method's errors, and
+    ComponentFailed naming the part that did not answer. `modes` are the search modes, the default first.
     """
 
-    audit_rows_lost = 0  # that could not be stored before the engine was closed
+    audit_rows_lost = 0  # rows not stored before the engine was closed
 
     def __init__(
         self, records: Records, indexes: Indexes, embedder: Embedder | None, options: EngineOptions = DEFAULTS
     ) -> None:
-        """Take records and indexes that are open; the engine closes them."""
+        """Take open records and indexes; the engine closes them."""
         self.records: Final = records
         self.indexes: Final = indexes
         self.listings: Final = Listings(records, indexes.set_aside, indexes.background)
@@ -203,9 +203,9 @@ class Engine:
         """Open everything and catch up with the records.
 
         `store` is the URL of a database, `sqlite:////folder/file` or `postgresql://user:password@host/name`; `folder`
-        holds the indexes, for one process at a time, or for several that `options.worker` numbers. `embedder` None is
-        search by words alone; by default it is the model that comes with the package. Raise ConfigurationError,
-        FolderInUse or ComponentFailed if that fails, with nothing left open.
+        holds the indexes, for a single process at a time, or for several numbered by `options.worker`. `embedder` None
+        is search by words alone; by default it is the package's model. Raise ConfigurationError, FolderInUse or
+        ComponentFailed on failure, with nothing left open.
         """
         model = open_embedder(embedder) if isinstance(embedder, EmbeddingChoice) else embedder
         with ExitStack() as undo:
@@ -214,7 +214,7 @@ class Engine:
             records = open_records(store, bounds.seconds, options.store_named, calls)
             undo.callback(records.close)
             if model is not None and (dim := records.dimension(model.model)) is not None:
-                model.expect(dim)  # so that a model that is down need not be asked
+                model.expect(dim)  # so that an unavailable model need not be asked
             chosen = options.vector_index, options.worker, options.relevance, options.lock
             indexes = open_indexes(Path(folder), records, model, *chosen)
             undo.callback(indexes.close)
@@ -256,7 +256,7 @@ class Engine:
         return summary
 
     def close(self, wait_seconds: float = 5.0) -> None:
-        """Close everything; leave threads of the indexes that do not end in `wait_seconds` to the next start."""
+        """Close everything; leave index threads that do not end in `wait_seconds` to the next start."""
         deadline = monotonic() + wait_seconds
         self.pools.close()
         self.audit_rows_lost = self.audit.close(wait_seconds / 2)

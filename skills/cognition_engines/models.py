@@ -115,7 +115,7 @@ class Decision:
 
     @property
     def review_by(self) -> datetime | None:
-        """The time for the outcome review."""
+        """Return the time for the outcome review."""
         return None if self.details is None else self.details.review_by
 
 

@@ -50,12 +50,12 @@ class CharacterSet:
 
     @property
     def has_reversed_range(self) -> bool:
-        """True if a range ends before it begins."""
+        """Return whether a range ends before it begins."""
         return any(low > high for low, high in self.ranges)
 
     @property
     def only_character(self) -> str | None:
-        """The set's only character; None if it can be others."""
+        """Return the set's only character; None if it can be others."""
         listed = {place for each in self.ranges for place in each}
         return chr(listed.pop()) if len(listed) == 1 and not self.negated else None
 

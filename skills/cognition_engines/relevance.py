@@ -54,7 +54,7 @@ class Relevance:
 
     @property
     def of_texts(self) -> str:
-        """Digest of all settings that change the content of an index; another digest needs another index."""
+        """Return a digest of all settings that change an index's content; another digest needs another index."""
         parts = (self.language, self.title_weight, self.adjacent, self.long_turn, self.dates_in_words)
         return blake2b(repr(parts).encode(), digest_size=4).hexdigest()
 

@@ -51,7 +51,7 @@ def _upper(value: object) -> datetime | None:
 
 
 def _as_text(value: object) -> object:
-    """Python's own dates and times, which only a client in this process has, as ISO 8601."""
+    """Return Python's own dates and times, used only by a client in this process, as ISO 8601."""
     return value.isoformat() if isinstance(value, date) else value
 
 

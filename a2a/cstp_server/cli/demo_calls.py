@@ -1,6 +1,6 @@
-"""The calls that `cstp demo` prints, one for each method that reads, and its write calls.
+"""The calls printed by `cstp demo`: a call for each reading method, and the write calls.
 
-A method that needs no parameters is called without any, unless a call with parameters shows more of it.
+A method without required parameters is called without any, unless a call with parameters shows more of it.
 """
 
 import ssl
@@ -14,7 +14,7 @@ from cstp.methods.registry import METHODS
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call, and its purpose."""
+    """A call with a purpose."""
 
     about: str
     method: str
@@ -127,7 +127,7 @@ STEPS: Final[Sequence[Call]] = (
     Call("Follows what changed since it was recorded", "cstp.changes", {"since": SEQ, "kinds": ["decision"]}),
     Call("And has it forgotten, with all that came of it", "cstp.forget", {"id": ID, "confirm": True}),
 )
-# The member of each result that is shown, so that a line is enough.
+# The shown member of each result, so that a line is enough.
 SHOWN: Final = {
     "cstp.recordDecision": ("id", "status", "created"),
     "cstp.reviewDecision": ("status", "outcome", "selfReview"),

@@ -241,6 +241,6 @@ def _collections(
 
 @contextmanager
 def _standard_input(name: str | None, texts: Texts, formats: FormatReader) -> Iterator[Stream]:
-    """Standard input as a file."""
+    """Return standard input as a file."""
     with copy_to_file(sys.stdin.buffer, STDIN, "PATH") as path, path.open("rb") as copy:
         yield opened_stream(name, copy, texts, formats)

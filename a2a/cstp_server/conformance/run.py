@@ -54,7 +54,7 @@ class Caller:
 
     @property
     def rights(self) -> str:
-        """The token's rights, as written in conversations."""
+        """Return the token's rights, as written in conversations."""
         projects = "" if self.projects is None else f" projects={','.join(sorted(self.projects))}"
         return f"scopes={','.join(sorted(self.scopes))} clearance={self.clearance}{projects}"
 

@@ -1,6 +1,6 @@
 """The client's typed methods, from the contracts: `cstp.calls` and `cstp.client.methods`.
 
-The text is as `ruff format` leaves it, so that the files can be compared with the generated text.
+The text is formatted as by `ruff format`, for comparison of the files with the generated text.
 """
 
 import sys
@@ -36,7 +36,7 @@ _BINDINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a method in Python; `default` is None if it is required."""
+    """A method's parameter in Python; `default` is None for a required parameter."""
 
     name: str
     annotation: str
@@ -51,7 +51,7 @@ _TIMEOUT: Final = Parameter("timeout", "float | None", "None")
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The iterator of a paged method: its name, and the members of a result with the items and the total."""
+    """The iterator of a paged method: the name, and the members of a result with the items and the total."""
 
     name: str
     item: str
@@ -111,7 +111,7 @@ def _list(method: Method[Any, Any], found: Listing) -> Iterator[str]:
 
 
 def _parameters(method: Method[Any, Any]) -> list[Parameter]:
-    """Return the parameters of a method: required ones first, those of all reads last."""
+    """Return a method's parameters: required parameters first, those common to all reads last."""
     found = []
     for name, field in method.params.model_fields.items():
         annotation = _spell_type(field.annotation)
@@ -132,7 +132,7 @@ def _listing(method: Method[Any, Any]) -> Listing | None:
     item = get_args(result[items].annotation)[0].__name__
     total = next((name for name in ("total_count", "total") if name in result), "metadata.total_count")
     verb, _, listed = client_name(method).partition("_")
-    # getDecisions lists those that were extracted from sources
+    # getDecisions lists decisions extracted from sources
     both = verb == "list" and any(client_name(one) == f"get_{listed}" for one in METHODS)
     name = f"iter_recorded_{listed}" if both else f"iter_{listed}"
     return Listing(name, item, items, total, repr(fields["limit"].default))
@@ -173,14 +173,14 @@ def _result(method: Method[Any, Any]) -> str:
 
 
 def _constant(method: Method[Any, Any]) -> tuple[str, str]:
-    """Return the module of the method's value, and its name there."""
+    """Return the module of the method's value, and the value's name there."""
     families = [name for name in sys.modules if name.startswith(f"{methods.__name__}.") and name != registry.__name__]
     members = ((family, vars(sys.modules[family]).items()) for family in families)
     return next((family, name) for family, values in members for name, value in values if value is method)
 
 
 def _imports(own: Mapping[str, set[str]]) -> list[str]:
-    """Return the lines that import `own` and the names in signatures and results, sorted as ruff sorts them."""
+    """Return the lines that import `own` and the names in signatures and results, in ruff's order."""
     standard: dict[str, set[str]] = {}
     ours: dict[str, set[str]] = {module: set(names) for module, names in own.items()}
     for method in METHODS:
@@ -211,7 +211,7 @@ def _import_lines(names: Mapping[str, set[str]]) -> Iterator[str]:
 
 
 def _signature(name: str, parameters: Sequence[Parameter], result: str) -> Iterator[str]:
-    """Yield `def` on one line, or its parameters on one, if they fit; optional ones are by keyword only."""
+    """Yield `def`, or else its parameters, on a single line if they fit; optional parameters are keyword-only."""
     required = [str(one) for one in parameters if one.default is None]
     words = [*required, "*", *(str(one) for one in parameters if one.default is not None)]
     line = f"def {name}({', '.join(words)}) -> {result}:"

@@ -155,7 +155,7 @@ def _example(method: Method[Any, Any]) -> Iterator[str]:
 
 
 def _laid_out(value: Any, indent: str = "") -> str:
-    """Return JSON with objects and lists on one line each as far as they fit."""
+    """Return JSON with each object and list on a single line if it fits."""
     line = json.dumps(value, ensure_ascii=False)
     if len(indent) + len(line) <= _WIDTH or not value or not isinstance(value, dict | list):
         return line
@@ -197,7 +197,7 @@ def _note(schema: Schema) -> str:
 
 
 def _type(schema: Schema, *, nullable: bool = True) -> str:
-    """Describe the values of a schema. Without `nullable`, omit null: it means that a parameter is absent."""
+    """Describe a schema's values. Without `nullable`, omit null: it means an absent parameter."""
     match schema:
         case {"$ref": "#/$defs/JsonValue" | "#/components/schemas/JsonValue"}:
             return "any JSON value"

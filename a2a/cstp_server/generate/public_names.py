@@ -1,4 +1,4 @@
-"""The list of public names of `cstp`: the models of all methods, and the names that are listed by hand."""
+"""The list of public names of `cstp`: the models of all methods, and the names listed by hand."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ _LIST: Final = re.compile(r"^__all__ = \[\n.*?^\]$", re.MULTILINE | re.DOTALL)
 
 
 def package_module() -> str:
-    """Return the text of `cstp/__init__.py` with the models of today's methods in `__all__`."""
+    """Return the text of `cstp/__init__.py` with the current methods' models in `__all__`."""
     ordered = sorted({*_names_by_hand(), *_model_names()}, key=lambda name: (not name.isupper(), name[0] == "_", name))
     listed = "\n".join(["__all__ = [", *(f'    "{name}",' for name in ordered), "]"])
     return _LIST.sub(lambda _: listed, _PACKAGE.read_text(encoding="utf-8"))
@@ -25,7 +25,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {"a2a/cstp/__init__.py": package
 
 
 def _names_by_hand() -> Iterator[str]:
-    """Yield the listed names that are not models: clients, errors and constants."""
+    """Yield the listed names other than models: clients, errors and constants."""
     for name in cstp.__all__:
         value = getattr(cstp, name, None)
         if value is not None and not _is_model(value):
@@ -33,7 +33,7 @@ def _names_by_hand() -> Iterator[str]:
 
 
 def _model_names() -> Iterator[str]:
-    """Yield the names of the models in results, and of those inside parameters."""
+    """Yield the names of models in results and inside parameters."""
     for method in METHODS:
         yield from _names_in(method.result)
         for field in method.params.model_fields.values():

@@ -1,7 +1,9 @@
-"""The texts that are generated from the code: `config/server.yaml`, `docs/configuration.md`, `docs/errors.md`,
-`docs/cli.md`, `docs/openrpc.json`, `docs/methods/*.md`, the client's typed methods in `a2a/cstp/`, and `cstp.__all__`.
+"""Texts generated from code.
 
-`python -m cstp_server.generate --write` writes them into the checkout; without `--write` it names those that differ.
+These are `config/server.yaml`, `docs/configuration.md`, `docs/errors.md`, `docs/cli.md`, `docs/openrpc.json`,
+`docs/methods/*.md`, the client's typed methods in `a2a/cstp/`, and `cstp.__all__`.
+
+`python -m cstp_server.generate --write` writes them into the checkout; without `--write` it names differing files.
 """
 
 import json
@@ -95,7 +97,7 @@ def _with_default(option: Any) -> str:
 
 
 def _join_lines(text: str | None) -> str:
-    """Join the lines of each paragraph into one."""
+    """Join each paragraph's lines into a single line."""
     return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n"))
 
 
@@ -106,7 +108,7 @@ EXAMPLES: Final[Sequence[CstpError]] = [error(**error.example) for error in ERRO
 
 
 def settings_file() -> str:
-    """Return every setting with its default and description as valid YAML."""
+    """Return every setting with default and description as valid YAML."""
     lines = [
         "# Every setting with its default. Flags and CSTP_* environment variables win over this file; see",
         f"# docs/configuration.md. Generated from cstp_server.settings: `{_COMMAND}`.",

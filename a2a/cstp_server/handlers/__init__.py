@@ -1,1 +1,1 @@
-"""One module per family of methods: wire model to skill arguments, skill result to wire model."""
+"""A module per family of methods: from wire model to engine arguments, from engine result to wire model."""

@@ -1,4 +1,4 @@
-"""Binds the methods that the engine answers by itself."""
+"""Binds the methods answered by the engine alone."""
 
 from cognition_engines.engine import Engine
 from cstp.methods import decisions, episodes, everything, extractions, knowledge, memories, records, system
@@ -6,7 +6,7 @@ from cstp_server.rpc.bound import AnyBound, bind_read, bind_write
 
 
 def engine_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """Return the methods, each bound to the function of the engine that answers it."""
+    """Return the methods, each bound to the engine function that answers it."""
     return (
         bind_read(everything.SEARCH, engine.search),
         bind_read(everything.FETCH, engine.fetch),

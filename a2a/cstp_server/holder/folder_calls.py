@@ -1,7 +1,7 @@
-"""Calls of other processes over the folder that this one holds: a line that names the caller, then the call.
+"""Calls of other processes over a folder held by this process: a line naming the caller, then the call.
 
-The answer to a call is one line, and its connection ends with it. A silent connection ends with this process, so
-that the other end notices.
+The answer to a call is a single line, and its connection ends with it. A silent connection ends with this process, so
+the other end notices.
 """
 
 import asyncio
@@ -26,16 +26,16 @@ from cstp_server.rpc.bound import Call, new_request_id
 from cstp_server.rpc.dispatch import Dispatcher, error_body
 from cstp_server.settings import Settings
 
-MOST: Final = 200  # connections at a time: one for each process, and one for each call of them
+MOST: Final = 200  # concurrent connections: one for each process, and one for each of their calls
 _RETRY_SECONDS: Final = 1
 _log = structlog.get_logger("cstp.folder")
 
 
 class FolderCalls:
-    """Answers the calls of other processes, requests for its state, and one to release the folder if `gives_up`.
+    """Server for other processes: calls, requests for the holder's state, and, if `gives_up`, for the folder.
 
-    `asked_back` then gets the connection of the process that wants the folder. With `answering_on`, a server answers
-    on the listener of another server, too.
+    `asked_back` then gets the connection of the process that wants the folder. With `answering_on`, a server answers on
+    the listener of another server, too.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class FolderCalls:
 
     @asynccontextmanager
     async def answer_calls(self, folder: Path) -> AsyncIterator[None]:
-        """Answer the calls of other processes meanwhile; this one has the lock of `folder`.
+        """Answer the calls of other processes meanwhile; this process has the lock of `folder`.
 
         Without a socket, as on some network file systems, other processes find the folder held.
         """
@@ -79,15 +79,15 @@ class FolderCalls:
         assert task is not None
         self._connections.add(task)
         try:
-            # a closed connection, one that sends too much, and the end of this process
+            # a closed connection, an oversized request, and the end of this process
             with suppress(OSError, EOFError, LimitOverrunError, asyncio.CancelledError):
                 if len(self._connections) <= MOST:
-                    await self._answer(reader, writer)
+                    await self._answer_call(reader, writer)
         finally:
             self._connections.discard(task)
             writer.close()
 
-    async def _answer(self, reader: StreamReader, writer: StreamWriter) -> None:
+    async def _answer_call(self, reader: StreamReader, writer: StreamWriter) -> None:
         line = await reader.readuntil(b"\n")
         if line == GIVE_UP:
             self._give_up(writer)
@@ -118,7 +118,7 @@ class FolderCalls:
             gone.cancel()
 
     async def _run(self, caller: Caller, body: bytes) -> bytes | None:
-        """Return the answer; None for a call that was not begun, since this process is about to end."""
+        """Return the answer; None for a call not begun, since this process is about to end."""
         agent = caller.token.agent
         if not await self._gate.enter(agent):
             return None if self._gate.draining else error_body(Overloaded(_RETRY_SECONDS), 1)

@@ -54,7 +54,7 @@ def connect(folder: Path) -> socket.socket:
 
 
 def remove(folder: Path) -> None:
-    """Remove the socket of `folder`, if there is one."""
+    """Remove the socket of `folder`, if it exists."""
     (folder / _NAME).unlink(missing_ok=True)
 
 

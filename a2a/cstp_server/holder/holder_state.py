@@ -34,13 +34,13 @@ class WorkFailure:
 
     @property
     def remedy(self) -> str:
-        """The operator's next step."""
+        """Return the operator's next step."""
         return _ROOM if any(each in self.cause for each in _FULL) else _REMEDIES.get(self.work, _LOG)
 
 
 @dataclass(frozen=True, slots=True)
 class HolderState:
-    """State of each part of the holder, and failing background work."""
+    """State of each of the holder's parts, and failing background work."""
 
     parts: Mapping[str, str]
     failing: Sequence[WorkFailure]

@@ -1,6 +1,6 @@
-"""From request headers to the token behind them, and the accepted values of Host and Origin.
+"""Finds the token for request headers, and defines the accepted values of Host and Origin.
 
-The latter keep any page in a browser from reaching a server on its user's machine.
+The latter keep browser pages from reaching a server on the user's machine.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,13 +25,13 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why there is no token: `presented` is true if one was tried."""
+    """Why there is no token: `presented` is true if the request gave a token."""
 
     presented: bool
 
 
 def authenticate(headers: Iterable[Header], book: TokenBook) -> Token | Refusal:
-    """Return the live token in the one Authorization header, else a Refusal."""
+    """Return the live token in a single Authorization header, else a Refusal."""
     values = [value for name, value in headers if name == b"authorization"]
     if len(values) != 1:
         return Refusal(presented=len(values) > 1)
@@ -56,7 +56,7 @@ def parse_networks(networks: Sequence[str]) -> tuple[Network, ...]:
 
 
 def client_address(peer: str, headers: Iterable[Header], proxies: Sequence[Network]) -> str:
-    """Return the caller's address: the peer, or behind trusted proxies the last hop that is not a trusted proxy."""
+    """Return the caller's address: the peer, or behind trusted proxies the last hop outside them."""
     hops = [
         hop.strip()
         for name, value in headers
@@ -85,7 +85,7 @@ def _in_networks(address: str, networks: Sequence[Network]) -> bool:
         parsed = ip_address(address)
     except ValueError:
         return False
-    # an IPv4 peer of a socket that listens on both families
+    # an IPv4 peer of a socket listening on both families
     mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
     return any((mapped or parsed) in network for network in networks)
 
@@ -98,7 +98,7 @@ def allowed_hosts(settings: Settings) -> tuple[str, ...]:
     if settings.server.public_url is not None:
         public = urlsplit(settings.server.public_url)
         name = public.netloc if public.port is None else public.netloc.rpartition(":")[0]
-        named += [name, f"{name}:*"]  # a proxy may hand on the name without its port, as nginx does with $host
+        named += [name, f"{name}:*"]  # a proxy may forward the name without the port, as nginx does with $host
     return tuple(name.lower() for name in (*hosts, *(f"{name}:*" for name in hosts), *named))
 
 
@@ -111,22 +111,22 @@ def allowed_origins(settings: Settings) -> tuple[str, ...]:
 
 
 def host_allowed(scope: Scope, allowed: Sequence[str]) -> bool:
-    """Return whether a request's Host is one of these, or the local address of its connection.
+    """Return whether a request's Host is among these, or the local address of its connection.
 
-    HTTP/1.0 may leave it out, as some load balancers do; browsers name one.
+    HTTP/1.0 may leave it out, as some load balancers do; browsers name a host.
     """
     host = _field(scope, b"host")
     return host is None or host.lower() in _own(scope) or _is_listed(host.lower(), allowed)
 
 
 def origin_allowed(scope: Scope, allowed: Sequence[str]) -> bool:
-    """Return whether a request's Origin is allowed; clients that are not browsers send none."""
+    """Return whether a request's Origin is allowed; clients other than browsers send none."""
     origin = _field(scope, b"origin")
     return origin is None or _is_listed(origin, allowed)
 
 
 def same_origin(scope: Scope) -> bool:
-    """Return whether a request comes from a page of this server, by the Host that it names and that was allowed."""
+    """Return whether a request comes from a page of this server, by the allowed Host."""
     origin, host = _field(scope, b"origin"), _field(scope, b"host")
     return origin is not None and host is not None and origin.lower() == f"{scope['scheme']}://{host.lower()}"
 

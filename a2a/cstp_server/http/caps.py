@@ -1,7 +1,7 @@
-"""uvicorn's HTTP protocol, with limits for peers that are not trusted.
+"""uvicorn's HTTP protocol, with limits for untrusted peers.
 
 The sizes of heads and trailers are limited; trailers are not treated as headers; an offer to upgrade is ignored and its
-body kept; a client can read the answer that ends its connection, even if it has not sent its whole body.
+body kept; a client can read the answer that ends its connection, even before sending its whole body.
 """
 
 from dataclasses import dataclass
@@ -18,26 +18,26 @@ _OFFER: Final = (b"upgrade", b"http2-settings", b"connection")
 
 
 class UvicornProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol. Its `cycle` runs the application for the newest request."""
+    """uvicorn's HTTP protocol. `cycle` runs the application for the newest request."""
 
     @property
     def had_request(self) -> bool:
-        """True if the connection has had a request."""
+        """Return whether the connection has had a request."""
         return self.cycle is not None
 
     @property
     def is_answering(self) -> bool:
-        """True if the newest request is not answered yet."""
+        """Return whether the newest request is not answered yet."""
         return self.cycle is not None and not self.cycle.response_complete
 
     @property
     def answer_begun(self) -> bool:
-        """True if the answer to the newest request has begun to be sent."""
+        """Return whether the answer to the newest request has begun to be sent."""
         return self.cycle.response_started
 
     @property
     def request_state(self) -> dict[str, Any]:
-        """The state in the scope of the newest request."""
+        """Return the state in the scope of the newest request."""
         return self.cycle.scope["state"]
 
     def drop_answer(self) -> None:
@@ -48,7 +48,7 @@ class UvicornProtocol(HttpToolsProtocol):
             self.cycle.message_event.set()
 
     def on_response_complete(self) -> None:
-        # uvicorn's own, without its timer for each response: the deadlines here end idle connections
+        # uvicorn's own, without a timer for each response: the deadlines here end idle connections
         self.server_state.total_requests += 1
         if not self.transport.is_closing():
             self.flow.resume_reading()
@@ -57,7 +57,7 @@ class UvicornProtocol(HttpToolsProtocol):
 
 
 class _WrongHosts(Exception):
-    """A request without a Host header, or with several, of which other programs may use another one."""
+    """A request without a Host header, or with several, among which other programs may choose differently."""
 
 
 class _TooLarge(Exception):
@@ -66,19 +66,19 @@ class _TooLarge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Limits of the head and the trailers of a request."""
+    """Limits of a request's head and trailers."""
 
     max_bytes: int
     max_headers: int
 
 
 class CappedProtocol(UvicornProtocol):
-    """Answers 400 to a request whose line and headers are larger than `caps` allows."""
+    """Protocol that answers 400 to a request with a line and headers larger than `caps` allows."""
 
     caps: ClassVar[Caps]
     _seen = 0  # bytes of finished headers
     _unfinished = 0  # bytes since anything was finished
-    _hosts = 0  # Host headers of the request that is being received
+    _hosts = 0  # Host headers of the currently received request
     _progress = False
     _in_head = True
     _offered = False
@@ -188,7 +188,7 @@ class CappedProtocol(UvicornProtocol):
         self._read_on()
 
     def end(self) -> None:
-        """End the connection after the answer that was sent."""
+        """End the connection after the sent answer."""
         if self._in_head:
             self.transport.close()
         else:
@@ -205,7 +205,7 @@ class CappedProtocol(UvicornProtocol):
 
 
 class _Ending:
-    """The transport as a request's cycle uses it, which closes it after an answer that is the last one."""
+    """The transport as used by a request's cycle; it closes after a last answer."""
 
     def __init__(self, protocol: CappedProtocol) -> None:
         self._protocol = ref(protocol)  # which keeps the cycle

@@ -20,16 +20,16 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from cstp_server.http.caps import CappedProtocol, Caps
 from cstp_server.http.endpoint import ANSWERING, Answering, Parts
 
-MAX_REFUSED: Final = 64  # connections that may linger after a refusal at a time; each holds a descriptor
+MAX_REFUSED: Final = 64  # connections lingering after a refusal at a time; each holds a descriptor
 _NEW_SECONDS: Final = 1.0  # for this long a connection may be without a request before it may be closed to make room
-_LOOKS: Final = 4  # checks of a connection within the shortest of its deadlines
+_LOOKS: Final = 4  # checks of a connection within the shortest deadline
 _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: close at once and drop unsent bytes
 _log = structlog.get_logger("cstp.http")
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Limits of a connection in seconds, and the number of connections.
+    """A connection's limits in seconds, and the number of connections.
 
     `receive` is from a request's first byte to its last; `idle` without a request; `send` without reading any of a
     pending answer. `refusal` is the whole HTTP response for a connection above `max_connections`.
@@ -43,12 +43,12 @@ class Deadlines:
 
     @property
     def look(self) -> float:
-        """Seconds between two checks of a connection."""
+        """Return the seconds between two checks of a connection."""
         return min(self.receive, self.idle, self.send) / _LOOKS
 
 
 class _ClientClock(FlowControl):
-    """Flow control that measures the client's turn, without the time in which the server does not read."""
+    """Flow control measuring the client's turn, without the time when the server does not read."""
 
     def __init__(self, transport: Transport, now: Callable[[], float]) -> None:
         super().__init__(transport)
@@ -64,7 +64,7 @@ class _ClientClock(FlowControl):
             self._since = min(self._since + seconds, self._now())
 
     def waited_seconds(self) -> float:
-        """Return the seconds for which the client has had its turn."""
+        """Return the seconds of the client's turn."""
         return (self._paused_at if self.read_paused else self._now()) - self._since
 
     def pause_reading(self) -> None:
@@ -79,13 +79,13 @@ class _ClientClock(FlowControl):
 
 
 class TimedProtocol(CappedProtocol):
-    """Disconnects clients by `deadlines`. One timer for each connection checks it; a request needs no timer."""
+    """Protocol disconnecting clients by `deadlines`. Each connection has a timer; a request needs none."""
 
     deadlines: ClassVar[Deadlines]
-    refused: ClassVar[set[HttpToolsProtocol]]  # connections above the maximum that may still read why
+    refused: ClassVar[set[HttpToolsProtocol]]  # connections above the maximum still reading the reason
     flow: _ClientClock
     _receiving = False  # a request has begun and is not complete
-    _untaken = 0  # bytes of answers that waited at the last look
+    _untaken = 0  # bytes of answers waiting at the last check
     _untaken_since = 0.0
     _next_look = 0.0
     _timer: TimerHandle | None = None
@@ -122,18 +122,18 @@ class TimedProtocol(CappedProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        # a request that is answered before it is complete must still arrive in time
+        # a request answered before it is complete must still arrive in time
         if not self._in_body or self.is_answering:
             self.flow.restart()
 
     @property
     def _in_body(self) -> bool:
-        """True if the newest cycle is that of the request being received."""
+        """Return whether the newest cycle belongs to the request being received."""
         return self._receiving and not self._in_head
 
     @property
     def _client_has_turn(self) -> bool:
-        """True if every request before the one being received, or waited for, is answered."""
+        """Return whether every request before the currently received, or awaited, request is answered."""
         if self._in_body:
             return not self.pipeline
         return not self.is_answering
@@ -186,7 +186,7 @@ class TimedProtocol(CappedProtocol):
         return self.deadlines.look
 
     def _make_room(self) -> bool:
-        """Cut the connection that has been without a first request for longest; return False if all are too new."""
+        """Cut the connection without a first request for longest; return False if all are too new."""
         others = [each for each in self.connections if isinstance(each, TimedProtocol)]
         silent = [each for each in others if not each.had_request and not each._refused]
         longest = max(silent, key=lambda each: each.flow.waited_seconds(), default=None)
@@ -214,16 +214,16 @@ class TimedProtocol(CappedProtocol):
 
 
 def _unacknowledged_bytes(peer: socket.socket) -> int:
-    """Return the bytes that the kernel holds for `peer`: it may take megabytes, and in large steps only."""
+    """Return the bytes held by the kernel for `peer`: it may take megabytes, and in large steps only."""
     (size,) = struct.unpack("i", ioctl(peer.fileno(), termios.TIOCOUTQ, bytes(4)))
     return int(size)
 
 
 def timed_protocol(caps: Caps, deadlines: Deadlines) -> type[HttpToolsProtocol]:
-    """Return the protocol class of one server."""
+    """Return the protocol class of a server."""
 
     class Protocol(TimedProtocol):
-        """With the figures of one server."""
+        """The protocol with a server's figures."""
 
     Protocol.caps, Protocol.deadlines, Protocol.refused = caps, deadlines, set()
     return Protocol

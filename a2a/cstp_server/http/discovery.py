@@ -23,7 +23,7 @@ from cstp_server.tokens import SCOPES
 
 OPENRPC_PATH: Final = "/openrpc.json"
 CARD_PATH: Final = "/.well-known/agent-card.json"
-OLD_CARD_PATH: Final = "/.well-known/agent.json"  # the path of A2A before its version 0.3
+OLD_CARD_PATH: Final = "/.well-known/agent.json"  # the A2A path before version 0.3
 _CACHED: Final = (b"cache-control", b"public, max-age=300")
 
 

@@ -1,7 +1,7 @@
-"""HTTP in, HTTP out: the checks that come before a body is read, in their order, and the headers of every answer.
+"""HTTP in, HTTP out: the checks before a body is read, in their order, and the headers of every answer.
 
 Pure ASGI. The order: 405, 401 (or 429), 415, 413, 503, then the body is read and goes to dispatch. `/cstp` and `/mcp`
-differ in their `Face` alone.
+differ in their `EndpointProtocol` alone.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ PLAIN: Final = (b"content-type", b"text/plain; charset=utf-8")
 NO_STORE: Final = (b"cache-control", b"no-store")
 NOSNIFF: Final = ("x-content-type-options", "nosniff")
 METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
-ANSWERING: Final = "answering"  # the key of a request's Answering in its state, until there is an answer
+ANSWERING: Final = "answering"  # the key of a request's Answering in the request state, until there is an answer
 _log = structlog.get_logger("cstp.http")
 _TAG: Final = re.compile(rb'(?:W/)?("[^"]*")')
 
@@ -69,8 +69,8 @@ WRONG_ORIGIN: Final = Reply(403, b"Invalid Origin header", [PLAIN])
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
-    """An endpoint's protocol: the answer to a body of an accepted caller, and the form of earlier errors."""
+class EndpointProtocol:
+    """An endpoint's protocol: the answer to an accepted caller's body, and the form of earlier errors."""
 
     answer: Callable[[Scope, bytes, Call], Awaitable[Reply]]
     error_body: Callable[[CstpError], bytes]
@@ -78,7 +78,7 @@ class Face:
 
 @dataclass(slots=True)
 class Answering:
-    """The task that answers a request; it is abandoned if its client disconnects."""
+    """The task answering a request; it is abandoned if the client disconnects."""
 
     task: "asyncio.Task[object]"
     abandoned: bool = False
@@ -93,8 +93,8 @@ async def cstp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
     await answer_post(scope, receive, send, _JSON_RPC)
 
 
-async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) -> None:
-    """Check a request, has `face` answer it if it may, and send the answer."""
+async def answer_post(scope: Scope, receive: Receive, send: Send, protocol: EndpointProtocol) -> None:
+    """Check a request, has `protocol` answer it if it may, and send the answer."""
     parts: Parts = scope["state"]["parts"]
     headers: list[Header] = scope["headers"]
     request_id = request_id_of(headers)
@@ -102,7 +102,7 @@ async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) ->
     assert task is not None
     answering = scope["state"][ANSWERING] = Answering(task)
     try:
-        reply = await _answer(scope, receive, parts, face, request_id)
+        reply = await _answer_request(scope, receive, parts, protocol, request_id)
     except ClientGone:
         return
     except asyncio.CancelledError:
@@ -110,7 +110,7 @@ async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) ->
             _log.info("abandoned", request_id=request_id)
             return
         # otherwise only a server past its grace time cancels a call; its client gets an answer rather than a reset
-        reply = refuse(503, Overloaded(_RETRY_SECONDS), face.error_body)
+        reply = refuse(503, Overloaded(_RETRY_SECONDS), protocol.error_body)
         reply.headers.append(_CLOSE)
     finally:
         del scope["state"][ANSWERING]
@@ -118,54 +118,58 @@ async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) ->
     await send_reply(send, reply, request_id)
 
 
-async def _answer(scope: Scope, receive: Receive, parts: Parts, face: Face, request_id: str) -> Reply:
+async def _answer_request(
+    scope: Scope, receive: Receive, parts: Parts, protocol: EndpointProtocol, request_id: str
+) -> Reply:
     headers: list[Header] = scope["headers"]
     if refused := refuse_method(scope, "POST"):
         return refused
     token = authenticate(headers, parts.tokens)
     if isinstance(token, Refusal):
         await discard_small_body(headers, receive)
-        return await answer_unauthenticated(scope, token, parts, request_id, face.error_body)
-    reply = await _answer_authenticated(scope, receive, parts, face, Call(token, request_id))
+        return await answer_unauthenticated(scope, token, parts, request_id, protocol.error_body)
+    reply = await _answer_authenticated(scope, receive, parts, protocol, Call(token, request_id))
     reply.headers.append(NO_STORE)
     reply.headers.extend(await parts.limiter.headers(token.agent))
     return reply
 
 
-async def _answer_authenticated(scope: Scope, receive: Receive, parts: Parts, face: Face, call: Call) -> Reply:
+async def _answer_authenticated(
+    scope: Scope, receive: Receive, parts: Parts, protocol: EndpointProtocol, call: Call
+) -> Reply:
     headers: list[Header] = scope["headers"]
     if not is_json(headers, _MEDIA_TYPES):
         await discard_small_body(headers, receive)
-        return _refuse_call(415, InvalidRequest(_NO_JSON), face, call)
+        return _refuse_call(415, InvalidRequest(_NO_JSON), protocol, call)
     if parts.bodies.announced_too_large(headers):
-        return _too_large(face, call)
+        return _too_large(protocol, call)
     if parts.gate.refuses(call.token.agent):  # before a body is held for a request that cannot be answered
-        return _no_place(parts, face, call)
+        return _no_place(parts, protocol, call)
     with closing(parts.bodies.open(call.token.agent)) as body:
         try:
             data = await body.read(receive)
         except BodyTooLarge:
-            return _too_large(face, call)
+            return _too_large(protocol, call)
         except NoRoom:
-            return _no_place(parts, face, call)
+            return _no_place(parts, protocol, call)
         if not await parts.gate.enter(call.token.agent):  # not before: a slow body has no place in flight
-            return _no_place(parts, face, call)
+            return _no_place(parts, protocol, call)
         slot = Slot(parts.gate, call.token.agent)
         try:
-            return await face.answer(scope, data, replace(call, slot=slot))
+            return await protocol.answer(scope, data, replace(call, slot=slot))
         finally:
             slot.leave()
 
 
-def _too_large(face: Face, call: Call) -> Reply:
-    """Return the answer that ends the connection: the rest of the body would be read for nothing."""
-    reply = _refuse_call(413, InvalidRequest("the body exceeds server.max_body_bytes; send less"), face, call)
+def _too_large(protocol: EndpointProtocol, call: Call) -> Reply:
+    """Return the answer that ends the connection: reading the rest of the body would be useless."""
+    reply = _refuse_call(413, InvalidRequest("the body exceeds server.max_body_bytes; send less"), protocol, call)
     reply.headers.append(_CLOSE)
     return reply
 
 
-def _no_place(parts: Parts, face: Face, call: Call) -> Reply:
-    reply = _refuse_call(503, Overloaded(_RETRY_SECONDS), face, call)
+def _no_place(parts: Parts, protocol: EndpointProtocol, call: Call) -> Reply:
+    reply = _refuse_call(503, Overloaded(_RETRY_SECONDS), protocol, call)
     if parts.gate.draining:
         reply.headers.append(_CLOSE)
     return reply
@@ -189,11 +193,11 @@ def _status(error: CstpError | None) -> tuple[int, list[Header]]:
     return 200, []
 
 
-_JSON_RPC: Final = Face(_answer_json_rpc, error_body)
+_JSON_RPC: Final = EndpointProtocol(_answer_json_rpc, error_body)
 
 
 def refuse_method(scope: Scope, *allowed: str) -> Reply | None:
-    """Return 405, or None if the request has one of the methods."""
+    """Return 405, or None if the request has an allowed method."""
     return None if scope["method"] in allowed else Reply(405, None, [(b"allow", ", ".join(allowed).encode())])
 
 
@@ -202,9 +206,9 @@ def refuse(status: int, error: CstpError, body: Callable[[CstpError], bytes] = e
     return Reply(status, body(error), headers)
 
 
-def _refuse_call(status: int, error: CstpError, face: Face, call: Call) -> Reply:
+def _refuse_call(status: int, error: CstpError, protocol: EndpointProtocol, call: Call) -> Reply:
     _log.warning("refused", status=status, agent=call.token.agent, request_id=call.request_id)
-    return refuse(status, error, face.error_body)
+    return refuse(status, error, protocol.error_body)
 
 
 async def answer_unauthenticated(
@@ -234,13 +238,13 @@ async def answer_unauthenticated(
 
 
 def request_base_url(scope: Scope) -> str:
-    """Return the address that the connection came in on. The Host header comes from the caller and proves nothing."""
+    """Return the connection's local address. The Host header comes from the caller and proves nothing."""
     host, port = scope["server"]
     return f"{scope['scheme']}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def is_json(headers: list[Header], media_types: Sequence[bytes]) -> bool:
-    """Return whether the headers of a body state one of these types in UTF-8, without compression."""
+    """Return whether a body's headers state an allowed type in UTF-8, without compression."""
     types = [value for name, value in headers if name in (b"content-type", b"content-encoding")]
     if types == [JSON]:
         return True
@@ -252,7 +256,7 @@ def is_json(headers: list[Header], media_types: Sequence[bytes]) -> bool:
 
 
 def request_id_of(headers: list[Header]) -> str:
-    """Return the request id of the client, or a new one."""
+    """Return the client's request id, or a new id."""
     given = [value for name, value in headers if name == b"x-request-id"]
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
         return given[0].decode("ascii")
@@ -263,16 +267,16 @@ def refusal_bytes() -> bytes:
     """Return a whole 503, as it is written to a connection above the limit."""
     reply = refuse(503, Overloaded(_RETRY_SECONDS))
     nosniff = (NOSNIFF[0].encode(), NOSNIFF[1].encode())
-    fields = [name + b": " + value for name, value in [*_fields(reply, ""), nosniff, _CLOSE]]
+    fields = [name + b": " + value for name, value in [*_list_headers(reply, ""), nosniff, _CLOSE]]
     return b"\r\n".join([b"HTTP/1.1 503 Service Unavailable", *fields, b"", reply.body or b""])
 
 
 async def send_reply(send: Send, reply: Reply, request_id: str = "") -> None:
-    await send({"type": "http.response.start", "status": reply.status, "headers": _fields(reply, request_id)})
+    await send({"type": "http.response.start", "status": reply.status, "headers": _list_headers(reply, request_id)})
     await send({"type": "http.response.body", "body": reply.body or b""})
 
 
-def _fields(reply: Reply, request_id: str) -> list[Header]:
+def _list_headers(reply: Reply, request_id: str) -> list[Header]:
     headers = list(reply.headers)
     if request_id:
         headers.append((b"x-request-id", request_id.encode("ascii")))

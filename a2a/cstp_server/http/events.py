@@ -1,4 +1,4 @@
-"""`GET /cstp/changes`: changes as server-sent events, as long as the client stays and its token is valid."""
+"""`GET /cstp/changes`: changes as server-sent events, as long as the client stays and the token is valid."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -22,12 +22,12 @@ from cstp_server.rpc.bound import Call
 from cstp_server.rpc.failures import query_failed
 
 PAGE: Final = 1000  # changes read at a time
-_MOST_FIELDS: Final = 8  # of a query; reading thousands of them would hold up the event loop
+_MOST_FIELDS: Final = 8  # of a query; reading thousands would block the event loop
 _RETRY_SECONDS: Final = 1
 _STREAM: Final[list[Header]] = [
     (b"content-type", b"text/event-stream"),
     endpoint.NO_STORE,
-    (b"x-accel-buffering", b"no"),  # a proxy that collects answers would hold the events back
+    (b"x-accel-buffering", b"no"),  # a buffering proxy would hold the events back
 ]
 _STATUS: Final[Mapping[type[CstpError], int]] = {
     InvalidParams: 400,
@@ -115,7 +115,7 @@ async def _events(
     def is_over() -> bool:
         return parts.followers.must_stop(call.token)
 
-    yield b"id: %d\n\n" % int(params.since)  # so that a client that saw no event resumes here
+    yield b"id: %d\n\n" % int(params.since)  # so that a client without an event yet resumes here
     while not is_over():
         try:
             found = await stream.following.wait(params, call.viewer, call.agent, stream.quiet_seconds, is_over)
@@ -135,7 +135,7 @@ def _event(shown: RecordChange) -> bytes:
 
 
 def _read_query(scope: Scope) -> dict[str, object]:
-    """Return the parameters of the query; a client that has lost its stream resumes at `Last-Event-ID`."""
+    """Return the query parameters; a client that has lost its stream resumes at `Last-Event-ID`."""
     query = scope["query_string"].decode("latin-1")
     try:
         given = parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_FIELDS)

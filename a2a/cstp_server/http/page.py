@@ -1,4 +1,4 @@
-"""`/ui/`: the web page and its files, and `POST /ui/session`: a token for the code of a link, once.
+"""`/ui/`: the web page and its files, and `POST /ui/session`: a token for a link's code, once.
 
 `/ui` leads to the page, and `/` for a browser. If `ui.enabled` is off, none of them exists. The files are read at the
 first request and contain no records. `ui/grants.py` describes the grants of links. The checks of a session, in their
@@ -68,7 +68,7 @@ _log = structlog.get_logger("cstp.http")
 
 
 class Page:
-    """The web page: if it is enabled, for which hosts, and its files, which the first request loads."""
+    """The web page: whether it is enabled, for which hosts, and the files, loaded at the first request."""
 
     def __init__(self, settings: Settings) -> None:
         self.enabled = settings.ui_enabled
@@ -164,7 +164,7 @@ class PageSessions:
         self._pool = pool
 
     async def claim(self, code: str, network: str) -> tuple[Token, str] | None:
-        """Return the token of a code and its text; None if the code is invalid.
+        """Return a code's token and text; None for an invalid code.
 
         Raise TokenRefused if the agent can have no other token, and ConfigurationError, ComponentFailed or OSError if
         files or threads fail. The code cannot be used again then.

@@ -30,7 +30,7 @@ _TEXT: Final = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """The inputs of the probes; `gauges` are part of the registry, `siblings` the other workers, if there are any."""
+    """Inputs of the probes; `gauges` are part of the registry, `siblings` the other workers, if any."""
 
     readiness: ReadinessCheck
     registry: CollectorRegistry
@@ -40,7 +40,7 @@ class Probes:
     siblings: Siblings | None = None
 
     async def look(self) -> Readiness:
-        """Return the readiness of the server, of all workers if there are several."""
+        """Return the server's readiness, including all workers if there are several."""
         return await (self.readiness.look() if self.siblings is None else self.siblings.readiness())
 
 
@@ -69,7 +69,7 @@ async def readyz(scope: Scope, receive: Receive, send: Send) -> None:
 async def metrics(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer in Prometheus' text format. Not on loopback, it requires a token with the scope `admin`.
 
-    Without one, on loopback, counts of records are left out, since a clearance may hide them.
+    Without a token, on loopback, counts of records are left out, since a clearance may hide them.
     """
     probes: Probes = scope["state"]["probes"]
     reply = refuse_method(scope, "GET", "HEAD") or _refused_host(scope, probes) or await _metrics(scope, probes)

@@ -1,1 +1,1 @@
-"""Limits: rates of each agent, and the concurrent work of the server."""
+"""Limits: each agent's rates, and the server's concurrent work."""

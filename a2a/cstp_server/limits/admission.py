@@ -1,4 +1,4 @@
-"""Admission: requests in flight, and calls that wait for changes, both shared out between agents in turn."""
+"""Admission: requests in flight, and calls waiting for changes, both shared between agents in turn."""
 
 import asyncio
 import math
@@ -12,10 +12,10 @@ from cstp_server.tokens import Token, TokenBook
 
 
 class AdmissionGate:
-    """A bound of running requests, and of requests that wait up to `patience` seconds; once `draining`, none enters.
+    """A limit of running requests, and of requests that wait up to `patience` seconds; once `draining`, none enters.
 
-    An agent has at most half of the places, so that another one always finds a place. Places are given to agents in
-    turn. `ends_at` is the time by which a draining server must have ended, on the clock of `time.monotonic`.
+    An agent has at most half of the places, so others always find a place. Places are given to agents in turn.
+    `ends_at` is the time by which a draining server must have ended, on the clock of `time.monotonic`.
     """
 
     def __init__(self, in_flight: int, queue: int, patience: float = 15.0) -> None:
@@ -35,7 +35,7 @@ class AdmissionGate:
 
     @property
     def empty(self) -> bool:
-        """True if no request runs or waits."""
+        """Return whether no request runs or waits."""
         return not (self.running or self.waiting_calls)
 
     def drain(self, ends_at: float) -> None:
@@ -44,7 +44,7 @@ class AdmissionGate:
         self.ends_at = ends_at
 
     def refuses(self, agent: str) -> bool:
-        """Return whether a request of `agent` that came now would be refused at once."""
+        """Return whether a request of `agent` would be refused at once if it came now."""
         if self.draining or self._may_have(agent):
             return self.draining
         return self.waiting_calls >= self._queue and self._turns.most() <= self._turns.of(agent) + 1
@@ -95,7 +95,7 @@ class AdmissionGate:
 
 
 class Slot:
-    """The place of a request in the gate; it is left once, at the end of the request or before."""
+    """A request's place in the gate; left once, at the end of the request or before."""
 
     def __init__(self, gate: AdmissionGate, agent: str) -> None:
         self._gate: AdmissionGate | None = gate
@@ -113,7 +113,7 @@ def _settle(place: asyncio.Future[bool], handed_out: bool) -> None:
 
 
 class FollowerPlaces:
-    """A bound of calls that wait for changes, at most half of them of one agent. None waits while the gate drains."""
+    """A limit of calls waiting for changes, at most half for a single agent; none waits while the gate drains."""
 
     def __init__(self, places: int, gate: AdmissionGate, tokens: TokenBook) -> None:
         self._places: Final = places

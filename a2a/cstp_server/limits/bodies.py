@@ -1,6 +1,6 @@
-"""Bodies of requests: their sizes are bounded, and memory for large ones is shared out between agents.
+"""Request bodies of bounded size; agents share the memory for large bodies.
 
-A large body is parsed in a thread, so that it does not hold up the event loop.
+A large body is parsed in a thread, to keep the event loop free.
 """
 
 from collections import Counter
@@ -26,17 +26,17 @@ class BodyTooLarge(Exception):
 
 
 class NoRoom(Exception):
-    """Other large bodies leave no memory for this one."""
+    """Other large bodies leave no memory for this body."""
 
 
 class ClientGone(Exception):
-    """The client disconnected while sending its body."""
+    """The client disconnected while sending the body."""
 
 
 class Bodies:
-    """Reads bodies of at most `limit` bytes; those of more than LARGE bytes share `total` bytes of memory.
+    """Reader of bodies of at most `limit` bytes; bodies of more than LARGE bytes share `total` bytes of memory.
 
-    `total` is at least twice `limit`, and half of it is the most that one agent may use.
+    `total` is at least twice `limit`, and half of it is the most that an agent may use.
     """
 
     def __init__(self, limit: int, total: int) -> None:
@@ -51,7 +51,7 @@ class Bodies:
         return not announced.isdigit() or int(announced) > self.limit
 
     def open(self, agent: str) -> "Body":
-        """Return a body that `agent` sends, which holds its memory until `close`."""
+        """Return a body sent by `agent`, which holds its memory until `close`."""
         return Body(self, agent)
 
     def take(self, agent: str, size: int) -> bool:
@@ -71,7 +71,7 @@ class Bodies:
 
 
 class Body:
-    """The body of one request."""
+    """The body of a request."""
 
     def __init__(self, bodies: Bodies, agent: str) -> None:
         self._bodies = bodies
@@ -118,7 +118,7 @@ async def discard_small_body(headers: Iterable[tuple[bytes, bytes]], receive: Re
 
 
 class BodyParser:
-    """Parses bodies of up to LARGE bytes at once, and larger ones in a thread of `pool`."""
+    """Parser of bodies: up to LARGE bytes at once, and larger bodies in a thread of `pool`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -132,7 +132,7 @@ class BodyParser:
     async def run_sized(
         self, agent: str, size: int, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a function whose work is that of parsing `size` bytes, as `run` does."""
+        """Run a function with as much work as parsing `size` bytes, as `run` does."""
         if size <= LARGE:
             return function(*args, **kwargs)
         try:

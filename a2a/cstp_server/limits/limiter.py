@@ -1,9 +1,9 @@
-"""The budget of each agent: the windows, their state, and the fallback if Redis does not answer.
+"""Budgets of agents: the windows, their state, and the fallback if Redis does not answer.
 
-Every call is counted in this process and, if configured, in Redis; both must allow it. So an outage of Redis, or its
-return without data, gives no agent a second allowance. While it does not answer, this process continues its count,
-together with the spending of other servers as of its last answers; nothing waits for Redis, and a background probe
-detects its return and adds this process's spending during the outage.
+Every call is counted in this process and, if configured, in Redis; both must allow it. So an outage of Redis, or a
+return without data, gives no agent a second allowance. While it does not answer, this process continues counting, with
+the spending of other servers as of the last answers; nothing waits for Redis, and a background probe detects the return
+and adds this process's spending during the outage.
 """
 
 import asyncio
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from cstp_server.limits.redis_windows import SharedWindows
 
 REFRESH_SECONDS: Final = 1.0  # how old the counts in the headers may be
-FIRST_PROBE_SECONDS: Final = 0.1  # each further one waits twice as long, up to
+FIRST_PROBE_SECONDS: Final = 0.1  # each further attempt waits twice as long, up to
 PROBE_SECONDS: Final = 2.0
-MOST_UNSENT: Final = 10_000  # calls of an agent that are counted in Redis when it is back
+MOST_UNSENT: Final = 10_000  # an agent's calls, to count in Redis when it is back
 CONNECT_SECONDS: Final = 1.0  # for a first connection, which also loads the script
 _SHARED: Final = "cstp_server.limits.redis_windows"  # loads redis-py, which servers without Redis start faster without
 _PROBE: Final = RateLimitItemPerSecond(1000, namespace="PROBE")
@@ -44,7 +44,7 @@ _log = structlog.get_logger("cstp.limits")
 
 @dataclass(slots=True)
 class _WindowState:
-    """The last known state of one window of one agent: units left, when some come back, and when that was read."""
+    """The last known state of an agent's window: units left, when some come back, and when that was read."""
 
     remaining: int
     reset: float
@@ -52,12 +52,12 @@ class _WindowState:
 
 
 def _wait(reset: float, window: Window) -> int:
-    """Whole seconds until `reset`, from 0 to the length of the window, despite rounding errors."""
+    """Return the whole seconds until `reset`, from 0 to the window's length, despite rounding errors."""
     return min(window.seconds, max(0, math.ceil(reset - time())))
 
 
 def _refusal(wait: float, window: Window) -> RateLimited:
-    """Return the error for a window that has enough units in `wait` seconds, at most the length of the window."""
+    """Return the error for a window with enough units in `wait` seconds, at most the length of the window."""
     return RateLimited(min(window.seconds, max(1, math.ceil(wait))), window.limit, window.seconds, window.policy)
 
 
@@ -84,14 +84,14 @@ def _shared_windows(redis: RedisStorage, timeout: float) -> "SharedWindows":
 
 
 class Limiter:
-    """Charges agents. Calls of one event-loop turn share a Redis round trip; headers take one per second and agent."""
+    """Agents' charges. Calls in an event-loop turn share a Redis round trip; headers need one per second and agent."""
 
     def __init__(self, plan: Plan, redis: RedisStorage | None, redis_timeout: float) -> None:
         self._plan = plan
         self._local = MovingWindows()
         self._others = MovingWindows()  # spending of other servers, as last reported by Redis
         self._unsent: dict[str, deque[tuple[float, int]]] = {}  # by agent: times and units spent without Redis
-        self._events = MovingWindows()  # apart from agents, so that strangers fill no memory of theirs
+        self._events = MovingWindows()  # apart from agents, so that strangers use none of the agents' memory
         self._shared = _shared_windows(redis, redis_timeout) if redis else None
         self._counts = MovingWindowRateLimiter(redis) if redis else None
         self._redis: Storage | None = redis
@@ -101,12 +101,12 @@ class Limiter:
 
     @property
     def is_degraded(self) -> bool:
-        """True if Redis is configured and does not answer."""
+        """Return whether Redis is configured and does not answer."""
         return self._probe is not None
 
     @property
     def state(self) -> str:
-        """`memory`, `shared` (through Redis), or `degraded`: Redis does not answer and memory replaces it."""
+        """Return `memory`, `shared` (through Redis), or `degraded`: Redis does not answer, memory replaces it."""
         return "degraded" if self.is_degraded else "memory" if self._shared is None else "shared"
 
     async def look(self) -> str:
@@ -121,7 +121,7 @@ class Limiter:
     async def charge(self, agent: str, method: str, more: int = 0) -> None:
         """Take the cost of a call of `method`, and `more`, from each window of the agent, or from none.
 
-        A cost above a window's limit counts as that limit. A write is counted in the windows of writes, too, before the
+        A cost above a window's limit counts as that limit. A write is also counted in the windows of writes, before the
         others. Raise RateLimited.
         """
         if method in self._plan.writing:
@@ -144,12 +144,12 @@ class Limiter:
                     seen.remaining = max(0, seen.remaining - cost)
 
     async def states(self, agent: str) -> list[tuple[Window, int, int]]:
-        """Return each window of the agent with its units left and the seconds until some come back."""
+        """Return each window of the agent with the units left and the seconds until some come back."""
         found, now = [], time()
         for window in self._plan.windows(agent):
             seen = self._seen.get((agent, window.policy))
             if seen is None or now - seen.read > REFRESH_SECONDS:
-                seen = await self._read(window, agent)
+                seen = await self._read_window(window, agent)
             found.append((window, seen.remaining, _wait(seen.reset, window)))
         return found
 
@@ -161,7 +161,7 @@ class Limiter:
         return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", state.encode())]
 
     async def count_event(self, window: Window, key: str) -> RateLimited | None:
-        """Count one event of `key`, a key of no agent; return the error if there were too many."""
+        """Count an event of `key`, a key of no agent; return the error after too many events."""
         if not self._events.take(key, window.limit, window.seconds, 1):
             return _refusal(self._events.wait(key, window.limit, window.seconds, 1), window)
         if self._shared is None or self.is_degraded:
@@ -211,7 +211,7 @@ class Limiter:
         return self._local.wait(agent, window.limit, window.seconds, cost, others)
 
     def _note(self, window: Window, agent: str, units: int, reset: float) -> _WindowState:
-        """Store the state of a window that Redis returned: its units, and when (`time`) the first of them end."""
+        """Store a window's state returned by Redis: the units, and when (`time`) the first of them end."""
         own, wait = self._local.state(agent, window.seconds)
         self._others.set_total(agent, window.seconds, max(0, units - own))
         if own > units:
@@ -220,14 +220,14 @@ class Limiter:
         return seen
 
     async def _refuse(self, windows: tuple[Window, ...], agent: str, cost: int) -> RateLimited:
-        """Return the error of the window with the longest wait: after a shorter one the caller is refused again."""
+        """Return the error of the window with the longest wait: after a shorter wait the caller is refused again."""
         waits = [await self._until(window, agent, cost) for window in windows]
         longest = max(waits)
         return _refusal(longest, windows[waits.index(longest)])
 
     async def _until(self, window: Window, agent: str, cost: int) -> float:
         """Return the seconds until `cost` units are free here and in Redis; read the state for the headers again."""
-        await self._read(window, agent)
+        await self._read_window(window, agent)
         wait = self._wait_here(window, agent, cost)
         if self._shared is None or self.is_degraded:
             return wait
@@ -238,7 +238,7 @@ class Limiter:
             self._fall_back(error)
             return wait
 
-    async def _read(self, window: Window, agent: str) -> _WindowState:
+    async def _read_window(self, window: Window, agent: str) -> _WindowState:
         if self._counts is not None and not self.is_degraded:
             try:
                 async with asyncio.timeout(self._timeout):
@@ -313,7 +313,7 @@ def _reason(error: StorageError | TimeoutError) -> str:
 
 
 def try_redis(settings: LimitSettings) -> float:
-    """Return the duration of one hit on the configured Redis in seconds, once connected. Raise ComponentFailed."""
+    """Return the duration of a hit on the configured Redis in seconds, once connected. Raise ComponentFailed."""
     storage = redis_storage(settings)
     assert storage is not None
     return asyncio.run(_timed_hit(storage, settings.redis_timeout_seconds))

@@ -1,8 +1,8 @@
 """Moving windows counted in this process.
 
 Not the memory storage of the `limits` library: that copies an agent's whole history in a separate thread after each
-call. Here a call has constant cost, and a history has about STEPS entries at most: units taken within one step of a
-window are counted together, and expire with the last of them, so at most one step late.
+call. Here a call has constant cost, and a history has about STEPS entries at most: units taken within a step of a
+window are counted together, and expire with the last of them, so at most a step late.
 """
 
 from collections import deque
@@ -21,7 +21,7 @@ _FIRST_SWEEP: Final = 1024
 
 @dataclass(slots=True)
 class Step:
-    """The units that were taken in one step of a window, and when the last of them was."""
+    """The units taken in a step of a window, and the time of the last."""
 
     number: int
     units: int
@@ -37,7 +37,7 @@ class _History:
     total: int = 0
 
     def forget(self, now: float) -> None:
-        """Evict the steps that have left the window."""
+        """Evict the steps outside the window."""
         while self.steps and self.steps[0].last <= now - self.seconds:
             self.total -= self.steps.popleft().units
 
@@ -61,7 +61,7 @@ class _History:
 
 
 class MovingWindows:
-    """Counts by a monotonic clock, so a change of the time of day neither forgives nor punishes."""
+    """Counters by a monotonic clock, so a changed time of day neither forgives nor punishes."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -94,7 +94,7 @@ class MovingWindows:
         return True
 
     def give_back(self, key: str, seconds: int, cost: int) -> None:
-        """Undo a recent `take` that another place refused."""
+        """Undo a recent `take` refused by another place."""
         history = self._histories.get((key, seconds))
         while history is not None and history.steps and cost:
             step = history.steps[-1]
@@ -134,7 +134,7 @@ class MovingWindows:
     def wait(self, key: str, limit: int, seconds: int, cost: int, other: "MovingWindows | None" = None) -> float:
         """Return the seconds until `cost` units can be taken, 0 if now; `cost` is at most `limit`.
 
-        Units that `other` counts for the same key and window count, too.
+        Units counted by `other` for the same key and window count, too.
         """
         counted = (self,) if other is None else (self, other)
         histories = [found for one in counted if (found := one._histories.get((key, seconds))) is not None]
@@ -150,7 +150,7 @@ class MovingWindows:
         return until_free(list(steps), lacking, seconds, now)
 
     def steps(self, key: str, seconds: int) -> Sequence[Step]:
-        """Return a copy of the counted steps of a window, oldest first."""
+        """Return a copy of a window's counted steps, oldest first."""
         history = self._histories.get((key, seconds))
         if history is None:
             return ()

@@ -1,4 +1,4 @@
-"""The cost of calls: the windows of each agent, the price of each method, and the weight of a call's texts."""
+"""The cost of calls: each agent's windows, each method's price, and the weight of a call's texts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ _WRITES: Final = "\x1fwrites "
 _ATTEMPTS: Final = "\x1fwrong tokens "
 TEXT_UNIT: Final = 1024  # characters of a text parameter; each further ones cost a unit
 VALUE_BYTES: Final = 64  # validating a value takes at least as long as parsing this many bytes
-MOST_PATHS: Final = 256  # of a call; one with more is refused
+MOST_PATHS: Final = 256  # of a call; a call with more is refused
 COMPARISONS: Final = 50_000  # of a stored pattern with a path; each further ones cost a unit
-_DENSE: Final = 4  # a token of the model is about four plain characters, or one of any other kind
+_DENSE: Final = 4  # a model token is about four plain characters, or a single other character
 _PLAIN: Final = (ascii_letters + digits + whitespace).encode()
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One limit: `limit` units in `seconds`, named for the headers; `header` is its part of RateLimit-Policy."""
+    """A limit: `limit` units in `seconds`, named for the headers; `header` is the limit's part of RateLimit-Policy."""
 
     policy: str
     limit: int
@@ -37,7 +37,7 @@ class Window:
 class Plan:
     """The windows of every agent, shortest first, and the cost of each method.
 
-    `writes` are additional windows, for the methods `writing`; calls of these count under the agent's key `writes_of`.
+    `writes` are additional windows, for the methods `writing`; their calls count under the agent's key `writes_of`.
     """
 
     default: tuple[Window, ...]
@@ -84,7 +84,7 @@ def _window(item: RateLimitItem, prefix: str) -> Window:
 
 
 def make_plan(settings: Settings, methods: Mapping[str, Method[Any, Any]]) -> Plan:
-    """Check the limits against each other. Raise ConfigurationError naming those that cannot be."""
+    """Check the limits against each other. Raise ConfigurationError naming impossible limits."""
     limits = settings.limits
     if unknown := [name for name in limits.costs if name not in methods]:
         raise ConfigurationError(f"limits.costs: {unknown[0]} is not a method of this server")
@@ -111,14 +111,14 @@ def make_plan(settings: Settings, methods: Mapping[str, Method[Any, Any]]) -> Pl
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """The units that the texts cost, and the size of a body that takes as long to parse as these take to validate."""
+    """The cost of texts in units, and the size of a body that takes as long to parse as the texts take to validate."""
 
     units: int
     size: int
 
 
 def weigh(sent: object) -> Weight:
-    """Return the weight of parameters as they were sent. A text counts as the values that it has if it is JSON."""
+    """Return the weight of parameters as sent. A JSON text counts as the values it contains."""
     units = size = 0
     left = [sent]
     while left:
@@ -151,9 +151,10 @@ def weigh_paths(sent: object, parameter: str, patterns: int) -> int:
 
 
 def _units_of(text: str) -> int:
-    """Return nothing for the first TEXT_UNIT characters, and a unit for each further ones.
+    """Return a unit for each further TEXT_UNIT characters, whole or begun, after the first TEXT_UNIT.
 
-    A text whose characters fill more windows of the model than that costs a unit for each window of a query but one.
+    A text whose characters fill more windows of the model costs a unit for each window after the first, at most those
+    of a query.
     """
     units = max(0, len(text) - 1) // TEXT_UNIT
     if units >= QUERY_WINDOWS - 1 or _DENSE * len(text) <= TEXT_UNIT:

@@ -1,9 +1,10 @@
-"""Moving windows in Redis, in the format of the `limits` library, and many calls in one round trip.
+"""Moving windows in Redis, in the format of the `limits` library, with many calls per round trip.
 
-The script is not the library's: that takes from one window, so a call that the next window denies has spent units.
+The script differs from the library's, which takes from a single window: a call denied by the next window would have
+spent units.
 
-redis-py works longer on a command than Redis does. The calls of one turn of the event loop go in one pipeline, which
-costs each of 16 of them about half of what a separate command costs.
+redis-py works longer on a command than Redis does. The calls of an event loop turn go in one pipeline, which costs each
+of 16 of them about half of a separate command's cost.
 """
 
 import asyncio
@@ -77,7 +78,7 @@ end
 def connection(url: str) -> RedisStorage:
     """Return an unconnected pool to the Redis at `url`. Raise ConfigurationError for an invalid URL."""
     try:
-        # no timeouts here: the limiter has one for each hit as a whole, at a third of the cost of one for each step
+        # no timeouts here: the limiter's timeout for a whole hit has a third of the cost of a timeout for each step
         pool = BlockingConnectionPool.from_url(url, max_connections=32, timeout=None)
     except ValueError as error:
         raise ConfigurationError("limits.redis_url: must read like redis://host:6379/0") from error
@@ -92,7 +93,7 @@ def connection(url: str) -> RedisStorage:
 
 @dataclass(frozen=True, slots=True)
 class ChargeResult:
-    """The result of a charge: if units were taken, and for each window its units and the time of the oldest."""
+    """The result of a charge: whether units were taken, and for each window the units and the time of the oldest."""
 
     allowed: bool
     windows: Sequence[tuple[int, float]]
@@ -100,7 +101,7 @@ class ChargeResult:
 
 @dataclass(frozen=True, slots=True)
 class _Hit:
-    """The charge of one call, as the script's keys and its arguments after the time, and the future of its answer."""
+    """The charge of a call, as the script's keys and the arguments after the time, and the future of its answer."""
 
     keys: Sequence[str]
     arguments: Sequence[int]
@@ -108,7 +109,7 @@ class _Hit:
 
 
 class SharedWindows:
-    """Takes units from windows in Redis; a round trip may last `timeout` seconds."""
+    """Windows in Redis, from which units are taken; a round trip may last `timeout` seconds."""
 
     def __init__(self, storage: RedisStorage, timeout: float) -> None:
         assert isinstance(storage.bridge, RedispyBridge)
@@ -135,7 +136,7 @@ class SharedWindows:
         return await hit.taken
 
     async def add(self, items: Sequence[RateLimitItem], key: str, times: Sequence[float]) -> None:
-        """Count units that were taken elsewhere, by the clock of `time.time`. Raise as `take` does."""
+        """Count units taken elsewhere, by the clock of `time.time`. Raise as `take` does."""
         windows = [number for item in items for number in (item.amount, item.get_expiry())]
         names = [self._name(item, key) for item in items]
         try:
@@ -148,7 +149,7 @@ class SharedWindows:
         """Return the seconds until `take` would succeed, 0 if it would now. Raise as `take` does."""
         try:
             async with asyncio.timeout(self._timeout):
-                # the newest unit comes first, and the script checks this one
+                # the newest unit comes first, and the script checks it
                 taken = await self._client.lindex(self._name(item, key), item.amount - cost)
         except RedisError as error:
             raise StorageError(error) from error

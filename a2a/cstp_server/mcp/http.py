@@ -1,8 +1,8 @@
-"""`POST /mcp`: streamable HTTP without sessions, each request answered by one JSON document.
+"""`POST /mcp`: streamable HTTP without sessions, each request answered by a single JSON document.
 
-A request passes the same checks as one to `/cstp` before the SDK sees it, and before those a check of Host and Origin,
-so that no page in a browser reaches a server on its user's machine. Pages whose origin is allowed may ask from a
-browser: their preflights are answered, and all answers to them carry the headers of CORS.
+A request passes the same checks as for `/cstp` before the SDK sees it, and before those a check of Host and Origin, so
+no browser page reaches a server on the user's machine. Pages with an allowed origin may ask from a browser: their
+preflights are answered, and all answers to them carry the CORS headers.
 """
 
 import asyncio
@@ -21,13 +21,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cstp.errors import CstpError, InvalidParams, Overloaded, Violation
 from cstp_server.http.auth import Header, allowed_hosts, allowed_origins, host_allowed, origin_allowed
-from cstp_server.http.endpoint import JSON, WRONG_HOST, WRONG_ORIGIN, Face, Reply, answer_post, refuse, send_reply
+from cstp_server.http.endpoint import (
+    JSON,
+    WRONG_HOST,
+    WRONG_ORIGIN,
+    EndpointProtocol,
+    Reply,
+    answer_post,
+    refuse,
+    send_reply,
+)
 from cstp_server.limits.bodies import discard_small_body
 from cstp_server.mcp.connectors import page_of
 from cstp_server.mcp.errors import error_body
 from cstp_server.mcp.incoming import RefusedMessage, read_message
 from cstp_server.mcp.profiles import FORM, UnknownTools, chosen_tools
-from cstp_server.mcp.server import Context, Door, make_mcp_server
+from cstp_server.mcp.server import Context, ToolBackend, make_mcp_server
 from cstp_server.mcp.tools import Tool, run_tool
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Dispatcher, Outcome
@@ -35,7 +44,7 @@ from cstp_server.settings import Settings
 
 _ASKED: Final = "cstp.call"  # keys of a request's scope,
 _PARTS: Final = "cstp.mcp"  # and its answer
-_METHODS: Final = ("POST", "GET", "DELETE")  # the last two so that a client in a browser sees the 405
+_METHODS: Final = ("POST", "GET", "DELETE")  # the last two so a browser client sees the 405
 _EXPOSED: Final = ("Mcp-Session-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate", "X-Request-ID")
 
 
@@ -69,8 +78,8 @@ async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIter
     async def scopes(context: Context) -> Collection[str]:
         return _asked(context).call.token.scopes
 
-    door = Door(run, lambda context: _asked(context).tools, scopes, page_of(settings))
-    server = make_mcp_server(door, output_schemas=settings.mcp.output_schemas)
+    backend = ToolBackend(run, lambda context: _asked(context).tools, scopes, page_of(settings))
+    server = make_mcp_server(backend, output_schemas=settings.mcp.output_schemas)
     largest = settings.server.max_body_bytes
     sessions = StreamableHTTPSessionManager(server, json_response=True, stateless=True, max_request_body_size=largest)
     async with sessions.run():
@@ -96,7 +105,7 @@ def _asked(context: Context) -> _Authorized:
 
 
 def _for_browsers(origins: Sequence[str]) -> ASGIApp:
-    """Return the endpoint with CORS for these origins; `:*` at the end of one is any port, as the SDK has it."""
+    """Return the endpoint with CORS for these origins; `:*` at an origin's end is any port, as in the SDK."""
     patterns = [re.escape(one.removesuffix(":*")) + (":[0-9]+" if one.endswith(":*") else "") for one in origins]
     return CORSMiddleware(
         _answer_post,
@@ -116,7 +125,7 @@ def _error_body(error: CstpError) -> bytes:
     return orjson.dumps(error_body(error, {}))
 
 
-async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
+async def _answer_mcp(scope: Scope, body: bytes, call: Call) -> Reply:
     parts: _Parts = scope[_PARTS]
     asked = _Authorized(replace(call, via="mcp"), parts.tools)
     try:
@@ -132,13 +141,13 @@ async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
 
     async def receive() -> Message:
         if not unread:
-            await asyncio.Event().wait()  # the call is cancelled when the client goes, as one of /cstp
+            await asyncio.Event().wait()  # the call is cancelled when the client disconnects, as on /cstp
         return unread.pop()
 
     async def send(message: Message) -> None:
         sent.append(message)
 
-    await parts.sessions.handle_request({**scope, "headers": _fields(scope), _ASKED: asked}, receive, send)
+    await parts.sessions.handle_request({**scope, "headers": _normalize_headers(scope), _ASKED: asked}, receive, send)
     if not asked.charged and (limited := await parts.dispatcher.charge(call)):
         return refuse(429, limited, _error_body)
     start, *rest = sent
@@ -147,7 +156,7 @@ async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
 
 
 def _named_tools(scope: Scope) -> Collection[str] | None:
-    """Return the tools that the URL chooses; None if it has no `tools`. Raise UnknownTools."""
+    """Return the tools chosen by the URL; None if it has no `tools`. Raise UnknownTools."""
     members = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     named = [value for name, value in members if name == "tools"]
     if len(named) > 1:
@@ -155,8 +164,8 @@ def _named_tools(scope: Scope) -> Collection[str] | None:
     return chosen_tools(named[0]) if named else None
 
 
-def _fields(scope: Scope) -> list[Header]:
-    """Return the headers as the SDK compares them: without blanks at the end, with the type that was checked already.
+def _normalize_headers(scope: Scope) -> list[Header]:
+    """Return the headers as compared by the SDK: without trailing blanks, with the already checked type.
 
     A request without Accept takes any type.
     """
@@ -167,9 +176,9 @@ def _fields(scope: Scope) -> list[Header]:
 
 
 async def _refuse(body: bytes, asked: _Authorized, dispatcher: Dispatcher) -> Reply | None:
-    """Return the answer to a body that the SDK does not get, and to one whose charge is not paid.
+    """Return the answer to a body withheld from the SDK, and to a body whose charge is not paid.
 
-    A message that calls no tool costs a unit; a tool costs as much as its method.
+    A message without a tool call costs a unit; a tool costs as much as its method.
     """
     refused = None
     try:
@@ -190,4 +199,4 @@ def _json_rpc_error(error: RefusedMessage) -> Reply:
     return Reply(200 if error.code == INVALID_PARAMS else 400, orjson.dumps(body), [])
 
 
-_MCP: Final = Face(_answer, _error_body)
+_MCP: Final = EndpointProtocol(_answer_mcp, _error_body)

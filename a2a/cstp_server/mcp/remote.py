@@ -9,7 +9,7 @@ from cstp.call import Call
 from cstp.calls import whoami
 from cstp.client.async_client import AsyncClient
 from cstp.errors import CstpError, MethodNotFound, QueryFailed, TransportError
-from cstp_server.mcp.server import Context, Door, Run
+from cstp_server.mcp.server import Context, Run, ToolBackend
 from cstp_server.mcp.stdio import answer
 from cstp_server.mcp.tools import Tool, call_of
 from cstp_server.rpc.bound import new_request_id
@@ -27,7 +27,7 @@ async def answer_from_server(client: AsyncClient, settings: Settings, tools: Col
         return (await _send(client, whoami())).scopes
 
     async with client:
-        await answer(Door(remote_run(client), lambda _: tools, scopes), settings)
+        await answer(ToolBackend(remote_run(client), lambda _: tools, scopes), settings)
 
 
 def remote_run(client: AsyncClient) -> Run:

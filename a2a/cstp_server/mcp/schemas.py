@@ -1,4 +1,4 @@
-"""The JSON Schemas of a tool, from the models of its method, in snake_case."""
+"""A tool's JSON Schemas, from the models of its method, in snake_case."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ def input_schema(params: type[BaseModel], defaults: Mapping[str, Any]) -> Schema
 
 
 class _AnswerSchema(GenerateJsonSchema):
-    """Schemas of answers: the members of a dataclass are always there, null if they have no value."""
+    """Schemas of answers: a dataclass's members are always present, null without a value."""
 
     def field_is_required(self, field: Any, total: bool) -> bool:
         """Return whether a member is always there."""
@@ -49,16 +49,16 @@ class _AnswerSchema(GenerateJsonSchema):
 
 
 def output_schema(result: type[BaseModel]) -> Schema:
-    """Return the JSON Schema of results in the form of `input_schema`; a member that may be null says so."""
+    """Return the JSON Schema of results in the form of `input_schema`; it marks members that may be null."""
     given = _lean(result.model_json_schema(by_alias=False, mode="serialization", schema_generator=_AnswerSchema))
     return _plain(_drop_key(given, "$defs"), _Plan(given.get("$defs", {}), given=True))
 
 
 def listed_input(schema: Schema) -> Schema:
-    """Return the schema of a tool's arguments as it is listed: what a model needs to make a call, in few bytes.
+    """Return the listed schema of a tool's arguments: everything a model needs for a call, in few bytes.
 
-    Arguments for programs, second forms of an argument and bounds of lengths are left out, and texts are cut to their
-    first clause; all of it is accepted and checked as before.
+    Arguments for programs, second forms of an argument and length limits are left out, and texts are cut to their first
+    clause; all of it is still accepted and checked.
     """
     hidden = _UNLISTED | _ALSO_INCLUDED if "include" in schema["properties"] else _UNLISTED
     named = {name: inner for name, inner in schema["properties"].items() if name not in hidden}
@@ -80,7 +80,7 @@ def _in_short(schema: Schema) -> Schema:
 
 
 def _short(schema: Schema) -> Schema:
-    """Return the members of a schema that say what a value is; not its text, nor schemas in it."""
+    """Return the members of a schema that describe a value; neither its text nor schemas in it."""
     shown = {key: value for key, value in schema.items() if key in _TELLING and (value or key != "default")}
     return {key: value for key, value in shown.items() if not (key in _BOUNDS and abs(value) >= _LARGEST_BOUND)}
 
@@ -99,7 +99,7 @@ def read_texts(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 
 
 class _Texts:
-    """The JSON texts of one request, which have the bounds of a body together."""
+    """The JSON texts of a request, which share the bounds of a body."""
 
     def __init__(self) -> None:
         self._left = MAX_VALUES
@@ -108,11 +108,11 @@ class _Texts:
         members: Mapping[str, Schema] = schema["properties"]
         spelled = {to_camel(name): inner for name, inner in members.items()} | dict(members)
         return {
-            name: self._read(value, spelled[name], path + name) if name in spelled else value
+            name: self._parse_value(value, spelled[name], path + name) if name in spelled else value
             for name, value in given.items()
         }
 
-    def _read(self, value: Any, schema: Schema, path: str) -> Any:
+    def _parse_value(self, value: Any, schema: Schema, path: str) -> Any:
         branches = schema.get("anyOf", [schema])
         wanted = tuple(_READ[one["type"]] for one in branches if one.get("type") in _READ)
         if isinstance(value, str) and wanted:
@@ -166,7 +166,7 @@ def _plain(schema: Schema, plan: _Plan) -> Schema:
 
 
 def _unite_branches(branches: Sequence[Schema], rest: Schema, plan: _Plan) -> Schema:
-    """Return the schema of a value of several types; null, which marks an absent member, is not one of them."""
+    """Return the schema of a value of several types, without null, which marks an absent member."""
     others = [one for one in branches if one.get("type") != "null"]
     if not plan.given and all("format" in one for one in others):  # of times: a date, or a date with a time
         return {"type": "string", "description": _INSTANT} | rest
@@ -176,7 +176,7 @@ def _unite_branches(branches: Sequence[Schema], rest: Schema, plan: _Plan) -> Sc
 
 
 def _nullable(schema: Schema, plan: _Plan) -> Schema:
-    """Return the schema of a member that is always there, and may be null."""
+    """Return the schema of an always present member that may be null."""
     found = _plain(schema, plan)
     if {"type": "null"} not in schema.get("anyOf", ()):
         return found
@@ -194,7 +194,7 @@ def in_snake_case(text: str) -> str:
 
 
 def _lean(schema: Schema) -> Schema:
-    """Return the schema without parts that pydantic adds and no model needs: titles, and null as a default."""
+    """Return the schema without parts added by pydantic that no model needs: titles, and null as a default."""
     lean: Schema = {}
     for key, value in schema.items():
         if (key == "title" and isinstance(value, str)) or (key == "default" and value is None):

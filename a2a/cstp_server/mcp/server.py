@@ -38,7 +38,7 @@ _META: Final[Mapping[str, Any]] = {"ui": {"csp": _NO_DOMAINS.model_dump(by_alias
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ToolBackend:
     """A transport's part: runs tool calls, and knows the chosen tools and the scopes of a request's caller.
 
     `run(tool, arguments, context)` raises nothing; `tool` is None if no chosen tool has the name. `scopes` raises
@@ -51,24 +51,24 @@ class Door:
     page: str | None = None
 
 
-def make_mcp_server(door: Door, *, output_schemas: bool) -> Server[Any]:
+def make_mcp_server(backend: ToolBackend, *, output_schemas: bool) -> Server[Any]:
     """Return a server with the tools. Raise OSError if the MCP Apps page or the skill cannot be read."""
     listed = {name: tool.as_listed(output_schemas) for name, tool in TOOLS.items()}
 
     async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         try:
-            scopes = await door.scopes(context)
+            scopes = await backend.scopes(context)
         except CstpError as error:
             body: Any = error_body(error, {})
             raise MCPError(code=types.INTERNAL_ERROR, message=body["error"]["message"], data=body["error"]) from None
-        chosen = door.chosen(context)
+        chosen = backend.chosen(context)
         shown = [name for name, tool in TOOLS.items() if name in chosen and tool.allows(scopes)]
         return types.ListToolsResult(tools=[listed[name] for name in shown])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         named = find_tool(params.name)
-        tool = named if named is not None and named.name in door.chosen(context) else None
-        outcome = await door.run(tool, params.arguments or {}, context)
+        tool = named if named is not None and named.name in backend.chosen(context) else None
+        outcome = await backend.run(tool, params.arguments or {}, context)
         if isinstance(outcome.error, MethodNotFound):
             raise MCPError(code=types.INVALID_PARAMS, message=_UNKNOWN_TOOL)
         if outcome.error is not None:
@@ -76,7 +76,7 @@ def make_mcp_server(door: Door, *, output_schemas: bool) -> Server[Any]:
             body = error_body(outcome.error, {}) if tool is None else tool.failure(outcome.error)
             return types.CallToolResult(content=[_as_text(body)], is_error=True)
         assert tool is not None
-        found = for_connectors(tool.name, tool.result(outcome.result), door.page)
+        found = for_connectors(tool.name, tool.result(outcome.result), backend.page)
         return types.CallToolResult(content=[_as_text(found)], structured_content=found)
 
     skill, page = read_skill(), view_file().read_text(encoding="utf-8")

@@ -18,16 +18,16 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
 
 from cstp_server.mcp.incoming import RefusedMessage, id_of, read_message
-from cstp_server.mcp.server import Door, make_mcp_server
+from cstp_server.mcp.server import ToolBackend, make_mcp_server
 from cstp_server.process.stop import Watchdog
 from cstp_server.settings import Settings
 
 _READ_OF_LONG = 16  # times the maximum line length: a longer line is read this far for the id
 
 
-async def answer(door: Door, settings: Settings) -> None:
+async def answer(backend: ToolBackend, settings: Settings) -> None:
     """Serve the tools on standard input and output until input ends or a signal arrives."""
-    server = make_mcp_server(door, output_schemas=settings.mcp.output_schemas)
+    server = make_mcp_server(backend, output_schemas=settings.mcp.output_schemas)
 
     async def serve() -> None:
         longest = settings.server.max_body_bytes

@@ -34,7 +34,7 @@ MAX_VALUE: Final = 256
 MAX_ITEMS: Final = 20
 MAX_LEVELS: Final = 3
 MAX_FRAMES: Final = 12
-# tokens with a part of their secret at least, for CSTP_DATA_DIR is the name of a setting
+# tokens with at least a part of the secret, for CSTP_DATA_DIR is a setting's name
 _SECRET: Final = re.compile(r"(?i)bearer\s+\S+|cstp_[0-9a-z]+_[0-9a-z]{12,}|://[^/\s:@]*:[^/\s@]*@")
 _SECRET_KEYS: Final = frozenset(
     {"authorization", "token", "secret", "password", "api_key", "cookie", "query", "params"}

@@ -28,7 +28,7 @@ LAG_EVERY: Final = 0.1  # seconds
 
 @dataclass(slots=True)
 class _Times:
-    """Durations of the calls of one method: their number by bucket, the last for all above, and their sum."""
+    """A method's call durations: their number by bucket, the last for all above, and their sum."""
 
     numbers: list[int] = field(default_factory=lambda: [0] * (len(CALL_BUCKETS) + 1))
     seconds: float = 0.0
@@ -47,14 +47,14 @@ class CallMetrics(Collector):
         registry.register(self)
 
     def count(self, method: str, code: int, seconds: float) -> None:
-        """Count one call."""
+        """Count a call."""
         self._calls[method, code] += 1
         times = self._times[method]
         times.numbers[bisect_left(CALL_BUCKETS, seconds)] += 1
         times.seconds += seconds
 
     def count_answer(self, status: int) -> None:
-        """Count one HTTP answer."""
+        """Count an HTTP answer."""
         self._answers[status] += 1
 
     def collect(self) -> Iterable[Metric]:
@@ -87,7 +87,7 @@ async def watch_loop(registry: CollectorRegistry) -> None:
 
 @dataclass(slots=True, eq=False)
 class StateGauges(Collector):
-    """`readiness` is the last known one; the caller of a scrape updates it first, and may have the records counted."""
+    """`readiness` is the last known state; a scrape's caller updates it first, and may have the records counted."""
 
     gate: AdmissionGate
     bodies: Bodies

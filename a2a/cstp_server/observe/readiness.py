@@ -16,21 +16,21 @@ from cstp_server.limits.admission import AdmissionGate
 from cstp_server.limits.limiter import Limiter
 from cstp_server.tokens import TokenBook
 
-KEEP_SECONDS: Final = 0.5  # a flood of probes costs one check of the parts in this time
+KEEP_SECONDS: Final = 0.5  # a flood of probes costs a single check of the parts in this time
 NAMED_RECORDS: Final = 100
-PROBE_SECONDS: Final = 2.0  # a part that does not answer by then is down
+PROBE_SECONDS: Final = 2.0  # a part without an answer by then is down
 
 Status = Literal["ready", "degraded", "draining", "unavailable"]
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """`parts` gives each part's state; `last_seq` is the records' own, None when they do not answer.
+    """`parts` gives each part's state; `last_seq` is from the records, None if they do not answer.
 
     `set_aside` names part, id and cause of records that a part cannot process, the latest NAMED_RECORDS. `failing`
     names background work whose last round failed; a part of that name is `degraded`.
 
-    `unavailable`: a part that a call needs is `down`. `degraded`: all calls are answered, but limits are not shared, a
+    `unavailable`: a part needed by calls is `down`. `degraded`: all calls are answered, but limits are not shared, a
     Chroma server is unreachable and vectors are compared in memory, audit rows wait for the store, the tokens file is
     damaged and the tokens read before are used, a part has set records aside, or background work fails.
     """
@@ -47,7 +47,7 @@ class Readiness:
 
 
 class ReadinessCheck:
-    """Looks at the parts when asked, at most once in KEEP_SECONDS."""
+    """Check of the parts on request, at most once in KEEP_SECONDS."""
 
     def __init__(self, engine: Engine, limiter: Limiter, gate: AdmissionGate, tokens: TokenBook) -> None:
         self._engine = engine

@@ -23,7 +23,7 @@ def bind(settings: Settings) -> socket.socket:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
     try:
         listener.bind((host, port))
-    except (OSError, TypeError) as error:  # the second for a text that cannot be a name
+    except (OSError, TypeError) as error:  # the second for an impossible name
         listener.close()
         raise ConfigurationError(_not_bound(host, port, error)) from error
     listener.listen(2048)

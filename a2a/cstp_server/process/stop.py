@@ -31,7 +31,7 @@ LEAVING_SHARE: Final = 0.1
 LEAVING_SECONDS: Final = 0.5  # the rest of the log and the interpreter need no more
 FORCED_SECONDS: Final = 2.0  # after a second signal
 _POLL_SECONDS: Final = 0.02
-_LAST_LINE_SECONDS: Final = 0.2  # a log that is not read must not delay the exit
+_LAST_LINE_SECONDS: Final = 0.2  # an unread log must not delay the exit
 _log = structlog.get_logger("cstp.stop")
 
 
@@ -48,7 +48,7 @@ class Grace:
 
     @property
     def after_calls(self) -> float:
-        """Seconds reserved for closing and leaving."""
+        """Return the seconds reserved for closing and leaving."""
         return CLOSING_SHARE * self.seconds + self.leaving_seconds
 
     def closing_left(self, gate: AdmissionGate) -> float:
@@ -57,9 +57,9 @@ class Grace:
 
 
 class Watchdog:
-    """Ends the process at a given moment if it is still running: one log line, then exit code 1.
+    """Timer that ends a process still running at a given moment: a log line, then exit code 1.
 
-    For waits that cannot be cancelled: a thread that hangs in a database, the interpreter that joins it.
+    For waits that cannot be cancelled: a thread hanging in a database, the interpreter joining it.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Watchdog:
         self.limit(moment)
 
     def limit(self, moment: float) -> None:
-        """Set the end, as `end_by` does, for a stop that no signal has requested yet."""
+        """Set the end, as `end_by` does, for a stop before any signal."""
         self._moments.put(moment)
 
     def _run(self) -> None:
@@ -114,11 +114,11 @@ def ended_by_signals(seconds: float) -> Iterator[Watchdog]:
 
 
 class GracefulServer(uvicorn.Server):
-    """A uvicorn server that stops in the order that `Grace` describes.
+    """A uvicorn server stopping in the order described by `Grace`.
 
     The first SIGTERM or SIGINT closes the gate; the server keeps listening until every accepted call has ended, at
-    least for `Grace.drain`. A second one stops at once. `announce` is called when a signal is heeded and calls are
-    answered; `end_by` receives the time by which the process must have ended.
+    least for `Grace.drain`. A second signal stops it at once. `announce` is called when a signal is heeded and calls
+    are answered; `end_by` receives the time by which the process must have ended.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class GracefulServer(uvicorn.Server):
                     protocol.shutdown()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        # not uvicorn's own, which raises the signal again at the end: a stop that was asked for is exit code 0
+        # not uvicorn's own, which raises the signal again at the end: a requested stop is exit code 0
         if self.should_exit:
             self.force_exit = True
             self._gate.drain(min(self._gate.ends_at, monotonic() + FORCED_SECONDS))
@@ -179,12 +179,12 @@ class GracefulServer(uvicorn.Server):
             self._gate.drain(monotonic() + self._grace.seconds)
         else:
             _log.info("stopping", running=self._gate.running, waiting=self._gate.waiting_calls)
-        for listener in self._handed:  # new connections wait for the process that owns the listener
+        for listener in self._handed:  # new connections wait for the listener's owner process
             listener.close()
         await self._finish_calls()
         for listener in self.servers:
             listener.close()
-        await sleep(_POLL_SECONDS)  # uvicorn closes only those connections that the protocol knows already
+        await sleep(_POLL_SECONDS)  # uvicorn closes only connections already known to the protocol
         left = self._gate.ends_at - self._grace.after_calls - monotonic()
         self.config.timeout_graceful_shutdown = max(0.0, left)  # type: ignore[assignment]
         await super().shutdown(sockets)

@@ -1,7 +1,7 @@
-"""A call as its handler knows it, and its row in the audit trail.
+"""A call as its handler sees it, and the call's row in the audit trail.
 
-There is a row for every read, and for every write that was refused or failed; `Engine.write` adds that of any other
-write in its transaction.
+There is a row for every read, and for every refused or failed write; `Engine.write` adds the row of any other write in
+its transaction.
 """
 
 from collections.abc import Awaitable, Callable
@@ -30,9 +30,9 @@ _WRITES: Final = frozenset(method.name for method in METHODS if method.audited a
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The caller of a method, its request id, its transport (cstp or mcp), and the method once it is known.
+    """A method's caller, the request id, the transport (cstp or mcp), and the method once it is known.
 
-    A call that waits lends its `slot` to others; a `batched` call has none.
+    A waiting call lends the `slot` to others; a `batched` call has none.
     """
 
     token: Token
@@ -63,12 +63,12 @@ AnyBound = BoundMethod[Any, Any]
 
 
 def bind_read(method: Method[P, R], answer: Callable[[P, Viewer, str], Awaitable[R]]) -> BoundMethod[P, R]:
-    """Return a method with the function of the engine that answers it for a viewer and an agent."""
+    """Return a method with the engine function that answers it for a viewer and an agent."""
     return BoundMethod(method, lambda params, call: answer(params, call.viewer, call.agent))
 
 
 def bind_write(method: Method[P, R], answer: Callable[[P, WriteCaller], Awaitable[R]]) -> BoundMethod[P, R]:
-    """Return a method with the function of the engine that carries it out for the agent of the token."""
+    """Return a method with the engine function that executes it for the token's agent."""
     return BoundMethod(method, lambda params, call: answer(params, _writer_of(call)))
 
 
@@ -91,7 +91,7 @@ class AuditNotes:
 
 
 class AuditedCalls:
-    """Makes the rows and leaves them with the engine."""
+    """Maker of audit rows, which the engine receives."""
 
     def __init__(self, trail: AuditTrail) -> None:
         self._trail: Final = trail
@@ -115,7 +115,7 @@ class AuditedCalls:
         await self.add(method, call, notes, None)
 
     async def add(self, method: str, call: Call, notes: AuditNotes, error: CstpError | None) -> None:
-        """Add the row of a call that ends now. Raise ComponentFailed if the store accepts none."""
+        """Add the row of a call ending now. Raise ComponentFailed if the store accepts none."""
         read = method in _READS and self._reads
         if not notes.admitted or not (read or (method in _WRITES and error is not None)):
             return
@@ -134,7 +134,7 @@ class AuditedCalls:
 
 
 def _conflicting_records(error: CstpError) -> tuple[AuditedRecord, ...]:
-    """Return the record that a conflict names, of any kind. Parameters of callers are not kept."""
+    """Return the record named by a conflict, of any kind. Callers' parameters are not kept."""
     if isinstance(error, Conflict) and error.id is not None:
         return (AuditedRecord(ANY_KIND, error.id),)
     return ()

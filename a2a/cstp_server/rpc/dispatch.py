@@ -1,8 +1,8 @@
 """From a request body to the answer: envelope, batch, limit, scope, validation, call, error mapping, log line.
 
-`Dispatcher.handle` takes JSON-RPC, and `Dispatcher.run` a method and its parameters, from any transport. The only
+`Dispatcher.handle` takes JSON-RPC, and `Dispatcher.run` a method with parameters, from any transport. The only
 catch-all of the server is here: an unexpected exception is logged and answered as -32603 with nothing but the request
-id. jsonrpcserver dispatches one checked element at a time.
+id. jsonrpcserver dispatches a checked element at a time.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from cstp_server.rpc.bound import AnyBound, AuditedCalls, AuditNotes, Call
 from cstp_server.rpc.envelope import Malformed, Request, read_body
 from cstp_server.rpc.failures import query_failed
 
-UNKNOWN: Final = "unknown"  # for every method that is not served
+UNKNOWN: Final = "unknown"  # for every unknown method
 _RETRY_SECONDS: Final = 1
 Guarded = Callable[..., Coroutine[Any, Any, Result]]
 Validate = Callable[[type[Wire], object], Wire]  # makes the parameters of a call; raises errors.InvalidParams
@@ -54,9 +54,9 @@ _log = structlog.get_logger("cstp.call")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits of one request: elements of a batch, concurrent elements, bytes of an answer and of a batch's answers.
+    """Limits of a request: elements of a batch, concurrent elements, bytes of an answer and of a batch's answers.
 
-    An element that has not begun `batch_seconds` after its batch fails.
+    An element fails if it has not begun `batch_seconds` after its batch.
     """
 
     max_batch: int
@@ -76,7 +76,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Outcome:
-    """The outcome of a call, passed around jsonrpcserver: its result as JSON, or the error.
+    """A call's outcome, passed around jsonrpcserver: the result as JSON, or the error.
 
     The result's names are those of the wire, or with `snake_case` those of the fields.
     """
@@ -89,7 +89,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class _Room:
-    """Remaining bytes for the answers to one request: `each` answer, and `left` for all later ones."""
+    """Remaining bytes for the answers to a request: `each` answer, and `left` for all later answers."""
 
     each: int
     left: int
@@ -111,7 +111,7 @@ def error_body(error: errors.CstpError, identifier: object = None) -> bytes:
 
 
 class Dispatcher:
-    """Answers request bodies with the methods it was given."""
+    """Dispatcher of request bodies to the given methods."""
 
     def __init__(
         self,
@@ -135,18 +135,18 @@ class Dispatcher:
         self._log_call = call_line()
         self._guarded: Final = {bound.method.name: self._guard(bound) for bound in methods}
         self._unknown: Final = self._guard(None)
-        # by agent with a batch: its elements wait for each other, so the event loop is not blocked by all of them
+        # by agent with a batch: elements wait for each other, so all of them together do not block the event loop
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def handle(self, body: bytes, call: Call) -> Answer:
-        """Run the calls of `body`. Never raises for anything that a caller sent."""
+        """Run the calls of `body`. Never raises, whatever a caller sent."""
         try:
             read = await self.parser.run(call.token.agent, read_body, body, self._bounds.max_batch)
         except (errors.ParseError, errors.InvalidRequest, errors.Overloaded) as error:
             return await self._refuse(error, call)
         if isinstance(read, list):
             return await self._handle_batch(read, replace(call, slot=None, batched=True))
-        return await self._answer(read, call, _Room(self._bounds.answer_bytes, self._bounds.answer_bytes))
+        return await self._answer_element(read, call, _Room(self._bounds.answer_bytes, self._bounds.answer_bytes))
 
     async def charge(self, call: Call) -> errors.RateLimited | None:
         """Charge a unit for a request without a method; return the error if none is left."""
@@ -166,7 +166,7 @@ class Dispatcher:
         return None if allowed or method.scope is None else errors.Forbidden(method.scope)
 
     async def run(self, method: str, params: object, call: Call, validate: Validate = parse_params) -> Outcome:
-        """Run one call from outside JSON-RPC, with its result in snake_case, and otherwise like a JSON-RPC call."""
+        """Run a call from outside JSON-RPC, with the result in snake_case, and otherwise like a JSON-RPC call."""
         began = perf_counter()
         outcome = Outcome(snake_case=True)
         await self._dispatch(method, params, call, outcome, validate)
@@ -187,7 +187,7 @@ class Dispatcher:
         async def work(places: Iterator[tuple[int, Request | Malformed]]) -> None:
             for place, request in places:
                 async with slots:
-                    replies[place] = (await self._answer(request, call, room, begin_by)).body
+                    replies[place] = (await self._answer_element(request, call, room, begin_by)).body
 
         workers = min(self._bounds.concurrency, len(requests))
         await asyncio.gather(*(work(places) for _ in range(workers)))
@@ -201,12 +201,13 @@ class Dispatcher:
         self.note(UNKNOWN, call, error.code, began)
         return Answer(error_body(error, identifier), error)
 
-    async def _answer(
+    async def _answer_element(
         self, request: Request | Malformed, call: Call, room: _Room, begin_by: float = math.inf
     ) -> Answer:
-        """Return the response to one element; no body for a notification.
+        """Return the response to an element; no body for a notification.
 
-        One for which `room` has no place fails; once that is used up, or after `begin_by`, it does without being run.
+        A response too large for `room` fails; once `room` is used up, or after `begin_by`, an element fails without
+        being run.
         """
         began = perf_counter()
         if isinstance(request, Malformed):
@@ -221,7 +222,7 @@ class Dispatcher:
         body = b""
         if outcome.error is None:
             body = orjson.dumps({"jsonrpc": "2.0", "result": orjson.Fragment(outcome.result), "id": request.id})
-        elif isinstance(outcome.error, errors.InvalidParams):  # the one error that may be long
+        elif isinstance(outcome.error, errors.InvalidParams):  # the only possibly long error
             body = error_body(outcome.error, request.id)
         if not request.notification and not room.holds(body):
             outcome.error = errors.QueryFailed("answer", call.request_id)
@@ -240,9 +241,9 @@ class Dispatcher:
         await dispatch_request({method: guarded}, (call, outcome, validate), Element(method, [params], 0))
 
     def _guard(self, bound: AnyBound | None) -> Guarded:
-        """Return the method as jsonrpcserver calls it: with the params as one value; it never raises.
+        """Return the method in the form called by jsonrpcserver: with the params as a single value; it never raises.
 
-        None is any name that is not served: it is charged like a call, too.
+        None stands for any unknown method name: it is charged like a call, too.
         """
         name = "" if bound is None else bound.method.name
         paths = None if bound is None else bound.method.paths
@@ -316,7 +317,7 @@ class Dispatcher:
         await self._audit.add_answer(method, call, result)
 
     def note(self, method: str, call: Call, code: int, began: float) -> None:
-        """Write one log line and count one call."""
+        """Write a log line and count a call."""
         seconds = perf_counter() - began
         self._metrics.count(method, code, seconds)
         self._log_call(
@@ -329,7 +330,7 @@ class Dispatcher:
 
 
 class _Fitting(Signature):
-    """Accepts any arguments: they are always a context and the params, and binding them would take 7 us a call."""
+    """Signature for any arguments: always a context and the params, and binding them would take 7 us a call."""
 
     def bind(self, /, *args: Any, **kwargs: Any) -> BoundArguments:
         return BoundArguments(self, OrderedDict())

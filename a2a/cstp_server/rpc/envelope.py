@@ -30,7 +30,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """An invalid request; answered with its id if readable."""
+    """An invalid request; answered with the id if readable."""
 
     id: object
     error: CstpError

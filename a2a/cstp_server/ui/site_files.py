@@ -86,7 +86,7 @@ def _write_marker(folder: Path) -> None:
     (folder / MARKER).write_text(json.dumps({"about": about, "files": names}, indent=1) + "\n", encoding="utf-8")
 
 
-LIST_BYTES: Final = 1_000_000  # of a list file; all files of a list are loaded together
+LIST_BYTES: Final = 1_000_000  # of a list file; a list's files are loaded together
 BUNDLE_BYTES: Final = 256_000  # of a file loaded for a single record
 BUNDLES: Final = ("texts", "passageTexts")
 

@@ -1,1 +1,1 @@
-"""Several workers of one server: their parent, shared state, listener, and the sums of their metrics."""
+"""Several workers of a server: their parent, shared state, listener, and summed metrics."""

@@ -1,7 +1,7 @@
-"""The parent of several workers: it starts them, replaces those that die, and ends with the last of them.
+"""The parent of several workers: it starts them, replaces dead workers, and ends with the last of them.
 
-It waits for signals and for news of its workers, and does nothing else. Workers are forks of a process that has
-imported everything and has no threads, so a new one starts at once.
+It waits for signals and for news from workers, and does nothing else. Workers are forks of a process that has imported
+everything and has no threads, so a new worker starts at once.
 """
 
 import fcntl
@@ -30,11 +30,11 @@ from cstp_server.workers.membership import STOP, STOP_AT_ONCE, CommonState, Memb
 
 _PREFIX: Final = "cstp-workers-"
 _LOCK: Final = "lock"
-_LONGEST: Final = 70  # bytes of the path of a temporary folder: one of a socket may have little more than 100
+_LONGEST: Final = 70  # bytes of a temporary folder's path: a socket's path may have little more than 100
 _SHORT: Final = "/tmp"
-_PATIENCE: Final = 0.1  # seconds that a line waits for its reader
-SPARE_SECONDS: Final = 1.0  # beyond its own grace time, after which a worker is killed
-PAUSES: Final = (0.0, 0.5, 1.0, 2.0, 4.0)  # before the attempts to replace a worker that fails in its start
+_PATIENCE: Final = 0.1  # seconds for which a line waits for a reader
+SPARE_SECONDS: Final = 1.0  # beyond a worker's own grace time; then it is killed
+PAUSES: Final = (0.0, 0.5, 1.0, 2.0, 4.0)  # before the attempts to replace a worker failing in its start
 _HEEDED: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _log = structlog.get_logger("cstp.crew")
 
@@ -43,7 +43,7 @@ _log = structlog.get_logger("cstp.crew")
 def shared_folder() -> Iterator[Path]:
     """Create a folder for this user only, and remove it at the end, except in forked processes.
 
-    First those are removed that no process has any more. All processes that are forked inside have the lock.
+    Remove stale folders first. All processes forked inside have the lock.
     """
     parent = gettempdir()
     if len(os.fsencode(parent)) > _LONGEST:
@@ -53,7 +53,7 @@ def shared_folder() -> Iterator[Path]:
     draft = folder / f"{_LOCK}.new"
     lock = os.open(draft, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    draft.rename(folder / _LOCK)  # none can be seen that is not locked
+    draft.rename(folder / _LOCK)  # no unlocked folder is ever visible
     try:
         yield folder
     finally:
@@ -76,14 +76,14 @@ def _remove_left_over(parent: Path) -> None:
 
 
 class DirectOutput:
-    """A text stream of lines that are written at once, or dropped if nothing reads them."""
+    """A text stream whose lines are written at once, or dropped if nothing reads them."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write a line and return its number of characters."""
-        with suppress(OSError, ValueError):  # closed, or its reader gone
+        """Write a line and return the number of characters."""
+        with suppress(OSError, ValueError):  # closed, or without a reader
             file = self._stream.fileno()
             room = select.poll()
             room.register(file, select.POLLOUT)
@@ -97,7 +97,7 @@ class DirectOutput:
 
 @dataclass(slots=True)
 class _Process:
-    """A worker as its parent sees it. `news` has a byte once it answers, and ends with it."""
+    """A worker as seen by the parent. `news` has a byte once the worker answers, and ends with it."""
 
     number: int
     pid: int
@@ -105,8 +105,8 @@ class _Process:
     answers: bool = False
 
 
-class Crew:
-    """The workers of one server. Every exit code except 0 means an error, as in `cli/conventions.py`."""
+class WorkerSupervisor:
+    """The workers of a server. Every exit code except 0 means an error, as in `cli/conventions.py`."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Crew:
         self._due: dict[int, float] = {}  # times to start workers
         self._failures = dict.fromkeys(range(1, count + 1), 0)  # in a row, of starts
         self._announced = False
-        self._signals = 0  # that asked to stop, or a worker that cannot be started
+        self._signals = 0  # that asked to stop, or of a worker that cannot be started
         self._kill_at: float | None = None
         self._code = 0
         self._alive, self._alive_end = os.pipe()  # the second is open as long as the parent lives
@@ -221,13 +221,13 @@ class Crew:
             _log.error("worker_failed_to_start", worker=process.number, code=code, attempt=failures)
             self._due[process.number] = monotonic() + PAUSES[failures]
             return
-        if code < 0:  # else its reason is on standard error
+        if code < 0:  # else the reason is on standard error
             _log.error("worker_failed_to_start", worker=process.number, code=code)
         self._code = max(1, code)
         self._stop(STOP)
 
     def _stop(self, number: int) -> None:
-        """Handle a signal: the first asks all workers to stop, a further one to do so at once."""
+        """Handle a signal: the first asks all workers to stop, a further signal to do so at once."""
         if number not in _HEEDED:
             return
         self._signals += 1
@@ -242,12 +242,12 @@ class Crew:
 
     def _send(self, number: signal.Signals) -> None:
         for process in self._processes.values():
-            os.kill(process.pid, number)  # one that has ended was not waited for yet, so the number is its own
+            os.kill(process.pid, number)  # an ended process was not waited for yet, so the number is still its own
 
 
 @contextmanager
 def _woken_by_signals() -> Iterator[socket.socket]:
-    """Yield a socket that gets a byte, its number, for each handled signal; not for an ignored SIGHUP."""
+    """Yield a socket that gets a byte, the signal number, for each handled signal; not for an ignored SIGHUP."""
     woken, waking = socket.socketpair()
     waking.setblocking(False)
 
@@ -278,5 +278,5 @@ def start(settings: Settings, folder: Path, listener: socket.socket, announce: C
     `announce` is called in the parent when all workers answer. `folder` is theirs alone.
     """
     server = settings.server
-    gc.freeze()  # a collection in a worker would write into pages that all share
-    return Crew(server.workers, folder, server.grace_seconds, announce, listener.close).run()
+    gc.freeze()  # a collection in a worker would write into shared pages
+    return WorkerSupervisor(server.workers, folder, server.grace_seconds, announce, listener.close).run()

@@ -1,4 +1,4 @@
-"""The HTTP server of a worker, and its listener: the worker with the fewest connections takes the next."""
+"""A worker's HTTP server and its listener: the worker with the fewest connections takes the next."""
 
 import asyncio
 import signal
@@ -17,13 +17,13 @@ from cstp_server.process.stop import Grace, GracefulServer
 from cstp_server.process.tls import ServerConfig
 from cstp_server.workers.membership import Membership
 
-YIELD_SECONDS: Final = 0.001  # that a connection waits for a worker with fewer,
+YIELD_SECONDS: Final = 0.001  # for which a connection waits for a worker with fewer,
 YIELDS: Final = 10  # at most this often: the other worker may be busy
 _RETRY_SECONDS: Final = 1.0  # after an accept that failed for lack of a descriptor
 
 
 class SharedListener:
-    """Accepts from a socket for one worker; uvicorn closes it in the end, like its own listeners.
+    """Acceptor of a socket's connections for a worker; uvicorn closes it in the end, like uvicorn's own listeners.
 
     Without it, the worker whose event loop runs first takes all waiting connections, and keeps them as long as the
     clients do.
@@ -38,7 +38,7 @@ class SharedListener:
         tls: ssl.SSLContext | None,
         handshake_seconds: float,
     ) -> None:
-        """Take connections for one worker; `held` returns their number."""
+        """Take connections for a worker; `held` returns their number."""
         self._listener = listener
         self._make_protocol = make_protocol
         self._held = held
@@ -56,7 +56,7 @@ class SharedListener:
         self._resume()
 
     def note(self) -> int:
-        """Share the number of connections of this worker with the others, and return it."""
+        """Share this worker's number of connections with the others, and return it."""
         held = self._held() + len(self._opening)
         if not self._closed:
             self._counts.note(self._number, held)
@@ -113,7 +113,7 @@ class SharedListener:
 
 
 class WorkerServer(GracefulServer):
-    """Stops on SIGTERM, however often it comes: a supervisor may send it to all processes. SIGQUIT stops at once."""
+    """Server stopping on any SIGTERM, which a supervisor may send to all processes. SIGQUIT stops it at once."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A worker of several, the state it shares with the others, and its share of the server's bounds."""
+"""A worker among several, the state shared with the others, and the worker's share of the server's limits."""
 
 import mmap
 import os
@@ -23,20 +23,20 @@ from cstp_server.process.stop import FORCED_SECONDS, Watchdog
 from cstp_server.settings import Settings
 
 _FIGURE: Final = struct.Struct("=q")
-_ABSENT: Final = 1 << 62  # more than any worker has, so that none waits for a missing one
+_ABSENT: Final = 1 << 62  # more than any worker has, so that none waits for a missing worker
 _MOST: Final = 65_536
 STOP: Final = signal.SIGTERM
 STOP_AT_ONCE: Final = signal.SIGQUIT
 _log = structlog.get_logger("cstp.workers")
 SHARED_OUT = ("max_in_flight", "max_queue", "max_followers", "max_connections")
-_VECTORS = 4  # a search space has a quarter of the machine's memory for its vectors, unless a setting has another bound
+_VECTORS = 4  # a search space has a quarter of the machine's memory for vectors, unless a setting has another bound
 
 
 class WorkerFigures:
-    """One number for each worker, which it alone writes while it runs."""
+    """A number for each worker, written only by that worker while it runs."""
 
     def __init__(self, count: int) -> None:
-        """Make numbers for this process and its later forks. No worker has one yet."""
+        """Make numbers for this process and later forks. No worker has a number yet."""
         self._count = count
         self._memory = mmap.mmap(-1, count * _FIGURE.size)
         for number in range(1, count + 1):
@@ -51,13 +51,13 @@ class WorkerFigures:
         self.note(number, _ABSENT)
 
     def lowest(self) -> int:
-        """Return the lowest figure, or one above all possible figures if there is none."""
+        """Return the lowest figure, or a value above all possible figures if there is none."""
         found: list[int] = [_FIGURE.unpack_from(self._memory, place * _FIGURE.size)[0] for place in range(self._count)]
         return min(found)
 
 
 class Waker:
-    """A pipe that this process and its later forks have in common."""
+    """A pipe shared by this process and later forks."""
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
@@ -86,10 +86,10 @@ class Waker:
 
 @dataclass(frozen=True, slots=True)
 class CommonState:
-    """Shared state that the parent creates before it forks `count` workers. `folder` is theirs alone.
+    """Shared state created by the parent before it forks `count` workers. `folder` is theirs alone.
 
-    `connections` is the number of connections of each, `shown` the last change that the searches of each show, `wakers`
-    lets each look for changes.
+    `connections` is each worker's number of connections, `shown` the last change visible to each worker's searches,
+    `wakers` lets each look for changes.
     """
 
     count: int
@@ -100,7 +100,7 @@ class CommonState:
 
     @classmethod
     def make(cls, count: int, folder: Path) -> "CommonState":
-        """Create the shared state for this process and its later forks."""
+        """Create the shared state for this process and later forks."""
         wakers = tuple(Waker() for _ in range(count))
         return cls(count, folder, WorkerFigures(count), WorkerFigures(count), wakers)
 
@@ -127,7 +127,7 @@ class Membership:
 
     @property
     def others(self) -> tuple[int, ...]:
-        """The numbers of the other workers."""
+        """Return the numbers of the other workers."""
         return tuple(number for number in range(1, self.count + 1) if number != self.number)
 
     def socket(self, number: int) -> Path:
@@ -135,7 +135,7 @@ class Membership:
         return self.common.folder / f"{number}.socket"
 
     def counters(self, number: int) -> Path:
-        """Return the path of the last known counters of a worker."""
+        """Return the path of a worker's last known counters."""
         return self.common.folder / f"{number}.counters"
 
 
@@ -146,7 +146,7 @@ class OtherIndexes:
         self._member = member
 
     def note(self, seq: int) -> None:
-        """Note that searches of this worker show every change up to `seq`."""
+        """Note that this worker's searches show every change up to `seq`."""
         self._member.common.shown.note(self._member.number, seq)
 
     def hurry(self) -> None:
@@ -155,15 +155,15 @@ class OtherIndexes:
             self._member.common.wakers[number - 1].wake()
 
     def shown_seq(self) -> int:
-        """Return the last change that searches of every worker show."""
+        """Return the last change shown by every worker's searches."""
         return self._member.common.shown.lowest()
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A worker process after the fork. Its signals are blocked until `begin`.
+    """A worker process after the fork. Signals are blocked until `begin`.
 
-    `answers` is the file in which it reports that it answers, `parent` one that ends with the parent.
+    `answers` is the file for reporting that it answers, `parent` a file that ends with the parent.
     """
 
     member: Membership
@@ -171,7 +171,7 @@ class Worker:
     parent: int
 
     def announce(self) -> None:
-        """Let the parent know that this worker answers."""
+        """Report to the parent that this worker answers."""
         os.write(self.answers, b"1")
 
     def begin(self, watchdog: Watchdog, grace_seconds: float) -> None:
@@ -192,7 +192,7 @@ class Worker:
 
 
 def _follow(parent: int, watchdog: Watchdog, grace_seconds: float) -> None:
-    """Stop this process once the parent has ended, even if its main thread hangs."""
+    """Stop this process once the parent has ended, even if the main thread hangs."""
     os.read(parent, 1)
     _log.error("parent_gone", reason="the process that started this worker was killed")
     os.kill(os.getpid(), STOP)
@@ -200,7 +200,7 @@ def _follow(parent: int, watchdog: Watchdog, grace_seconds: float) -> None:
 
 
 def share_of(settings: Settings, count: int) -> Settings:
-    """Return the settings of one of `count` workers: equal parts, rounded up, of the shared bounds."""
+    """Return the settings for a worker among `count`: equal parts, rounded up, of the shared limits."""
     server = {name: ceil(getattr(settings.server, name) / count) for name in SHARED_OUT}
     memory = settings.vectors.memory_mb or machine_memory() // MEGABYTE // _VECTORS
     return settings.model_copy(

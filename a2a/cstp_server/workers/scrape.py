@@ -1,7 +1,7 @@
-"""Requests between the workers of a server, over sockets in their folder, for `/metrics` and `/readyz`.
+"""Requests between a server's workers, over sockets in their folder, for `/metrics` and `/readyz`.
 
-A worker also writes its counts into a file before it returns them, and its replacement starts with those: no counter of
-the server falls when a worker is replaced.
+A worker also writes the counts into a file before returning them, and a replacement starts with those: no server
+counter falls when a worker is replaced.
 """
 
 import asyncio
@@ -41,11 +41,11 @@ _HIGHEST: Final = frozenset(
     }
 )
 _LOWEST: Final = frozenset({"cstp_part_up", "cstp_source_up", "process_start_time_seconds"})
-_CREATED: Final = "_created"  # a sample of counters and histograms that is a time
+_CREATED: Final = "_created"  # a time among the samples of counters and histograms
 COUNTERS: Final = frozenset({"counter", "histogram"})
 _WORST_FIRST: Final[Sequence[Status]] = ("unavailable", "draining", "degraded", "ready")
 _STATES: Final = ("down", "rebuilding", "degraded")  # of a part, the worst first; all others are well
-WORKERS: Final = "workers"  # the part that is down while one of them does not answer
+WORKERS: Final = "workers"  # the part that is down while a worker does not answer
 R = TypeVar("R")
 SampleKey = tuple[str, frozenset[tuple[str, str]]]
 _READINESS: Final = b"readiness\n"
@@ -57,7 +57,7 @@ _WORKERS: Final = "cstp_workers"
 
 @dataclass(frozen=True, slots=True)
 class MergedMetrics(Collector):
-    """The sum of the metrics of all workers: counters, histograms and gauges that count."""
+    """The sum of all workers' metrics: counters, histograms and counting gauges."""
 
     workers: Sequence[Iterable[Metric]]
 
@@ -86,7 +86,7 @@ def _merge_samples(family: str, before: Sample, sample: Sample) -> Sample:
 
 
 def all_ready(workers: Sequence[Readiness | None]) -> Readiness:
-    """Return the worst state of all workers, part by part; None is a worker that does not answer."""
+    """Return the worst state of all workers, part by part; None is a worker without an answer."""
     seen = [one for one in workers if one is not None]
     parts = {
         name: _worst([one.parts[name] for one in seen if name in one.parts])
@@ -108,7 +108,7 @@ def _worst(states: Sequence[str]) -> str:
 
 
 class OwnMetrics:
-    """The metrics of this process, added to the counts of former processes of its number."""
+    """The metrics of this process, added to the counts of former processes with the same number."""
 
     def __init__(
         self, registry: CollectorRegistry, gauges: StateGauges, readiness: ReadinessCheck, counters: Path
@@ -129,7 +129,7 @@ class OwnMetrics:
 
 
 class Siblings:
-    """Asks the other workers. Without an answer in time, a worker counts with its last values, or as not ready."""
+    """The other workers. Without an answer in time, a worker counts with the last values, or as not ready."""
 
     def __init__(self, member: Membership, readiness: ReadinessCheck, own: OwnMetrics) -> None:
         self._member = member
@@ -160,15 +160,15 @@ class Siblings:
     async def answer_siblings(self) -> AsyncIterator[None]:
         """Answer the other workers during the body."""
         path = self._member.socket(self._member.number)
-        path.unlink(missing_ok=True)  # of a worker that was killed
-        server = await asyncio.start_unix_server(self._answer, path)
+        path.unlink(missing_ok=True)  # of a killed worker
+        server = await asyncio.start_unix_server(self._answer_scrape, path)
         try:
             yield
         finally:
             server.close()
             path.unlink(missing_ok=True)
 
-    async def _answer(self, reader: StreamReader, writer: StreamWriter) -> None:
+    async def _answer_scrape(self, reader: StreamReader, writer: StreamWriter) -> None:
         with suppress(OSError):  # the caller is disconnected
             try:
                 question = await reader.readline()
@@ -210,17 +210,17 @@ def read_counters(file: Path) -> Sequence[Metric]:
 
 def _write(file: Path, families: Sequence[Metric]) -> None:
     draft = file.with_suffix(".new")
-    with suppress(OSError):  # a full disk: the next one of this number begins with less
+    with suppress(OSError):  # a full disk: the next worker of this number begins with less
         draft.write_bytes(_pack(families))
         os.replace(draft, file)
 
 
 def _pack(families: Sequence[Metric]) -> bytes:
-    """Return a text in the format of OpenMetrics, whose last line shows that it is whole."""
+    """Return a text in the OpenMetrics format; the last line shows that it is complete."""
     text: bytes = openmetrics.generate_latest(MergedMetrics([families]))  # type: ignore[no-untyped-call]
     return text
 
 
 def _unpack(text: bytes) -> Sequence[Metric]:
-    """Read a text of `_pack`. Raise ValueError for another one, or a part of one."""
+    """Read a text from `_pack`. Raise ValueError for any other or incomplete text."""
     return list(text_string_to_metric_families(text.decode()))  # type: ignore[no-untyped-call]

@@ -47,7 +47,7 @@ class Piece:
 
     @property
     def place(self) -> Place | None:
-        """The place where the chunk begins; None if unknown."""
+        """Return the place where the chunk begins; None if unknown."""
         place = Place(section=self.section, page=self.page, slide=self.slide, cell=self.cell, headings=self.headings)
         return None if place == Place() else place
 

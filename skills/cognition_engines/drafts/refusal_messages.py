@@ -68,7 +68,7 @@ def _fault(details: ErrorDetails, kind: Kind, members: Mapping[str, Value]) -> t
         *above, last = details["loc"]
         inside = _path({**details, "loc": tuple(above)}, members)
         name = safe_name(str(last), "an unknown member").strip("'")
-        return (f"{inside}.{name}" if inside else name), f"is not a field of {a(kind)}"
+        return (f"{inside}.{name}" if inside else name), f"is not a field of {with_article(kind)}"
     if type in _OF_TYPE:
         return "type", f"must be one of {', '.join(EXTRACTION_TYPES)}"
     context = {name: f"{of:g}" if isinstance(of, float) else of for name, of in details.get("ctx", {}).items()}
@@ -84,7 +84,7 @@ def _describe_violation(details: ErrorDetails, kind: Kind, members: Mapping[str,
     if type == "unexpected_keyword_argument":
         *above, last = details["loc"]
         inside = _path({**details, "loc": tuple(above)}, members)
-        of = f"a member of {inside}" if inside else f"a field of {a(kind)}"
+        of = f"a member of {inside}" if inside else f"a field of {with_article(kind)}"
         return f"{safe_name(str(last), 'an unknown member')} is not {of}"
     if type in _OF_TYPE:
         stated = "is required: it is" if type == "union_tag_not_found" else "must be"
@@ -95,7 +95,7 @@ def _describe_violation(details: ErrorDetails, kind: Kind, members: Mapping[str,
     return f"{path or 'the record'} {message}".replace("'", "")
 
 
-def a(kind: Kind) -> str:
+def with_article(kind: Kind) -> str:
     """Return a kind with an article, for a sentence: `an artifact chunk`."""
     words = kind.label.replace("_", " ")
     return f"an {words}" if words[0] in "aeiou" else f"a {words}"

@@ -46,11 +46,11 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """Identity stored with every vector, 3 to 60 of [a-zA-Z0-9._-]: equal identities make them comparable."""
+        """Return the identity stored with every vector, 3 to 60 of [a-zA-Z0-9._-]: equal for comparable vectors."""
 
     @property
     def dim(self) -> int:
-        """Vector length."""
+        """Return the vector length."""
 
     def expect(self, dim: int) -> None:
         """Set the expected vector length: from now on, other lengths are rejected as wrong answers."""

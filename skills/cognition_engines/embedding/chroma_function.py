@@ -37,7 +37,7 @@ class RegistryEmbedder:
 
     @property
     def dim(self) -> int:
-        """Vector length, as in the first answer; without an earlier answer, call the function once."""
+        """Return the vector length, as in the first answer; without an earlier answer, call the function once."""
         if self._dim is None:
             self.embed_query(_PROBE)
         if self._dim is None:

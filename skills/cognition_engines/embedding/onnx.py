@@ -33,7 +33,7 @@ Pooling = Literal["mean", "cls"]
 _OVERLAP: Final = WINDOW - STEP
 _KNOWN_INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _TOKEN_OUTPUTS: Final = ("last_hidden_state", "token_embeddings")
-_SLOW_FUSION: Final = "SkipLayerNormFusion"  # its operator takes twice the time of the two it replaces
+_SLOW_FUSION: Final = "SkipLayerNormFusion"  # a fused operator takes twice the time of the two it replaces
 
 
 _PACKAGED: Final = Path(__file__).parent / "minilm"

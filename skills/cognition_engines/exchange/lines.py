@@ -193,7 +193,7 @@ def _by_name(record: Any) -> dict[str, Any]:
 def read_line(line: bytes) -> Entry:
     """Return a line's entry, without vectors. Raise `UnreadableLine` if there is none."""
     try:
-        given = from_json(line, allow_inf_nan=False)  # also reads 1e400, so that its member is named
+        given = from_json(line, allow_inf_nan=False)  # also reads 1e400, so that the member is named
     except ValueError:
         raise UnreadableLine("is not JSON in UTF-8") from None
     if not isinstance(given, dict):
@@ -235,7 +235,7 @@ def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
         raise UnreadableLine(f"record.id must begin with {add_prefix(kind, '')}")
     others = {name: value for name, value in members.items() if name != "id"}
     if kind is not Kind.DECISION:
-        # a stored id may be longer than a given one, by its prefix
+        # a stored id may be longer than a given id, by the prefix
         return cast("Record", replace(cast("Any", validate_record(kind, others)), id=id))
     read = _DECISION.validate_json(orjson.dumps(others))
     given = _by_name(read)

@@ -147,7 +147,7 @@ class WorkerNumber:
 
     @property
     def writes(self) -> bool:
-        """True if this process does the shared work: index files, missing vectors, expiry."""
+        """Return whether this process does the shared work: index files, missing vectors, expiry."""
         return self.number == 1
 
     def folder(self, indexes: Path) -> Path:

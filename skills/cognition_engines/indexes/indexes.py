@@ -92,12 +92,12 @@ class Indexes:
 
     @property
     def keywords_state(self) -> str:
-        """`down` while a keyword index cannot follow the records or is being rebuilt, else `ready`."""
+        """Return `down` while a keyword index cannot follow the records or is being rebuilt, else `ready`."""
         return worst([index.keywords_state for index in self.all_spaces])
 
     @property
     def vectors_state(self) -> str:
-        """`off` without a model; `ready`, `rebuilding` (answers are exact meanwhile) or `down`: the worst of all."""
+        """Return `off` without a model; else the worst of `ready`, `rebuilding` (answers stay exact) and `down`."""
         if self._embedder is None:
             return "off"
         return worst([index.vectors.state for index in self.all_spaces if index.vectors is not None])
@@ -155,23 +155,23 @@ class Indexes:
 
     @property
     def words_compacted(self) -> int:
-        """The `seq` up to which, as far as is known, no file has words of deleted records."""
+        """Return the `seq` up to which, as far as is known, no file has words of deleted records."""
         return max(self._marks.keywords, min(index.words_compacted for index in self.all_spaces))
 
     @property
     def vectors_compacted(self) -> int | None:
-        """As `words_compacted`, for vectors in this process's files; None if there are no such files."""
+        """Do as `words_compacted`, for vectors in this process's files; None if there are no such files."""
         some = any(index.vectors is not None and index.vectors.in_folder for index in self.all_spaces)
         return self._marks.vectors if some else None
 
     @property
     def is_alone(self) -> bool:
-        """True if no other worker has indexes over these records, which this process could not check."""
+        """Return whether no other worker has indexes over these records: this process could not check them."""
         return self._worker.count == 1
 
     @property
     def vectors_on_server(self) -> bool:
-        """True if a Chroma server has vectors for this store."""
+        """Return whether a Chroma server has vectors for this store."""
         return any(index.vectors is not None and index.vectors.on_server for index in self.all_spaces)
 
     def note_compacted(self) -> None:

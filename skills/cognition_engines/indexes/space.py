@@ -150,7 +150,7 @@ class SpaceIndex:
 
     @property
     def keywords_state(self) -> str:
-        """`ready`, or `down` while the keyword index cannot follow the records or is being rebuilt."""
+        """Return `ready`, or `down` while the keyword index cannot follow the records or is being rebuilt."""
         return (
             "down"
             if self._thread.has_ended or self._failure == "keywords" or self.keywords.seq < self.snapshot.seq

@@ -42,7 +42,7 @@ _DAY_FIRST = (
     + rf"(?:,\s{{0,3}}|{_OF}[\s/-]{{1,3}})(?P<y2>\d{{4}})"
 )
 _YEAR_FIRST = r"(?P<y3>\d{4})[\s/-]{1,3}" + _NAME.format("m3") + r"[\s/-]{1,3}(?P<d3>\d{1,2})"
-# Chinese, Japanese and Korean, without a blank before it; a Japanese year may be that of an era.
+# Chinese, Japanese and Korean, without a blank before it; a Japanese year may be an era's.
 _ERAS: Final = {"令和": 2018, "平成": 1988}
 _SIGNED = (
     r"(?<!\d)(?:(?P<era>令和|平成)(?P<in_era>\d{1,2}|元)|(?P<y4>\d{4}))\s?[年년]\s{0,2}"
@@ -62,7 +62,7 @@ _STAMP = re.compile(r"(\d{4})(\d{2})(\d{2})(?:[-_T ]?(\d{2})(\d{2})(\d{2})?)?(?!
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Something shaped like a date. `date` is None when it cannot be one; `short_year` when its year has two digits."""
+    """A text in date form. `date` is None for an impossible date; `short_year` for a year with two digits."""
 
     start: int
     end: int
@@ -127,7 +127,7 @@ def _hit(match: re.Match[str], text: str) -> Hit | None:
 
 
 def find_dates(text: str) -> Iterator[Hit]:
-    """Yield each part of the text with the shape of a full date, valid or not, from left to right."""
+    """Yield each part of the text in the form of a full date, valid or not, from left to right."""
     for match in _DATE.finditer(text):
         hit = _hit(match, text)
         if hit is not None:
@@ -135,25 +135,25 @@ def find_dates(text: str) -> Iterator[Hit]:
 
 
 def first_date(text: str) -> Hit | None:
-    """Return the first thing in the text that has the shape of a full date."""
+    """Return the text's first part in the form of a full date."""
     return next(find_dates(text), None)
 
 
 def sure_date(text: str) -> datetime | None:
-    """Return the first full date of a text; None without one, and if its year has two digits."""
+    """Return a text's first full date; None if absent, and for a year with two digits."""
     hit = first_date(text)
     return None if hit is None or hit.short_year else hit.date
 
 
 def iso_date(text: str) -> datetime | None:
-    """Return a whole ISO 8601 date or timestamp as UTC (a time without a zone is UTC); None when it cannot be one."""
+    """Return a whole ISO 8601 date or timestamp as UTC (a time without a zone is UTC); None for other texts."""
     text = text.strip()
     hit = first_date(text) if _ISO.match(text) else None
     return hit.date if hit is not None and (hit.start, hit.end) == (0, len(text)) else _other_iso(text)
 
 
 def _other_iso(text: str) -> datetime | None:
-    """Return a date in a form that only ISO 8601 has, such as 20240131 or 2024-W05-3."""
+    """Return a date in a form unique to ISO 8601, such as 20240131 or 2024-W05-3."""
     try:
         moment = datetime.fromisoformat(text)
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -163,7 +163,7 @@ def _other_iso(text: str) -> datetime | None:
 
 
 def date_in_name(stem: str) -> Hit | None:
-    """Return the date that a file or folder name begins with, as in `2022-03-28_017-x`."""
+    """Return the date at the beginning of a file or folder name, as in `2022-03-28_017-x`."""
     match = _IN_NAME.match(stem)
     if match is None:
         return None
@@ -173,7 +173,7 @@ def date_in_name(stem: str) -> Hit | None:
 
 
 def date_of_note(stem: str) -> datetime | None:
-    """Return the day, and the time if there is one, that the name of a note begins with, as in `13-02-2024 Meeting`."""
+    """Return the day, with the time if given, at the beginning of a note's name, as in `13-02-2024 Meeting`."""
     stamp = _STAMP.match(stem)
     if stamp is not None:
         day = _day(int(stamp[1]), int(stamp[2]), int(stamp[3]))

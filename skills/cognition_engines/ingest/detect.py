@@ -1,4 +1,4 @@
-"""Reads the contents of one file or stream, item by item."""
+"""Reads the contents of a file or stream, item by item."""
 
 import codecs
 import re
@@ -41,7 +41,7 @@ _FENCES: Final = re.compile(rb" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)", re.DOTA
 _BLOCKS: Final = re.compile(rb"(?P<mark>-{4,}|\.{4,}|`{3,})(?P<info>\s*)")  # of AsciiDoc, unchanged
 _PIECE: Final = 2**20
 SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN | FORMATS.keys() | chat_exports.SUFFIXES
-_DIGITS: Final = 16  # hexadecimal, of the digest that replaces a name
+_DIGITS: Final = 16  # hexadecimal, of the digest used as a name
 
 
 def read(
@@ -52,12 +52,12 @@ def read(
     formats: FormatReader | None = None,
     below: Path | None = None,
 ) -> Iterator[Item] | None:
-    """Read one file, recognised by its content unless `texts` gives a kind; None if its format is unknown.
+    """Read a file, recognised by content unless `texts` gives a kind; None for an unknown format.
 
     `path` gives the extension and the name, and appears verbatim in every problem. `explicit` says that the file was
-    named explicitly, so that a broken one is rejected and not skipped. JSONL is read lazily, other formats at once, up
-    to LARGEST_WHOLE bytes. `file` is seekable. `formats` reads documents that are no text; without it they are read as
-    text. `below` is the folder whose other files may be read with it. Raise OSError if it fails.
+    named explicitly: if broken, it is rejected and not skipped. JSONL is read lazily, other formats at once, up to
+    LARGEST_WHOLE bytes. `file` is seekable. `formats` reads documents in formats other than text; without it they are
+    read as text. `below` is the folder whose other files may be read with it. Raise OSError on failure.
     """
     suffix = _suffix(path)
     if formats is not None and (format := FORMATS.get(suffix)) is not None:
@@ -95,7 +95,7 @@ def _read_page(path: str, content: bytes) -> Iterator[Item] | None:
 
 
 def _as_utf_8(file: BinaryIO) -> BinaryIO:
-    """Return a file in UTF-8, if it begins with the mark of UTF-16 and is that throughout; else the file itself."""
+    """Return a file in UTF-8, if it begins with the UTF-16 mark and is UTF-16 throughout; else the file itself."""
     wide = file.read(2) in _UTF_16
     file.seek(0)
     content = file.read(LARGEST_WHOLE + 1) if wide else b""
@@ -109,7 +109,7 @@ def _as_utf_8(file: BinaryIO) -> BinaryIO:
 
 
 def _read_other_encoding(path: str, content: bytes, at: int, explicit: bool, texts: Texts) -> Iterator[Item] | None:
-    """Reject bytes that are no UTF-8 from `at` on, of JSONL only such lines; None if the text would be ignored."""
+    """Reject bytes that are no UTF-8 from `at` on, in JSONL only such lines; None for a text to be ignored."""
     wide = content.startswith(_UTF_16)
     if _suffix(path) in JSON_LINES and not wide:
         return read_lines(path, BytesIO(content), explicit)
@@ -214,9 +214,9 @@ def _read_adr(path: str, document: Document, texts: Texts) -> Iterator[Item] | N
 
 
 def _find_conflict(file: BinaryIO, fences: re.Pattern[bytes] | None) -> tuple[int, int] | None:
-    """Return the 1-based lines of the first and the last marker of the first conflict; None without one.
+    """Return the 1-based lines of the first conflict's first and last marker; None without a conflict.
 
-    The three markers are at the beginnings of lines, in order. A conflict that begins in a block of code is an example;
+    The three markers are at the beginnings of lines, in order. A conflict beginning in a block of code is an example;
     `fences` are the lines around such blocks. The position in the file is restored.
     """
     start = file.tell()
@@ -253,14 +253,14 @@ def _conflict(file: BinaryIO, fences: re.Pattern[bytes] | None) -> tuple[int, in
 
 
 def _after(fence: bytes, mark: bytes, info: bytes) -> bytes:
-    """Return the fence that is open after a line with such a mark."""
+    """Return the fence open after a line with such a mark."""
     if not fence:
         return b"" if mark.startswith(b"`") and b"`" in info else mark
     return b"" if mark.startswith(fence) and not info.strip() else fence
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines with their numbers, without line ends of any kind and without those that are too long."""
+    """Yield numbered lines, without line ends of any kind and without too long lines."""
     number = 0
     for _, line in lines_of(file):
         parts = [b""] if line is None else line.splitlines()
@@ -271,7 +271,7 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream that was copied into a seekable file. `name` is its name; an extension gives its format."""
+    """A stream copied into a seekable file. `name` is the stream's name; an extension gives the format."""
 
     name: str
     address: str
@@ -289,7 +289,7 @@ class Stream:
 
 
 def opened_stream(name: str | None, file: BufferedReader, texts: Texts, formats: FormatReader | None = None) -> Stream:
-    """Return the stream in a seekable file, identified by its name, or by a digest of its content."""
+    """Return the stream in a seekable file, identified by name, or by a digest of the content."""
     if name is not None:
         return Stream(name, f"{STREAM}{name}", file, texts, formats)
     digest = file_digest(file, "sha256").hexdigest()[:_DIGITS]

@@ -1,4 +1,4 @@
-"""The files that a run reads: the files of folders that may have records, and counts of the others."""
+"""The files of a run: files in folders that may have records, and counts of the others."""
 
 import os
 from collections import Counter
@@ -27,7 +27,7 @@ LINK: Final = "link"  # under which links to anything are counted
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file, its size in bytes, and the values that change when it is written: its time (ns) and its inode."""
+    """A file with size in bytes, and the values that change when it is written: time (ns) and inode."""
 
     path: Path
     size: int
@@ -37,11 +37,11 @@ class FoundFile:
 
 @dataclass(slots=True)
 class Walked:
-    """The files of a folder, in the order of their paths.
+    """A folder's files, in path order.
 
     `refused` are folders that cannot be listed, `warnings` links, pipes and devices among the files, `skipped` the
-    numbers of other files by extension ("" without one), `ignored` the number of files and folders that patterns
-    exclude.
+    numbers of other files by extension ("" without an extension), `ignored` the number of files and folders excluded by
+    patterns.
     """
 
     files: list[FoundFile] = field(default_factory=list)
@@ -53,26 +53,26 @@ class Walked:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder to list, by its path and that relative to the folder that was named, which ends with a slash.
+    """A folder to list, by its path and the path relative to the named folder, ending with a slash.
 
-    `identity` is its device and inode as it was found: another folder in its place, or a link, is not read.
+    `identity` is the folder's device and inode as found: another folder in its place, or a link, is not read.
     """
 
     path: str
     base: str
     filter: Filter
-    identity: tuple[int, int] | None = None  # None for the folder that was named
+    identity: tuple[int, int] | None = None  # None for the named folder
 
 
 def walk(folder: Path, selection: Selection = ALL_FILES) -> Walked:
-    """Return every file below the folder whose extension can hold records, and that no pattern leaves out.
+    """Return every file below the folder whose extension may hold records, unless a pattern excludes the file.
 
     Hidden files and folders, `node_modules` and virtual environments are left out and not counted. No link is followed.
     A folder whose `.cstpignore` is no list of patterns is refused. Raise BadPattern for a pattern of `selection`.
     """
     any_extension = selection.any_extension and bool(selection.include)
     found = Walked()
-    waiting: list[_Folder | FoundFile] = [_Folder(str(folder), "", filter_of(selection))]  # the last one comes next
+    waiting: list[_Folder | FoundFile] = [_Folder(str(folder), "", filter_of(selection))]  # the last comes next
     while waiting:
         current = waiting.pop()
         if isinstance(current, _Folder):
@@ -88,7 +88,7 @@ def may_be_listed(name: str) -> bool:
 
 
 def _list(folder: _Folder, found: Walked, *, any_extension: bool) -> list[_Folder | FoundFile]:
-    """Return the folders to list and the files to read of a folder, in the order of their names; note other entries."""
+    """Return the folders to list and the files to read in a folder, in name order; note other entries."""
     try:
         with _open_folder(folder) as descriptor:
             patterns = patterns_in(descriptor)
@@ -189,7 +189,7 @@ def files_of(
 
 
 def _size(path: Path) -> int:
-    """Return the size in bytes; 0 for a link that leads nowhere."""
+    """Return the size in bytes; 0 for a broken link."""
     try:
         return path.stat().st_size
     except OSError:

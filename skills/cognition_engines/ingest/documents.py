@@ -1,4 +1,4 @@
-"""A text that records no decision, in Markdown or made of another format, to a source and the chunks of its text."""
+"""Reads a text without a decision, in Markdown or converted from another format, into a source with chunks."""
 
 import json
 import re
@@ -40,7 +40,7 @@ _LOOKED_AT: Final = 4000  # characters of a possible licence
 _LINKED: Final = re.compile(r"[\s>|]*+(?:[-*+]|\d{1,6}[.)])?[\s*_|\d]*+\[[^\[\]\n]{1,1000}\][(\[]")
 _TIGHT: Final = re.compile(r"#{1,6}[^#\s]")  # no heading: notes begin with tags such as #harbour
 _TITLED: Final = re.compile(r"(?:subject|title|betreff):[ \t]+(\S.*)", re.IGNORECASE)
-# The members of front matter that are fields of a source, by their name without blanks and marks.
+# Front matter members that are source fields, by name without blanks and marks.
 _RIGHTS: Final = {"id": "id", "docid": "id", "project": "project", "sensitivity": "sensitivity"}
 _FIELDS: Final = {
     "title": "title",
@@ -64,7 +64,7 @@ MEMBERS: Final = _RIGHTS.keys() | _FIELDS.keys()
 
 
 def as_document(converted: Converted, format: Format) -> Document:
-    """Return the document, with its metadata as front matter, which never replace values of the document.
+    """Return the document, with metadata as front matter; metadata never replace the document's own values.
 
     The beginning of the text is parsed as front matter only if the converter found some.
     """
@@ -98,13 +98,13 @@ def read(
     *,
     converted: bool = False,
 ) -> Iterator[Item] | None:
-    """Return the document in a file as one item, with warnings before it; None when there is none.
+    """Return a file's document as a single item, with warnings before it; None without a document.
 
-    Empty forms yield no document. Neither do pages that are mostly a list of links and, with a warning, the texts of
-    licences, unless the file was named explicitly (`explicit`). The positions of its chunks count characters from the
-    start of the file, line ends as one. In plain text (`markdown` False) indented lines are no code. `marks` are the
-    positions of the pages, slides or cells of another format. The title of a document `converted` from another format
-    may be its first heading, whatever the level.
+    Empty forms yield no document. Neither do pages that are mostly a list of links and, with a warning, texts of
+    licences, unless the file was named explicitly (`explicit`). Chunk positions count characters from the start of the
+    file, line ends as one character. In plain text (`markdown` False) indented lines are no code. `marks` are the
+    positions of pages, slides or cells in another format. The title of a document `converted` from another format may
+    be its first heading, at any level.
     """
     text = document.text
     if not text.strip() or (markdown and is_form(path, document)):
@@ -133,7 +133,7 @@ def read(
 
 
 def _check(text: str, pieces: Sequence[Piece]) -> None:
-    """Raise `Unacceptable` for a text that no chunk can hold."""
+    """Raise `Unacceptable` for a text that chunks cannot hold: with NUL, or with a too long part."""
     if not sound(text):
         raise Unacceptable("the text must have no NUL")
     if (reason := too_long(text, pieces)) is not None:
@@ -141,7 +141,7 @@ def _check(text: str, pieces: Sequence[Piece]) -> None:
 
 
 def _properties(document: Document, front: FrontMatter, *, aliases: bool) -> Iterator[Piece]:
-    """Yield the front matter as a piece: its aliases alone, or all of it if it says more than rights."""
+    """Yield the front matter as a piece: the aliases alone, or all of it if it contains more than rights."""
     names = _ALIASES if aliases else front.members.keys() - _RIGHTS.keys()
     wanted = [front.members[name] for name in names if name in front.members and front.text(name)]
     if not wanted:
@@ -157,7 +157,7 @@ def _properties(document: Document, front: FrontMatter, *, aliases: bool) -> Ite
 
 
 def _spans(document: Document, starts: Sequence[int], begins: Collection[int]) -> Iterator[tuple[int, int]]:
-    """Yield the lines of some members (0-based, end exclusive), those of adjacent members as one span."""
+    """Yield the lines of some members (0-based, end exclusive); adjacent members form a single span."""
     first = end = -1
     for start in starts:
         if start != end:
@@ -172,7 +172,7 @@ def _spans(document: Document, starts: Sequence[int], begins: Collection[int]) -
 
 
 def _title(path: str, document: Document, markdown: bool, converted: bool) -> str:
-    """Return the first heading of level 1, else in plain text a line `Subject:`, else the whole name of the file."""
+    """Return the first heading of level 1, else in plain text a line `Subject:`, else the whole file name."""
     above = document.entries[0].at if converted and document.entries else len(document.lines) if converted else -1
     headings = [one for one in document.headings if not (markdown and _TIGHT.match(document.lines[one.start]))]
     titles = (heading for heading in headings if heading.level == 1 or heading == document.headings[0])
@@ -185,7 +185,7 @@ def _title(path: str, document: Document, markdown: bool, converted: bool) -> st
 
 
 def is_index(document: Document) -> bool:
-    """Return whether a page is mostly lines that begin with a link, such as the index of a folder."""
+    """Return whether a page is mostly lines beginning with a link, such as a folder's index."""
     linked = others = lines = 0
     headed = {at for heading in document.headings for at in range(heading.start, heading.end)}
     for at in range(document.body, len(document.lines)):
@@ -201,7 +201,7 @@ def is_index(document: Document) -> bool:
 
 
 def _head(path: str, front: FrontMatter, title: str) -> tuple[dict[str, Value], list[Problem]]:
-    """Return the members of a source; values that fit no field of a source go to its metadata, with a warning."""
+    """Return a source's members; values without a source field go to the metadata, with a warning."""
     members: dict[str, Value] = {"title": title}
     metadata: dict[str, Value] = {}
     notices = [Problem(path, notice.line, notice.reason) for notice in front.notices]
@@ -232,7 +232,7 @@ def _head(path: str, front: FrontMatter, title: str) -> tuple[dict[str, Value], 
 
 
 def _read_field(front: FrontMatter, name: str, field: str) -> Value:
-    """Return the member as a field of a source; None when it cannot be that."""
+    """Return the member as a source field; None if impossible."""
     value: Value = front.value(name)
     if field == "created_at":
         day = sure_date(bare(front.text(name)))
@@ -249,6 +249,6 @@ def _read_field(front: FrontMatter, name: str, field: str) -> Value:
 
 
 def _line(document: Document, reason: str) -> int:
-    """Return the line of the front matter member that a refusal begins by naming; else the first."""
+    """Return the line of the front matter member named at a refusal's beginning; else the first line."""
     name = reason.partition(" ")[0].rstrip(":").replace("_", "")
     return next((member.line for member in document.front if plain_name(member.name) == name), 1)

@@ -1,4 +1,4 @@
-"""The last steps of a run: stored records of deleted sources are deleted, and records left behind are reported."""
+"""The last steps of a run: delete stored records of deleted sources, and report records left behind."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from cognition_engines.models import Problem
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import PART, DanglingReferences, ExposedRecords, KnownRecord
 
-_MOST: Final = 3  # a run that is not sure deletes at most a third of the records of a source
+_MOST: Final = 3  # a run that is not sure deletes at most a third of a source's records
 _TARGETS: Final[Mapping[Role, tuple[str, Sequence[Kind]]]] = {
     Role.SOURCE: ("a source", (Kind.SOURCE,)),
     Role.CLUSTER: ("a cluster", (Kind.CLUSTER,)),
@@ -33,11 +33,11 @@ _TARGETS: Final[Mapping[Role, tuple[str, Sequence[Kind]]]] = {
 def prune(
     paths: Sequence[Path], collections: Sequence[Collection], tally: Tally, records: Records, options: Options
 ) -> tuple[tuple[Pruned, ...], tuple[HeldBack, ...]]:
-    """Delete the records that the folders, files and collections of a run no longer hold; a pipe holds nothing.
+    """Delete records absent from the run's folders, files and collections; a pipe holds nothing.
 
-    The records of skipped sources stay: of a file or collection with rejected records, and of an existing file that the
-    run did not read because of its options or since it read another checkout. So do those of a source that lost more
-    than a third of its records, unless the run is `sure`.
+    The records of skipped sources stay: of a file or collection with rejected records, and of an existing file not read
+    because of the run's options or since the run read another checkout. So do the records of a source that lost more
+    than a third of them, unless the run is `sure`.
     """
     read = {place.source: place for place in tally.places.values()}
     gone: dict[int, KnownRecord] = {}
@@ -67,7 +67,7 @@ def prune(
 def _sources(
     paths: Sequence[Path], collections: Sequence[Collection], read: Mapping[str, FilePlace], records: Records
 ) -> dict[str, dict[int, KnownRecord]]:
-    """Return the records of each source that the run named, read in any checkout, by path or address."""
+    """Return the records of each source named by the run, read in any checkout, by path or address."""
     found: dict[str, dict[int, KnownRecord]] = {}
     for source, rows in _of_sources(paths, collections, read, records):
         found.setdefault(source, {}).update((row.key, row) for row in rows)
@@ -94,7 +94,7 @@ def _of_sources(
 
 
 def _holds(row: KnownRecord, read: Mapping[str, FilePlace], tally: Tally) -> bool:
-    """Return whether the record may still be at its place."""
+    """Return whether the record may still be in place."""
     place = tally.places.get(row.origin.place) or read.get(row.origin.source)
     if place is None:
         source = Path(row.origin.source)
@@ -105,7 +105,7 @@ def _holds(row: KnownRecord, read: Mapping[str, FilePlace], tally: Tally) -> boo
 
 
 def left_behind(tally: Tally, records: RecordSink) -> Iterator[Problem]:
-    """Yield problems for records of earlier runs that a file or collection no longer holds and the store keeps."""
+    """Yield problems for stored records of earlier runs, absent from their file or collection."""
     for place in sorted(tally.grown):
         source = tally.places[place].source
         root = tally.places[place].root
@@ -116,7 +116,7 @@ def left_behind(tally: Tally, records: RecordSink) -> Iterator[Problem]:
         elsewhere = [row for row in rows if row.origin.ingested_as not in tally.projects.get(place, ())]
         if not tally.files[source] and len(rows) > len(elsewhere):
             kept = _kept_text(len(rows) - len(elsewhere))
-            # without a name there is nothing that --prune could compare with
+            # without a name --prune has nothing to compare with
             remedy = "cstp delete removes" if source.startswith(UNNAMED) else "--prune deletes"
             yield Problem(source, None, f"{kept} before and not now; {remedy} what is no longer there")
         if elsewhere:

@@ -39,7 +39,7 @@ from cognition_engines.ingest.run import ingest
 from cognition_engines.set_aside import Raised, try_call
 from cognition_engines.store.records import Records
 
-# The values that change when a file is written: its size in bytes, its time (ns), and its inode.
+# The values that change when a file is written: size in bytes, time (ns), and inode.
 FileState: TypeAlias = tuple[int, int, int]
 States: TypeAlias = Mapping[Path, FileState]
 Places: TypeAlias = tuple[tuple[str, int], ...]  # paths with their inodes
@@ -51,7 +51,7 @@ _log = logging.getLogger(__name__)
 
 
 class WatchedPaths:
-    """Absolute paths that are read whole at first, and then their changes. `options` are those of each run."""
+    """Absolute paths: first read whole, then only their changes. `options` are those of each run."""
 
     def __init__(self, paths: Sequence[Path], options: Options) -> None:
         self._paths = paths
@@ -59,10 +59,10 @@ class WatchedPaths:
         self._states: States | None = None
 
     def read_changes(self, run: Run) -> Summary | None:
-        """Read changes, with `run`; return None if there are none.
+        """Read changes, with `run`; return None if nothing changed.
 
-        Raise FileNotFoundError if one of the paths is missing, which is an outage and no reason to delete its records,
-        OSError, and the errors of `run`; then the same changes are read again the next time.
+        Raise FileNotFoundError if a path is missing, which is an outage and no reason to delete records, OSError,
+        and the errors of `run`; then the next call reads the same changes again.
         """
         found = file_states(self._paths, self._options.selection)
         if found == self._states:
@@ -76,7 +76,7 @@ class WatchedPaths:
 
 
 class ChangeEvents:
-    """Wakes the reader of the paths when a file below them is written, and at intervals, for network drives.
+    """Waker of the paths' reader: when a file below them is written, and at intervals, for network drives.
 
     An event only means that it is time to check. `seconds` are the longest wait.
     """
@@ -118,9 +118,9 @@ class ChangeEvents:
 
 
 def _places_of(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield a file, or a folder with all below it that a walk may list, each with its inode. Raise OSError.
+    """Yield a file, or a folder with everything below it that a walk may list, each with its inode. Raise OSError.
 
-    An editor may replace a file by another one, and a missing path may come back: the inode differs then.
+    An editor may replace a file by another, and a missing path may come back: the inode differs then.
     """
     yield str(path), path.stat().st_ino
     for parent, names, _ in os.walk(path):
@@ -132,7 +132,7 @@ def _places_of(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def file_states(paths: Sequence[Path], selection: Selection) -> States:
-    """Return the state of each file that a run over the paths reads. Raise OSError, BadPattern."""
+    """Return the state of each file read by a run over the paths. Raise OSError, BadPattern."""
     found: dict[Path, FileState] = {}
     for path in paths:
         if path.is_dir():
@@ -144,10 +144,10 @@ def file_states(paths: Sequence[Path], selection: Selection) -> States:
 
 
 class SourceFollower:
-    """Reads each source as `cstp ingest` does, and changes when they happen. Close it before the records.
+    """Reader of sources, as `cstp ingest`, and then of changes. Close it before the records.
 
-    Folders and files are read when they change. All sources are checked every `pause_seconds`, or after the time that
-    the last read of all took if that is longer.
+    Folders and files are read when they change. All sources are checked every `pause_seconds`, or after the time of the
+    last read of all sources if longer.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class SourceFollower:
 
     @property
     def states(self) -> tuple[SourceState, ...]:
-        """The state of each source, in the order given."""
+        """Return the state of each source, in the order given."""
         return tuple(source.state() for source in self._sources)
 
     def start(self) -> None:
@@ -196,7 +196,7 @@ class SourceFollower:
 
 
 class _Followed:
-    """One source, and the result of the last read."""
+    """A source, and the result of the last read."""
 
     def __init__(self, source: FollowedSource, records: Records, embedder: Embedder | None, threads: int) -> None:
         self._source = source
@@ -224,7 +224,7 @@ class _Followed:
         began = monotonic()
         until = UntilStopped(closing, Silent())
         try:
-            summary = self._read(until)
+            summary = self._read_source(until)
         except Stopped:
             return
         except (EngineError, OSError) as error:
@@ -240,7 +240,7 @@ class _Followed:
         self._failure = str(error)
         self._outage.note(error)
 
-    def _read(self, until: UntilStopped) -> Summary | None:
+    def _read_source(self, until: UntilStopped) -> Summary | None:
         if self._watched is None:
             return self._read_collection(until)
         paths = [Path(self._source.address)]

@@ -1,6 +1,6 @@
-"""Ids, projects, sensitivities and digests: from read records to stored ones.
+"""Assigns ids, projects, sensitivities and digests to read records.
 
-A given id is kept; else it is computed from the identifying members, so that reading again finds the record again.
+A given id is kept; else it is computed from the identifying members, so reading again finds the record again.
 """
 
 from collections import Counter
@@ -47,7 +47,7 @@ _TITLE: Final = 500  # characters
 
 @dataclass(frozen=True, slots=True)
 class EarlierOption:
-    """An option of an earlier run that still holds: its name, its value, and the scope that it was given for."""
+    """An option of an earlier run that still applies: name, value, and scope."""
 
     option: str
     value: str
@@ -55,11 +55,11 @@ class EarlierOption:
 
 
 class RecordIdentifier:
-    """Assigns identities, ids and rights to the records of one file or collection, in order.
+    """Identities, ids and rights for the records of a file or collection, in order.
 
-    `asked` are the options of the run, which apply to records that state no rights. With `local`, ids in the file are
-    names within its repository, so that records get full ids: see `origins.full_id`. `kept` counts the records to which
-    an earlier run's options apply. `guard` is the sensitivity that such options give to new records.
+    `asked` are the run's options, for records without rights of their own. With `local`, ids in the file are names
+    within its repository, so records get full ids: see `origins.full_id`. `kept` counts the records to which an earlier
+    run's options apply. `guard` is the sensitivity given by such options to new records.
     """
 
     def __init__(
@@ -80,26 +80,26 @@ class RecordIdentifier:
         self.kept: Counter[EarlierOption] = Counter()
         self._before: Mapping[str, Sequence[KnownRecord]] = {}
         self._turns: Counter[str] = Counter()  # by conversation
-        self._turn_ids: dict[str, bool] = {}  # identities made, and whether of an index that the turn states
+        self._turn_ids: dict[str, bool] = {}  # identities made, and whether from a stated index
         self._episodes: Counter[str] = Counter()  # equal ones
-        self._file_sources: set[str | None] = set()  # by project, those that were made
+        self._file_sources: set[str | None] = set()  # by project, the computed identities
         # the projects of the artifacts and turns of the file, if options give projects
         self._projects: dict[str, str | None] = {}
-        # children whose artifact may still come, with their identities, by its id
+        # children whose artifact may still come, with their identities, by artifact id
         self._waiting: dict[str, list[tuple[RecordDraft, str]]] = {}
 
     def identify_next(self, drafts: Sequence[AnyDraft]) -> list[str]:
-        """Return the identities of the next records of the file, in order, and look up their stored versions."""
+        """Return the identities of the file's next records, in order, and look up their stored versions."""
         found = [self._identity(draft) for draft in drafts]
         waiting = {identity: self._before[identity] for each in self._waiting.values() for _, identity in each}
         self._before = {**waiting, **self._look_up(found)}
         return found
 
     def entries(self, draft: AnyDraft, identity: str) -> Iterator[Entries]:
-        """Yield the record; before it the source of the file itself, for the first extraction that names none.
+        """Yield the record; before the first extraction without a source, the source of the file itself.
 
-        A child that an option may give a project waits for its artifact, and comes after it or with the `rest`. Raise
-        `rights.Ambiguous` if its project is not known.
+        A child that may get a project from an option waits for the artifact, and comes after it or with the `rest`.
+        Raise `rights.Ambiguous` for an unknown project.
         """
         rights = rights_of(self._asked, self._before[identity], self._guard)
         if isinstance(draft, RecordDraft) and (artifact := _deciding_artifact(draft.record, rights)) is not None:
@@ -125,7 +125,7 @@ class RecordIdentifier:
         self._waiting.clear()
 
     def _make_entries(self, draft: AnyDraft, identity: str, rights: Rights, *, inherits: bool) -> Iterator[Entries]:
-        """Yield the entries of a draft; with `inherits`, a record has its artifact's project and is given no other."""
+        """Yield a draft's entries; with `inherits`, a record has the artifact's project and is given no other."""
         if isinstance(draft, DocumentDraft):
             self._note(rights, draft.head.project, draft.head.sensitivity)
             yield self._document(draft, identity, rights)
@@ -168,10 +168,9 @@ class RecordIdentifier:
         return content_identity(replace(record, project=None), self._repository)
 
     def _turn_identity(self, turn: Turn, *, of_file: bool) -> str:
-        """Equal turns without an index are distinguished by their place among those of their conversation in the file.
+        """Return a turn's identity; equal turns without an index differ by their number in the file's conversation.
 
-        A turn in the place that an equal one states as its index is another turn: the second of them has another
-        identity.
+        A turn at the index stated by an equal turn is another turn: the second of them has another identity.
         """
         if of_file:
             turn = replace(turn, conversation_id=self._conversation(turn, None))
@@ -199,7 +198,7 @@ class RecordIdentifier:
         return made_id(Kind.SOURCE, self._file_identity(), project)
 
     def _note(self, rights: Rights, project: str | None, sensitivity: Sensitivity | None) -> None:
-        """Count a record that states no such rights itself, and has them of an earlier run."""
+        """Count a record without stated rights to which an earlier run's rights apply."""
         if project is None and rights.project is not None and rights.project != self._asked.project:
             self.kept[EarlierOption("project", rights.project, rights.project_scope)] += 1
         level = rights.sensitivity
@@ -211,7 +210,7 @@ class RecordIdentifier:
         if draft.is_file and isinstance(head, Source) and head.path is None:
             head = replace(head, path=self._path(draft.member))
         head, full, given = self._settle(head, identity, draft.head.id)
-        # with the text, which a source does not hold: another text under its id is another document
+        # with the text, which a source does not hold: another text under the same id is another document
         of_all = sha256_hex("\0".join([digest(head), *(piece.text for piece in draft.pieces)]))[:32]
         origin = self._origin(draft.ordinal, of_all, identity, rights, given)
         entry = ReadEntry(head, origin, line=draft.line, identity=_id_source(draft), full=full)
@@ -219,7 +218,7 @@ class RecordIdentifier:
         return entry, *(self._part(chunk, draft.line, rights) for chunk in chunks)
 
     def _part(self, part: Chunk | ArtifactChunk, line: int, rights: Rights) -> ReadEntry:
-        # as if the id were given: a record that states it is this one
+        # as if the id were given: a record stating it is the same record
         identity = given_identity(kind_of(part), self._repository, str(part.id))
         origin = self._origin(PART, digest(part), identity, rights, None)
         return ReadEntry(part, origin, line=line, identity=Identity.CONTENT)
@@ -241,7 +240,7 @@ class RecordIdentifier:
     def _settle(
         self, record: R, identity: str, given: str | int | None = None, export: str | None = None
     ) -> tuple[R, str | None, str | None]:
-        """Return a record with its id, its full id if another origin may have the id, and its id in the file."""
+        """Return a record with the final id, a full id if another origin may have the id, and the id in the file."""
         kind, short = kind_of(record), _short(record, given)
         full = None if short is None else full_id(short, export or self._repository, record.project)
         if isinstance(record, Episode):
@@ -270,7 +269,7 @@ class RecordIdentifier:
 
 
 def _deciding_artifact(record: Record, rights: Rights) -> str | None:
-    """Return the id of the artifact that decides whether the option gives a record its project."""
+    """Return the id of the artifact that decides whether the option gives a record a project."""
     if rights.project is None or not isinstance(record, ArtifactChunk | Event | Edge) or record.project is not None:
         return None
     return None if record.artifact_id is None else add_prefix(Kind.ARTIFACT, record.artifact_id)
@@ -286,7 +285,7 @@ def _level(stated: Sensitivity | None, rights: Rights, guard: Sensitivity | None
 
 
 def _id_source(draft: AnyDraft) -> Identity:
-    """Return the source of the id that a draft gets."""
+    """Return the source of a draft's id."""
     if isinstance(draft, DocumentDraft):
         made = Identity.PATH if draft.is_file else Identity.TITLE
         return made if draft.head.id is None else Identity.GIVEN
@@ -296,7 +295,7 @@ def _id_source(draft: AnyDraft) -> Identity:
 
 
 def _short(record: Record, given: str | int | None) -> str | None:
-    """Return the id that a record has in its file; that of an artifact chunk comes from its artifact's."""
+    """Return a record's id in the file; an artifact chunk's comes from the artifact's."""
     if given is not None:
         return add_prefix(kind_of(record), str(given))
     return artifact_chunk_id(record) if isinstance(record, ArtifactChunk) else None

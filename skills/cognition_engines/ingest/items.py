@@ -17,13 +17,13 @@ from cognition_engines.store.values import Entry, FloatArray
 
 @dataclass(frozen=True, slots=True)
 class RecordDraft:
-    """A record of any kind, checked. Its id, project and sensitivity are None if not given.
+    """A checked record of any kind. Id, project and sensitivity are None if not given.
 
-    `ordinal` is its position among the records of its file, from 0, `line` is 1-based. `vectors`, (windows,
-    dimensions), are from the embedding model in use, if the source has them; else None. `of_file` marks a turn of a
-    file that is one conversation. `export` names the system that the id is from: the same id in another export is the
-    same record. `guard` is the sensitivity if neither the record nor an option gives one. `exported` is the hash of the
-    content that a decision had when it was written into the file; None of all others.
+    `ordinal` is the position among the file's records, from 0, `line` is 1-based. `vectors`, (windows, dimensions), are
+    from the embedding model in use, if the source has them; else None. `of_file` marks a turn of a file with a single
+    conversation. `export` names the system of the id: the same id in another export is the same record. `guard` is the
+    sensitivity if neither the record nor an option gives it. `exported` is the hash of a decision's content when
+    written into the file; None for others.
     """
 
     record: Record
@@ -38,11 +38,11 @@ class RecordDraft:
 
 @dataclass(frozen=True, slots=True)
 class DocumentDraft:
-    """A source or an artifact with the parts of its text; all are stored in one transaction, or none.
+    """A source or an artifact with the parts of the text; all are stored in one transaction, or none.
 
-    The chunks are made of `pieces` once the id of `head` is final. `is_file` says that the file is the document, so
-    that its id comes from the path, with that of its `member` if the file is an archive; else it comes from the content
-    of `head`. An artifact is `chunked`.
+    The chunks are made of `pieces` once the id of `head` is final. `is_file` says that the file is the document, so the
+    id comes from the path, with that of its `member` if the file is an archive; else it comes from the content of
+    `head`. An artifact is `chunked`.
     """
 
     head: Source | Artifact
@@ -68,12 +68,12 @@ class Warned:
 
 
 def rejected(path: str, reason: str, line: int | None = None) -> RejectedRecord:
-    """Return the refusal of a record, of a whole file without a `line` (1-based)."""
+    """Return the refusal of a record, or of a whole file without a `line` (1-based)."""
     return RejectedRecord(Problem(path, line, reason))
 
 
 def warned(path: str, reason: str, line: int | None = None) -> Warned:
-    """Return a warning of a file, or of one of its lines (1-based)."""
+    """Return a warning for a file, or for a line (1-based) of it."""
     return Warned(Problem(path, line, reason))
 
 
@@ -81,7 +81,7 @@ Item: TypeAlias = RecordDraft | DocumentDraft | RejectedRecord | Warned
 
 
 class Collection(Protocol):
-    """Records that come from elsewhere than a file. Problems and origins name its `address`."""
+    """Records from another origin than a file. Problems and origins name the `address`."""
 
     @property
     def address(self) -> str: ...
@@ -106,9 +106,9 @@ class Identity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadEntry(Entry):
-    """An entry as an ingest read it, at a line (1-based) of its file, with the source of its id.
+    """An entry as read by an ingest, at a line (1-based) of the file, with the source of the id.
 
-    `full` is its id if a record of another origin has its id already; None if that cannot happen.
+    `full` is the id to use if a record of another origin has the entry's id already; None if that cannot happen.
     """
 
     line: int
@@ -120,7 +120,7 @@ class ReadEntry(Entry):
         return kind_of(self.record), str(self.record.id)
 
 
-# a record, and behind it the parts of a document: all are stored in one transaction
+# a record, then a document's parts: all are stored in one transaction
 Entries: TypeAlias = tuple[ReadEntry, ...]
 
 
@@ -133,7 +133,7 @@ def with_id(entry: ReadEntry, id: str) -> ReadEntry:
 
 
 def with_head(part: ReadEntry, head: str) -> ReadEntry:
-    """Return a part of a document of another id."""
+    """Return a document part under another document id."""
     moved = part.record
     if isinstance(moved, ArtifactChunk):
         moved = replace(moved, artifact_id=head, id=None)

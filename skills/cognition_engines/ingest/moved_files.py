@@ -1,11 +1,11 @@
-"""The files that the store has records of, and those that were moved: their records keep their ids.
+"""The files with stored records, and moved files, whose records keep their ids.
 
-The records of a moved file keep the repository and the path of its first place; only their source is new. New files in
+The records of a moved file keep the repository and the path of the first place; only their source is new. New files in
 such a folder belong to the same repository.
 
-Files are equal if each record read from the new file is stored unchanged for the old one. If more than half of the
+Files are equal if each record read from the new file is stored unchanged for the old file. If more than half of the
 files with the same names in two folders are equal, all of them count as moved, and some as edited. A file in a folder
-that was moved before, or in another clone, is the file of the same place, whatever its content.
+moved before, or in another clone, is the file of the same place, whatever the content.
 """
 
 import os
@@ -47,14 +47,14 @@ class RunFile:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A folder or file that is at another path now; both are absolute and without links."""
+    """A folder or file now at another path; both are absolute and without links."""
 
     old: PurePosixPath
     new: PurePosixPath
 
 
 class KnownFiles:
-    """Finds the place under which the records of a file are stored."""
+    """The places under which files' records are stored."""
 
     def __init__(self, found: Iterable[StoredFile]) -> None:
         self._found = tuple(found)
@@ -63,8 +63,8 @@ class KnownFiles:
         self._held: dict[_Place, list[StoredFile]] = {}
         self._gone: dict[str, bool] = {}  # by folder
         self._moved: dict[str, _Place] = {}  # by source
-        self._folders: dict[str, _Place] = {}  # by the folder that a moved file is in
-        self._roots: dict[str, str] = {}  # repositories that are named as folders, by the folder that they are in now
+        self._folders: dict[str, _Place] = {}  # by a moved file's folder
+        self._roots: dict[str, str] = {}  # repositories named as folders, by their current folder
         for one in self._found:
             self._places.setdefault(one.source, set()).add((one.repository, one.path))
             self._held.setdefault((one.repository, one.path), []).append(one)
@@ -73,7 +73,7 @@ class KnownFiles:
         self._taken = {name: root for root, name in self._roots.items()}
 
     def place_of(self, natural: FilePlace) -> FilePlace:
-        """Return the place of a file: that of its records, or as its folder or checkout names it (`natural`)."""
+        """Return a file's place: the place of its records, or as named by the folder or checkout (`natural`)."""
         stored = self._places.get(natural.source, ())
         if natural.root is None or (natural.repository, natural.path) in stored:
             return natural
@@ -95,7 +95,7 @@ class KnownFiles:
         return filter(self._is_lost, self._found)
 
     def lost_at(self, place: FilePlace) -> Iterator[StoredFile]:
-        """Yield the files with the repository and path of this one whose folder is not there."""
+        """Yield the files with the same repository and path whose folder is missing."""
         return filter(self._is_lost, self._held.get((place.repository, place.path), ()))
 
     def _is_lost(self, one: StoredFile) -> bool:
@@ -105,7 +105,7 @@ class KnownFiles:
         return self._gone[folder]
 
     def _note(self, one: StoredFile) -> None:
-        """Store the location of a file that differs from its place, for example because of a link."""
+        """Store the location of a file that differs from the place, for example because of a link."""
         folder, _, name = one.source.rpartition("/")
         if folder not in self._resolved:
             self._resolved[folder] = str(Path(folder).resolve())
@@ -120,7 +120,7 @@ class KnownFiles:
         self._folders[real.rpartition("/")[0]] = one.repository, PurePosixPath(one.path).parent.as_posix()
 
     def _free(self, folder: str) -> str:
-        """Return an unused name for the files of a folder, different from names of folders moved away from there."""
+        """Return an unused name for a folder's files, different from names of folders moved away from there."""
         name, count = folder, 1
         while name in self._taken and not is_gone(Path(self._taken[name])):
             count += 1
@@ -129,7 +129,7 @@ class KnownFiles:
 
 
 class Recognised(NamedTuple):
-    """A file of the run, and the stored file that it corresponds to."""
+    """A file of the run, and the corresponding stored file."""
 
     file: RunFile
     stored: StoredFile
@@ -190,7 +190,7 @@ def _common(here: dict[str, RunFile], gone: _Files) -> list[Recognised]:
 
 
 def as_stored(file: RunFile, stored: StoredFile) -> RunFile:
-    """Return a file of a run with the place of a stored one."""
+    """Return a run's file with the place of a stored file."""
     return replace(file, place=replace(file.place, repository=stored.repository, path=stored.path))
 
 
@@ -208,7 +208,7 @@ def move_of(each: Recognised) -> Move:
 
 
 def maybe_moved(move: Move) -> Problem:
-    """Return the hint at the command for a folder that may have been moved."""
+    """Return a hint at the command for a possibly moved folder."""
     command = f"cstp move {quote(str(move.old))} {quote(str(move.new))} --replace"
     said = f"is new and has the file names of {move.old}, which is gone; if it was moved, {command} keeps its ids"
     return Problem(str(move.new), None, said)
@@ -220,10 +220,10 @@ def _common_end(one: str, other: str) -> int:
 
 
 def move_records(records: Records, old: Path, new: Path, *, over: bool, dry_run: bool) -> tuple[int, int]:
-    """Move the records of `old` to `new`; return the numbers of moved records and of those deleted there.
+    """Move the records of `old` to `new`; return the numbers of moved records and of records deleted there.
 
-    With `over`, records that the files have at `new` are deleted. Raise ConfigurationError if `old` still exists, `new`
-    does not, `old` has no records, or `new` has records and `over` is not given.
+    With `over`, records of the files at `new` are deleted. Raise ConfigurationError if `old` still exists, `new` does
+    not, `old` has no records, or `new` has records and `over` is not given.
     """
     old, new = Path(os.path.abspath(old)), Path(os.path.abspath(new))
     if not is_gone(old):
@@ -263,7 +263,7 @@ def relocate(row: KnownRecord, natural: FilePlace, move: Move) -> Relocation:
 
 
 def _scope(row: KnownRecord, scope: str | None, natural: FilePlace, move: Move) -> str | None:
-    """Return the scope of a run under its new name; the moved folder if the scope contained only the old place."""
+    """Return a run's scope under the new name; the moved folder if the scope contained only the old place."""
     if scope is None or natural.root is None:
         return scope
     named = PurePosixPath(scope_folder(row.origin.source, row.origin.path, scope))

@@ -1,4 +1,4 @@
-"""The options and the report of an ingest: values, in a module that imports nothing expensive."""
+"""The options and the report of an ingest: values, in a module without expensive imports."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +20,11 @@ def bare_name(folder: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The way to read texts: all as one `kind`, or each by its marks.
+    """The way to read texts: all as a single `kind`, or each by marks.
 
-    Numbered files in `decision_folders` (named as by `bare_name`) are decisions. Files of records, by their extension
-    JSON or YAML, do not depend on these options, except on `map`. With `bots`, exported conversations include messages
-    of bots, with `system_messages` also calls of tools; `day_first` resolves ambiguous dates.
+    Numbered files in `decision_folders` (named as by `bare_name`) are decisions. Files of records, JSON or YAML by
+    extension, do not depend on these options, except on `map`. With `bots`, exported conversations include messages of
+    bots, with `system_messages` also tool calls; `day_first` resolves ambiguous dates.
     """
 
     kind: TextKind | None = None
@@ -40,11 +40,11 @@ BY_MARKS: Final = Texts()
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A selection of files in folders; files that are named explicitly are always read.
+    """A selection of files in folders; explicitly named files are always read.
 
-    Patterns are as in a `.gitignore`, relative to the folder that was named: `include` selects files that match one of
-    them, `exclude` skips files that match one of them. With `only`, absolute paths, only these files are read. With
-    `any_extension`, `include` chooses files of every extension, and without one.
+    Patterns are as in a `.gitignore`, relative to the named folder: `include` selects files matching any pattern,
+    `exclude` skips files matching any. With `only`, absolute paths, only these files are read. With `any_extension`,
+    `include` chooses files with every extension, and without any.
     """
 
     include: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ ALL_FILES: Final = Selection()
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """A record that was deleted, and the file that it was read from. `part` says that it is a part of a document."""
+    """A deleted record and the file it was read from. `part` says that the record is a part of a document."""
 
     kind: str
     id: str
@@ -68,7 +68,7 @@ class Pruned:
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """Records that were not deleted: `lost` of the `stored` records of a source, which is too large a part of them."""
+    """Records kept from deletion: `lost` of a source's `stored` records, too large a share."""
 
     source: str
     lost: int
@@ -81,7 +81,7 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class MovedFolder:
-    """A missing folder, the folder that has its files now, and the number of moved records."""
+    """A missing folder, the folder that now has the files, and the number of moved records."""
 
     old: str
     new: str
@@ -90,12 +90,12 @@ class MovedFolder:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`project` and `sensitivity` apply to records that do not give their own; None keeps stored values.
+    """`project` and `sensitivity` apply to records without their own; None keeps stored values.
 
-    `repository` is the name of the repository that all files belong to; None detects it for each. `texts` says how to
-    read texts. A run ends after `limit` records, of which a document with its chunks is one. With `prune`, a source
-    loses at most a third of its records unless the run is `sure`; with `gone`, a missing path counts as empty.
-    `secrets` is the policy for secrets in texts.
+    `repository` names the repository of all files; None detects it for each. `texts` says how to read texts. A run ends
+    after `limit` records; a document with its chunks counts as a single record. With `prune`, a source loses at most a
+    third of its records unless the run is `sure`; with `gone`, a missing path counts as empty. `secrets` is the policy
+    for secrets in texts.
     """
 
     project: str | None = None
@@ -116,8 +116,8 @@ class Options:
 class FollowedSource:
     """A collection, folder or file to follow, and the options of each read.
 
-    `address` is that of a collection, as `checked_address` returns it, or an absolute path. Records that a collection
-    holds no longer are always deleted, those of a folder if `options` prune, up to a third of its records.
+    `address` is a collection's, as returned by `checked_address`, or an absolute path. Records no longer in a
+    collection are always deleted, those of a folder if `options` prune, up to a third of its records.
     """
 
     address: str
@@ -126,7 +126,7 @@ class FollowedSource:
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """The state of a followed source: seconds since its last full read, None before; why the last attempt failed."""
+    """A followed source's state: seconds since its last full read, None before; the last attempt's failure."""
 
     address: str
     read_seconds_ago: float | None
@@ -135,12 +135,12 @@ class SourceState:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The result of a run. `read` counts records, rejected ones included; `kinds` accepted records by kind.
+    """A run's result. `read` counts records, rejected ones included; `kinds` accepted records by kind.
 
-    `skipped` counts the files of the folders without records, by extension ("" without one), the most first; `ignored`
-    the files and folders that patterns exclude; `pruned` names deleted records, `held_back` records that only a run
-    that is `sure` deletes, `moved` the folders whose records were moved. `limited` says that there were more records
-    than `Options.limit`.
+    `skipped` counts the folders' files without records, by extension ("" without an extension), the most first;
+    `ignored` files and folders excluded by patterns; `pruned` names deleted records, `held_back` records deleted only
+    by a run that is `sure`, `moved` the folders with moved records. `limited` says that there were more records than
+    `Options.limit`.
     """
 
     read: int
@@ -161,7 +161,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """An amount to read, or that was read: bytes of files, files, and records, counting a document as one."""
+    """An amount to read or already read: bytes of files, files, and records, counting a document as one."""
 
     size: int
     files: int = 0
@@ -169,7 +169,7 @@ class Amount:
 
 
 class Progress(Protocol):
-    """Receives the progress of a run; the number of records is not known in advance."""
+    """Receiver of a run's progress; the number of records is not known in advance."""
 
     def start(self, total: Amount) -> None: ...
 
@@ -177,7 +177,7 @@ class Progress(Protocol):
 
 
 class Silent:
-    """A progress that is not shown."""
+    """Progress without output."""
 
     def start(self, total: Amount) -> None: ...
 

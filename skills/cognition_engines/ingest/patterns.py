@@ -1,4 +1,4 @@
-"""The patterns of a run and of the folders themselves: the files that a walk reads."""
+"""The patterns of a run and of the folders themselves, selecting the files read by a walk."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from cognition_engines.path_sets import includes, last_match
 
 IGNORE_FILE: Final = ".cstpignore"
 _LARGEST: Final = 250_000  # bytes of such a file
-_MOST_IN_FORCE: Final = 2_000  # patterns that the folders of a path have together
+_MOST_IN_FORCE: Final = 2_000  # patterns of all folders of a path together
 
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The patterns of one folder, at the path `base` below the given folder, "" for that one."""
+    """A folder's patterns, at the path `base` below the given folder, "" for the given folder."""
 
     base: str
     patterns: tuple[Pattern, ...]
@@ -24,9 +24,9 @@ class _Rules:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The exclusions of a walk in one folder: patterns of the run, and of the folder and its parents.
+    """The exclusions of a walk in a folder: patterns of the run, and of the folder and its parents.
 
-    Paths are POSIX, relative to the folder that was named; that of a folder ends with a slash.
+    Paths are POSIX, relative to the named folder; a folder's path ends with a slash.
     """
 
     include: tuple[Pattern, ...] | None

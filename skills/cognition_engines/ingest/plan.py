@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, Protocol
 
-from cognition_engines.drafts.refusal_messages import a
+from cognition_engines.drafts.refusal_messages import with_article
 from cognition_engines.ingest.items import Entries, Identity, ReadEntry, with_head, with_id
 from cognition_engines.ingest.report import Tally, content_of, is_gone, is_later, only_by_place, taken_id_message
 from cognition_engines.ingest.repository import UNNAMED
@@ -27,7 +27,7 @@ from cognition_engines.store.values import (
 
 
 class KnownOrigins(Protocol):
-    """The methods of `Origins` that an ingest calls, which see."""
+    """The methods of `Origins` called by an ingest; see `Origins`."""
 
     def guarded_files(self) -> list[GuardedFile]: ...
 
@@ -43,7 +43,7 @@ class KnownOrigins(Protocol):
 
 
 class RecordSink(Protocol):
-    """The part of `Records` that an ingest uses, which see."""
+    """Subset of `Records` used by ingest; see `Records`."""
 
     @property
     def origins(self) -> KnownOrigins: ...
@@ -58,7 +58,7 @@ COLLECTION: Final = "chroma:"  # the beginning of a collection's address
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The entries to write in one transaction, with the outcome of each; `pending` are those compared, as read."""
+    """The entries to write in one transaction, with each outcome; `pending` are the compared entries, as read."""
 
     entries: list[ReadEntry] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
@@ -93,7 +93,7 @@ class _Store:
         return found if found is not None and found.origin.is_written else None
 
     def same(self, entry: ReadEntry, tally: Tally) -> KnownRecord | None:
-        """Return the stored record: in its project, or in another one if its file has moved it since."""
+        """Return the stored record: in its project, or in another project if its file has moved it since."""
         rows = self._by_identity.get(entry.origin.identity, ())
         moved = [
             row
@@ -106,7 +106,7 @@ class _Store:
 
 
 def compare(read: Sequence[Entries], tally: Tally, records: RecordSink) -> Batch:
-    """Return the entries that need writing, and count the others; those with an id of another file are refused."""
+    """Return the entries to write, and count the others; refuse entries with another file's id."""
     store = _Store(list(chain.from_iterable(read)), records)
     batch = Batch()
     for entries in _latest(read, tally):
@@ -131,7 +131,7 @@ def compare(read: Sequence[Entries], tally: Tally, records: RecordSink) -> Batch
 
 
 def _latest(read: Sequence[Entries], tally: Tally) -> Sequence[Entries]:
-    """Return the entries without messages that a later export in the same batch has as well; these are counted."""
+    """Return the entries without messages repeated by a later export in the same batch; count the left-out messages."""
     last = {_export(head): head for head, *_ in read if head.identity is Identity.EXPORT}
     earlier = [head for head, *_ in read if last.get(_export(head), head) is not head]
     for head in earlier:
@@ -144,7 +144,7 @@ def _export(entry: ReadEntry) -> tuple[str, str | None]:
 
 
 def _add(batch: Batch, entry: ReadEntry, stored: KnownRecord | None, tally: Tally, *, again: bool) -> None:
-    """Add an entry unless it is not written; `again` says that the run has met it before, in an earlier export."""
+    """Add an entry if it must be written; `again` says that the run has met it before, in an earlier export."""
     outcome = Outcome.CHANGED
     if stored is None:
         outcome = Outcome.CHANGED if again else Outcome.NEW
@@ -163,7 +163,7 @@ def _add(batch: Batch, entry: ReadEntry, stored: KnownRecord | None, tally: Tall
 
 
 def _all_named(entries: Entries, store: _Store, tally: Tally) -> list[tuple[ReadEntry, KnownRecord | None]]:
-    """Do as `_name_entry` for the head and the parts, whose ids derive from its id."""
+    """Do as `_name_entry` for the head and the parts, whose ids derive from the head's id."""
     first, *parts = entries
     head = _name_entry(first, store, tally)
     id = head[0].name[1]
@@ -173,14 +173,14 @@ def _all_named(entries: Entries, store: _Store, tally: Tally) -> list[tuple[Read
 
 
 def _name_entry(entry: ReadEntry, store: _Store, tally: Tally) -> tuple[ReadEntry, KnownRecord | None]:
-    """Return the entry under the id that it has or gets, and its stored version. Raise `_Conflict`."""
+    """Return the entry under its existing or new id, and its stored version. Raise `_Conflict`."""
     kind = entry.name[0]
     stored = store.same(entry, tally)
     if stored is not None:
         named = with_id(entry, stored.id)
         tally.take(named)
         if stored.kind is not kind:
-            said = f"id {stored.id} is that of {a(stored.kind)} already, from {stored.origin.source}"
+            said = f"id {stored.id} is that of {with_article(stored.kind)} already, from {stored.origin.source}"
             raise _Conflict(f"{said}; give one of them another id")
         if (
             _is_elsewhere(entry, stored)
@@ -204,14 +204,14 @@ def _name_entry(entry: ReadEntry, store: _Store, tally: Tally) -> tuple[ReadEntr
 
 
 def _same_elsewhere(entry: ReadEntry, stored: KnownRecord) -> bool:
-    """Return the same content in a second file: the first one keeps the record."""
+    """Return the same content in a second file: the first file keeps the record."""
     return content_of(stored.origin) == content_of(entry.origin) and _is_elsewhere(entry, stored)
 
 
 def _is_elsewhere(entry: ReadEntry, stored: KnownRecord) -> bool:
-    """Return whether the record is that of another file, which is still there, or of another stream without a name.
+    """Return whether the record is from another, still existing file, or from another unnamed stream.
 
-    Of the records of such a stream another one replaces only those with the same ids, with their parts.
+    Of such a stream's records another stream replaces only those with the same ids, with their parts.
     """
     if stored.origin.place == entry.origin.place:
         return False

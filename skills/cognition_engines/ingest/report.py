@@ -19,7 +19,7 @@ from cognition_engines.store.values import Outcome
 
 @dataclass(frozen=True, slots=True)
 class _FirstReading:
-    """The first place of a record in this run, its id, and the digest of its content."""
+    """A record's first place in this run, its id, and its content's digest."""
 
     source: str
     line: int
@@ -32,33 +32,33 @@ class Tally:
 
     counts: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(Outcome, 0))
     kinds: Counter[Kind] = field(default_factory=Counter)
-    skipped: Counter[str] = field(default_factory=Counter)  # files of folders that hold no records, by extension
-    ignored: int = 0  # files and folders that patterns leave out
+    skipped: Counter[str] = field(default_factory=Counter)  # files in folders without records, by extension
+    ignored: int = 0  # files and folders excluded by patterns
     unlisted: bool = False  # whether a folder could not be read
     limited: bool = False  # whether there were more records than the run was to read
     read: int = 0
     rejected: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
     files: dict[str, bool] = field(default_factory=dict)  # source -> whether anything in it was refused
-    places: dict[tuple[str, str], FilePlace] = field(default_factory=dict)  # those that were read
-    sources: set[tuple[str, str]] = field(default_factory=set)  # places of the records that the store has now
-    grown: set[tuple[str, str]] = field(default_factory=set)  # places with records that the store did not have
+    places: dict[tuple[str, str], FilePlace] = field(default_factory=dict)  # of read records
+    sources: set[tuple[str, str]] = field(default_factory=set)  # places of the stored records
+    grown: set[tuple[str, str]] = field(default_factory=set)  # places with new records
     projects: dict[tuple[str, str], set[str | None]] = field(default_factory=dict)  # place -> the reading of it
     kept: Counter[tuple[str, EarlierOption]] = field(default_factory=Counter)  # by the path of the scope
-    _copies: Counter[Kind] = field(default_factory=Counter)  # of records that this run met before
+    _copies: Counter[Kind] = field(default_factory=Counter)  # of records met before in this run
     _alike: Counter[tuple[str, str, Kind]] = field(default_factory=Counter)
     _older: Counter[tuple[str, str, Kind]] = field(default_factory=Counter)  # of exports
-    # one for each record, so in few bytes
+    # an entry for each record, so in few bytes
     _seen: dict[bytes, _FirstReading] = field(default_factory=dict)
     _ids: dict[str, bytes] = field(default_factory=dict)  # whose they are in this run
 
     def open(self, place: FilePlace) -> None:
-        """Note a file or collection that is read now."""
+        """Note a file or collection about to be read."""
         self.files[place.source] = False
         self.places[place.repository, place.path] = place
 
     def count(self, entry: ReadEntry, outcome: Outcome) -> None:
-        """Count a record that the store has now."""
+        """Count a stored record."""
         self.counts[outcome] += 1
         self.kinds[entry.name[0]] += 1
         self.sources.add(entry.origin.place)
@@ -78,14 +78,14 @@ class Tally:
         self.files[source] = explicit
 
     def keep(self, place: FilePlace, kept: Counter[EarlierOption]) -> None:
-        """Count the options of earlier runs that hold for records of a file."""
+        """Count the options of earlier runs applied to a file's records."""
         for each, count in kept.items():
             root = place.root
             scope = "" if each.scope is None or each.scope == EVERYTHING else each.scope
             self.kept[str(root / scope) if root is not None else place.source, each] += count
 
     def take(self, entry: ReadEntry) -> bool:
-        """Give the record its id, unless another one has it in this run; return whether that succeeded."""
+        """Give the record its id, unless another record has it in this run; return whether that succeeded."""
         key = _key(entry)
         return self._ids.setdefault(_name(*entry.name), key) == key
 
@@ -109,7 +109,7 @@ class Tally:
     def first(self, entries: Entries) -> Entries | None:
         """Return the entries, if this run meets their head for the first time; a second is refused, a copy counted.
 
-        Parts that a record of their own was met for are left out.
+        Parts already met as records of their own are left out.
         """
         head, *parts = entries
         self.projects.setdefault(head.origin.place, set()).add(head.origin.ingested_as)
@@ -118,12 +118,12 @@ class Tally:
             return head, *(part for part in parts if self._first(part) is None)
         elsewhere = first.source != head.origin.source
         copied = elsewhere or head.identity is not Identity.GIVEN
-        if copied and first.content == _content(head) and not (elsewhere and only_by_place(head)):
+        if copied and first.content == _decode_digest(head) and not (elsewhere and only_by_place(head)):
             for entry in entries:
                 self.count(entry, Outcome.UNCHANGED)
                 self._copies[entry.name[0]] += 1
         elif elsewhere and is_later(head, first.source):
-            self._seen[_key(head)] = _FirstReading(head.origin.source, head.line, _content(head))
+            self._seen[_key(head)] = _FirstReading(head.origin.source, head.line, _decode_digest(head))
             return entries
         elif head.identity in (Identity.CONTENT, Identity.EXPORT):
             self.keep_other(head, first.source)
@@ -133,19 +133,19 @@ class Tally:
         return None
 
     def keep_other(self, entry: ReadEntry, source: str) -> None:
-        """Count a record that equals one of another place, or is older than one of an export: the stored one stays."""
+        """Count a record equal to a record of another place, or older than an export's: the stored record stays."""
         self.count(entry, Outcome.UNCHANGED)
         counted = self._older if entry.identity is Identity.EXPORT else self._alike
         counted[entry.origin.source, source, entry.name[0]] += 1
 
     def forget_copies(self) -> None:
-        """Take back the count of copies, since nothing of them was stored."""
+        """Take back the count of copies, since no copy was stored."""
         self.counts[Outcome.UNCHANGED] -= self._copies.total()
         self.kinds -= self._copies
         self._copies.clear()
 
     def notices(self) -> Iterator[Problem]:
-        """Yield the warnings that are known only in the end."""
+        """Yield the warnings known only in the end."""
         for (source, other, kind), count in self._alike.items():
             said = f"{count} {kinds(kind, count)} {'say' if count > 1 else 'says'} the same as those of {other}"
             yield Problem(source, None, f"{said}, which are kept as they are there")
@@ -163,7 +163,7 @@ class Tally:
 
     def _first(self, entry: ReadEntry) -> _FirstReading | None:
         """Return the first reading of the record; None when this is the first time."""
-        seen = _FirstReading(entry.origin.source, entry.line, _content(entry))
+        seen = _FirstReading(entry.origin.source, entry.line, _decode_digest(entry))
         first = self._seen.setdefault(_key(entry), seen)
         return None if first is seen else first
 
@@ -174,30 +174,30 @@ def _key(entry: ReadEntry) -> bytes:
 
 
 def _name(kind: Kind, id: str) -> str:
-    """Return an id among those of the kinds that share theirs."""
+    """Return an id's key within its namespace, shared by several kinds."""
     return f"{namesakes(kind)[0]:d} {id}"
 
 
-def _content(entry: ReadEntry) -> bytes:
+def _decode_digest(entry: ReadEntry) -> bytes:
     return bytes.fromhex(content_of(entry.origin))
 
 
 def _argument(path: str) -> str:
-    """Return the argument that names a path or address on the command line."""
+    """Return the command line argument for a path or address."""
     if not path.startswith(STREAM):
         return path
     return "-" if path.startswith(UNNAMED) else f"- --name {quote(path.removeprefix(STREAM))}"
 
 
 def only_by_place(entry: ReadEntry) -> bool:
-    """Return whether a record is identified by its text alone, so that an equal one in another file may be new."""
+    """Return whether a record is identified by its text alone, so an equal record in another file may be new."""
     record = entry.record
     unplaced = isinstance(record, Turn) and record.turn_index is None and record.ts is None
     return unplaced and entry.identity is Identity.CONTENT
 
 
 def is_later(entry: ReadEntry, source: str) -> bool:
-    """Return whether it is a message of an export whose file changed after that of another one. A stream is later."""
+    """Return whether the entry is an export's message whose file changed after `source`. A stream is later."""
     if entry.identity is not Identity.EXPORT:
         return False
     try:
@@ -207,7 +207,7 @@ def is_later(entry: ReadEntry, source: str) -> bool:
 
 
 def taken_id_message(entry: ReadEntry, place: str) -> str:
-    """Return the reason why a record is refused whose id another one has."""
+    """Return the reason for refusing a record with another record's id."""
     given = entry.origin.given or entry.record.id
     remedy = (
         "read one of the two folders with --repository NAME"
@@ -218,7 +218,7 @@ def taken_id_message(entry: ReadEntry, place: str) -> str:
 
 
 def content_of(origin: Origin) -> str:
-    """Return the part of the digest that does not depend on the file."""
+    """Return the file-independent part of the digest."""
     return origin.digest.partition(".")[0]
 
 

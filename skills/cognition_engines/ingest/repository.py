@@ -1,9 +1,9 @@
-"""The repository of a file, so that equal paths and ids in two repositories stay two records.
+"""Finds a file's repository, so equal paths and ids in two repositories stay two records.
 
 A repository is named by the host and path of its remote as in `.git/config`, whatever the protocol; without a remote by
-the absolute folder of the checkout, outside of one by the absolute folder of the file.
+the absolute folder of the checkout, outside a checkout by the absolute folder of the file.
 
-Inside a given folder, `.git` leads to no file outside of it, unless that file names the checkout in return.
+Inside a given folder, `.git` leads to no file outside it, unless that file names the checkout in return.
 """
 
 import os
@@ -18,19 +18,19 @@ from cognition_engines.open_file import NotAFile, open_file
 _SECTION: Final = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\](.*)')
 _ENTRY: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)")
 _SCP: Final = re.compile(r"(?:[^@/\s]+@)?(\[[^\]/]+\]|[^:/\s]+):(?!//)(.*)")
-_LARGEST: Final = 1_000_000  # bytes of a file of git's that is read
+_LARGEST: Final = 1_000_000  # read bytes of a git file
 _LONGEST: Final = 1_000  # characters of a name
-EVERYTHING: Final = "/"  # the scope of a run that named a folder above the repository
-STREAM: Final = "stdin:"  # the beginning of a stream's address, before its name
-UNNAMED: Final = f"{STREAM}/"  # how that of a stream without a name begins, before the digest of its content
+EVERYTHING: Final = "/"  # the scope of a run over a folder above the repository
+STREAM: Final = "stdin:"  # the beginning of a stream's address, before the name
+UNNAMED: Final = f"{STREAM}/"  # the beginning of an unnamed stream's address, before the content's digest
 
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """The place of a file: `path` is POSIX and below `root`, the top folder of the repository.
+    """A file's place: `path` is POSIX and below `root`, the top folder of the repository.
 
-    `source` is the absolute path as it was named, or the address of a collection, which has no `root`. `scope` is the
-    path given to the run, relative to the root if that is a checkout: the options of the run apply to all below it.
+    `source` is the absolute path as it was named, or a collection's address, which has no `root`. `scope` is the path
+    given to the run, relative to the root if that is a checkout: the run's options apply to everything below it.
     """
 
     source: str
@@ -41,16 +41,16 @@ class FilePlace:
 
 
 def of_collection(address: str, repository: str | None = None) -> FilePlace:
-    """Return the place of a collection or stream: it is a repository by itself, unless one is named.
+    """Return the place of a collection or stream: it is its own repository, unless a repository is named.
 
-    All streams without a name are in one repository and scope, so that a given id means the same record in each.
+    All unnamed streams share one repository and scope, so a given id means the same record in each.
     """
     scope = STREAM if address.startswith(UNNAMED) else address
     return FilePlace(address, repository or scope, address, scope, None)
 
 
 class Places:
-    """Finds the places of files. `override` replaces the names of their repositories, if given as `repository`."""
+    """The places of files. `override` replaces the names of their repositories, if given as `repository`."""
 
     def __init__(self, repository: str | None = None) -> None:
         self.override = None if repository is None else remote_name(repository, None) or repository
@@ -58,7 +58,7 @@ class Places:
         self._tops: dict[Path, Path] = {}  # the given path, without links
 
     def of(self, file: Path, run: Path) -> FilePlace:
-        """Return the place of a file that was found by naming `run`, the file or a folder above it; both absolute."""
+        """Return the place of a file found by naming `run`, the file or a folder above it; both absolute."""
         # as git does: a checkout is the same through any link; a link to a file is its own file
         top = self._resolve_folder(file.parent if run == file else run)
         where = top / file.relative_to(file.parent if run == file else run)
@@ -76,7 +76,7 @@ class Places:
         return FilePlace(str(file), self.override or name, path, scope, root)
 
     def _checkout(self, folder: Path, top: Path | None) -> tuple[str, Path] | None:
-        """Return the name and the folder of the checkout around a folder; `top` is the folder that was named."""
+        """Return the name and the folder of the checkout around a folder; `top` is the named folder."""
         passed: list[Path] = []
         found: tuple[str, Path] | None = None
         for each in (folder, *folder.parents):
@@ -102,14 +102,14 @@ def _scope(run: Path, root: Path) -> str:
 
 
 def scope_within(scope: str, other: str | None) -> bool:
-    """Return whether a scope is the other one or lies in it."""
+    """Return whether a scope equals another scope or lies in it."""
     if other is None or other == EVERYTHING:
         return True
     return PurePosixPath(scope).is_relative_to(PurePosixPath(other))
 
 
 def remote_of(root: Path, inside: Path | None = None) -> str | None:
-    """Return the name of the checkout's remote, `origin` before others; None without one. Includes are not followed.
+    """Return the name of the checkout's remote, `origin` before others; None without a remote. Ignore includes.
 
     `inside` is the given folder if the checkout is in it: files of others there must not lead elsewhere.
     """
@@ -120,7 +120,7 @@ def remote_of(root: Path, inside: Path | None = None) -> str | None:
 
 
 def remote_name(url: str, root: Path | None) -> str | None:
-    """Return host and path of a remote, as `github.com/acme/shop`; None for a text that is no remote.
+    """Return a remote's host and path, as `github.com/acme/shop`; None for any other text.
 
     Relative paths start at `root`; without it only texts with a scheme or a user are remotes.
     """
@@ -146,7 +146,7 @@ def _parts(url: str, root: Path | None) -> tuple[str, str]:
 
 
 def _config_of(root: Path, inside: Path | None) -> str | None:
-    """Return the configuration of a checkout, whose `.git` is a folder, or a file that names one."""
+    """Return the configuration of a checkout, whose `.git` is a folder, or a file naming a folder."""
     marker = root / ".git"
     if (text := _text_of(marker / "config", inside)) is not None:
         return text
@@ -163,7 +163,7 @@ def _config_of(root: Path, inside: Path | None) -> str | None:
 
 
 def _names(folder: Path, root: Path) -> bool:
-    """Return whether a folder of git's is that of the worktree or submodule at `root`, as it says itself."""
+    """Return whether a git folder states that it belongs to the worktree or submodule at `root`."""
     worktree = _text_of(folder / "gitdir", None)
     if worktree is not None:
         return _join_path(folder, worktree) == root / ".git"
@@ -177,7 +177,7 @@ def _join_path(folder: Path, written: str) -> Path:
 
 
 def _text_of(path: Path, inside: Path | None) -> str | None:
-    """Return the text of a file; None if there is none, or not inside that folder without a link."""
+    """Return a file's text; None if it does not exist, or not inside that folder without a link."""
     if inside is not None and not path.is_relative_to(inside):
         return None
     try:
@@ -189,7 +189,7 @@ def _text_of(path: Path, inside: Path | None) -> str | None:
 
 
 def _values(config: str, section: str, key: str) -> dict[str, str]:
-    """Return the first value of a key in each subsection of a section, "" for none, in the order of the file."""
+    """Return a key's first value in each subsection of a section, "" if absent, in file order."""
     found: dict[str, str] = {}
     within: str | None = None
     for line in config.split("\n"):
@@ -204,7 +204,7 @@ def _values(config: str, section: str, key: str) -> dict[str, str]:
 
 
 def _value(written: str) -> str:
-    """Return a value without its quotes and the comment after it."""
+    """Return a value without quotes and trailing comment."""
     quoted = re.match(r'"((?:[^"\\]|\\.)*)"', written)
     if quoted is not None:
         return re.sub(r"\\(.)", r"\1", quoted[1])

@@ -1,8 +1,8 @@
 """Projects and sensitivities from the options of runs, for records that state none.
 
-An option applies to a record until another run names exactly the same path, or one below it, with another value: a run
-without the option, or over a larger folder, changes no rights. A sensitivity also applies to new records below that
-path: a file that was renamed, a record with another id, a folder that has become a checkout.
+An option applies to a record until another run names exactly the same path, or a path below it, with another value: a
+run without the option, or over a larger folder, changes no rights. A sensitivity also applies to new records below that
+path: a renamed file, a record with another id, a folder turned into a checkout.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """The rights of a record, None if no run gave one, and the scope for which each was given."""
+    """A record's rights, None if no run gave them, and the scope of each."""
 
     project: str | None = None
     project_scope: str | None = None
@@ -34,11 +34,11 @@ class Rights:
 
 
 class Ambiguous(ValueError):
-    """A record is in several projects, and the run does not say which one it is about."""
+    """A record is in several projects, and the run does not say which project it means."""
 
 
 class Guards:
-    """The sensitivities from options, by the absolute path or the address of a collection of each option."""
+    """The sensitivities from options, by each option's absolute path or collection address."""
 
     def __init__(self, found: Iterable[GuardedFile]) -> None:
         self._levels: dict[str, Sensitivity] = {}
@@ -67,13 +67,13 @@ def scope_folder(source: str, path: str, scope: str | None) -> str:
     if scope != EVERYTHING and scope.startswith("/"):
         return scope
     root = source.removesuffix(f"/{path}")
-    if root == source:  # the file was moved: all that is with it now
+    if root == source:  # the file was moved: everything in its folder now
         return str(PurePosixPath(source).parent)
     return root if scope == EVERYTHING else str(PurePosixPath(root) / scope)
 
 
 def named_scope(place: FilePlace, folder: PurePosixPath) -> str:
-    """Return the scope of a path given to a run: that of a folder or file at or above a file."""
+    """Return the scope of a path given to a run: of a folder or file at or above a file."""
     in_checkout = place.root is not None and (place.scope == EVERYTHING or not place.scope.startswith("/"))
     if place.root is None or not in_checkout:
         return str(folder) if place.root is not None else place.scope
@@ -81,9 +81,9 @@ def named_scope(place: FilePlace, folder: PurePosixPath) -> str:
 
 
 def rights_of(asked: RunOptions, before: Sequence[KnownRecord], guard: tuple[Sensitivity, str] | None = None) -> Rights:
-    """Return the rights of a record; `before` is its stored version, in any project. Raise `Ambiguous`.
+    """Return a record's rights; `before` is its stored version, in any project. Raise `Ambiguous`.
 
-    `guard` applies to records that are not stored yet: see `Guards.over`.
+    `guard` applies to records not stored yet: see `Guards.over`.
     """
     project, project_scope = _project(asked, before)
     own = [known for known in before if known.origin.ingested_as == project] or before

@@ -1,7 +1,7 @@
 """From paths to stored records: new, changed, unchanged, deleted or rejected.
 
-Works in batches, each committed whole: a run that is killed has lost nothing that it committed, and the next run
-finishes the rest. While one batch is being written the next one is being embedded. With `strict` there is one batch.
+Works in batches, each committed whole: a killed run loses nothing it committed, and the next run finishes the rest.
+While a batch is written the next batch is embedded. With `strict` there is a single batch.
 """
 
 import os
@@ -45,14 +45,14 @@ from cognition_engines.open_file import NotAFile, open_file
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import IdTaken, KnownRecord, Outcome, Relocation, StoredFile
 
-BATCH: Final = 16  # records between two commits, or one document and its parts
+BATCH: Final = 16  # records between two commits, or a document with its parts
 _TOGETHER: Final = 16  # records per query of the store
 _ATTEMPTS: Final = 10  # to write a batch while other runs write
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """The inputs of a run, and its state so far."""
+    """A run's inputs, and its state so far."""
 
     options: Options
     records: RecordSink
@@ -62,9 +62,9 @@ class _Run:
 
 # the entries of a record, none at the end of a file, and the bytes read or the position reached
 _Read: TypeAlias = tuple[Entries, int]
-# of a record: as they come, or those that it has; None for one without a text or a model
+# of a record: as they come, or existing ones; None without a text or a model
 _Vectors: TypeAlias = AsyncResult[FloatArray | RefusedText] | FloatArray | RefusedText | None
-# a batch with the vectors of its entries, and the amount read for it
+# a batch with the entries' vectors, and the amount read for it
 _Begun: TypeAlias = tuple[Batch, Sequence[_Vectors], Amount]
 
 
@@ -80,7 +80,7 @@ def ingest(
 ) -> Summary:
     """Read every file under `paths` and all of `collections`, and update the store from them.
 
-    `formats` reads documents that are no text; without it they are skipped.
+    `formats` reads documents in formats other than text; without it they are skipped.
 
     Raise FileNotFoundError for a missing path, before anything is read, unless the options allow it; ComponentFailed
     when the store, the embedder or a collection fails, committed records are kept.
@@ -142,7 +142,7 @@ def _summary(
 
 
 def _known_files(places: Places, records: RecordSink) -> KnownFiles:
-    """Return the files of the store; only those of the repository that the run gives all files."""
+    """Return the store's files; only those of the repository given by the run to all files."""
     stored = records.origins.files() if isinstance(records, Records) else ()
     return KnownFiles(one for one in stored if places.override in (None, one.repository))
 
@@ -150,7 +150,7 @@ def _known_files(places: Places, records: RecordSink) -> KnownFiles:
 def _moved_files(
     files: list[RunFile], known: KnownFiles, run: _Run
 ) -> tuple[list[RunFile], list[Relocation], tuple[MovedFolder, ...]]:
-    """Return the files, those of folders that were moved with the place that they had, and the changes."""
+    """Return the files, with their earlier place if in moved folders, and the changes."""
     records = run.records
     if not isinstance(records, Records):
         return files, [], ()  # the folders of another machine may be there
@@ -177,7 +177,7 @@ def _is_equal(run: _Run, file: RunFile, stored: StoredFile) -> bool:
     plain = replace(run.options, project=None, sensitivity=None)
     for name in (str(file.path), stored.source):  # a title may be the name of the folder
         apart = replace(run, options=plain, tally=Tally())
-        read = _identify_items(_read(file, apart, name), moved.place, apart, Guards(()), file.path)
+        read = _identify_items(_read_items(file, apart, name), moved.place, apart, Guards(()), file.path)
         heads = (head for (head, *_), _ in read)
         found = {(head.origin.identity, head.record.project, content_of(head.origin)) for head in heads}
         if found and found <= held:
@@ -186,11 +186,11 @@ def _is_equal(run: _Run, file: RunFile, stored: StoredFile) -> bool:
 
 
 def _read_all(files: Iterable[RunFile], collections: Iterable[Collection], run: _Run) -> Iterator[_Read]:
-    """Yield each record, and the bytes read since the last one; without a record at the end of each file."""
+    """Yield each record with the bytes read since the last record; at each file's end without a record."""
     guards = Guards(run.records.origins.guarded_files())
     for file in files:
         done = 0
-        for entries, position in _identify_items(_read(file, run), file.place, run, guards, file.path):
+        for entries, position in _identify_items(_read_items(file, run), file.place, run, guards, file.path):
             yield entries, max(0, min(position, file.size) - done)
             done = max(done, min(position, file.size))
         yield (), file.size - done
@@ -215,7 +215,7 @@ def _take_first(read: Iterator[_Read], limit: int | None, tally: Tally) -> Itera
 def _identify_items(
     items: Iterator[tuple[Item, int]], place: FilePlace, run: _Run, guards: Guards, path: Path | None = None
 ) -> Iterator[_Read]:
-    """Yield the records of the file at a path, or of a collection, each with the position reached."""
+    """Yield the records of a file or a collection, each with the position reached."""
     tally = run.tally
     items = check_items(items, place.source, run.options.secrets, path)
     asked = RunOptions(run.options.project, run.options.sensitivity, place.scope)
@@ -257,7 +257,7 @@ def _find_known(records: RecordSink, identities: Sequence[str]) -> dict[str, lis
 
 
 def _first(made: Iterable[Entries], tally: Tally) -> Iterator[Entries]:
-    """Yield those that this run meets for the first time."""
+    """Yield the entries met for the first time in this run."""
     for entries in made:
         tally.read += len(entries)
         first = tally.first(entries)
@@ -265,8 +265,8 @@ def _first(made: Iterable[Entries], tally: Tally) -> Iterator[Entries]:
             yield first
 
 
-def _read(file: RunFile, run: _Run, name: str | None = None) -> Iterator[tuple[Item, int]]:
-    """Yield the items of a file, each with the position reached in it; `name` replaces its path in messages."""
+def _read_items(file: RunFile, run: _Run, name: str | None = None) -> Iterator[tuple[Item, int]]:
+    """Yield a file's items, each with the position reached in it; `name` replaces its path in messages."""
     source = str(file.path)
     run.tally.open(file.place)
     try:
@@ -318,14 +318,14 @@ def _begin_batches(read: Iterable[_Read], run: _Run, embed: "_Embedding") -> Ite
 
 
 def _read_ahead(batches: Iterable[_Begun]) -> Iterator[_Begun]:
-    """Yield each batch, once the next one has begun."""
+    """Yield each batch, once the next batch has begun."""
     for batch, _ in pairwise(chain(batches, [None])):
         if batch is not None:
             yield batch
 
 
 class _Embedding:
-    """Embeds texts, several at a time."""
+    """Embedding of texts, several at a time."""
 
     def __init__(self, embedder: Embedder | None, pool: ThreadPool) -> None:
         self._embedder = embedder
@@ -333,7 +333,7 @@ class _Embedding:
         self.model = embedder.model if embedder else None
 
     def begin(self, batch: Batch) -> list[_Vectors]:
-        """Return the vectors of each entry, as they come; None for one without a text or a model."""
+        """Return each entry's vectors, as they come; None for an entry without a text or a model."""
         return [self._vectors(entry) for entry in batch.entries]
 
     def _vectors(self, entry: ReadEntry) -> _Vectors:
@@ -354,7 +354,7 @@ def _write(batch: Batch, vectors: Sequence[_Vectors], run: _Run, embed: _Embeddi
 
 
 def _with_vectors(entry: ReadEntry, found: _Vectors, tally: Tally) -> ReadEntry:
-    """Return an entry with its vectors, once they are made; without, and with a warning, if the model refuses it."""
+    """Return an entry with its vectors, once computed; without, and with a warning, if the model refuses it."""
     vectors = found.get() if isinstance(found, AsyncResult) else found
     if not isinstance(vectors, RefusedText):
         return entry if vectors is entry.vectors else replace(entry, vectors=vectors)

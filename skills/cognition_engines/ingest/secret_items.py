@@ -1,6 +1,5 @@
-"""Secrets in what a run reads: masked, refused or reported before a record gets its id, a digest or vectors."""
+"""Secrets in a run's input: masked, refused or reported before a record gets its id, a digest or vectors."""
 
-import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from importlib import import_module
@@ -20,7 +19,6 @@ _NAMES: Final[Mapping[tuple[type[Any], str], str]] = {
     (Piece, "text"): "",
 }
 _SCANNER: Final = "cognition_engines.masking.scanner"
-_LAST_NAME: Final = re.compile(r".*[.\]]")  # the path to the member of a record that has the secret
 _LONGEST_BEFORE: Final = 1000  # characters of a line in which the name of a field is looked for
 
 
@@ -68,7 +66,7 @@ def _checked(
 
 
 def _field(item: RecordDraft | DocumentDraft, field: str) -> str:
-    """Return the path of a field, without the number of the piece for the text of a document."""
+    """Return a field's path, without the piece's number for a document's text."""
     return field.partition("[")[0] if isinstance(item, DocumentDraft) else field
 
 
@@ -101,7 +99,7 @@ class _Lines:
         if isinstance(item, DocumentDraft):
             yield from dict.fromkeys(each.number for each in lines) or [item.line]
             return
-        name = _LAST_NAME.sub("", field)
+        name = field[max(field.rfind("."), field.rfind("]")) + 1 :]  # of the member with the secret
         nearest = min(
             lines,
             key=lambda each: (each.secret != text, name not in each.before, each.number in others, each.number),

@@ -1,4 +1,4 @@
-"""Words that mean a status, outside of titles of other records, and the meaning of a stated status."""
+"""Words for a status, outside titles of other records, and the meaning of a stated status."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Final
 from cognition_engines.ingest.dates import find_dates
 from cognition_engines.ingest.parse.foreign_statuses import in_english
 
-# Phrases that mean a status wherever they stand, longest first by construction of the search below.
+# Phrases for a status at any position, longest first by construction of the search below.
 STRONG: Final[Mapping[str, str]] = MappingProxyType(
     {
         phrase: status
@@ -36,8 +36,8 @@ WEAK: Final[Mapping[str, str]] = MappingProxyType(
         "review": "pending",
     }
 )
-LONGEST: Final = 4000  # characters of a statement that are examined
-# Another record by its title: a link with its target, text in quotes or code, an address, a file.
+LONGEST: Final = 4000  # examined characters of a statement
+# Another record by title: a link with target, text in quotes or code, an address, a file.
 _TARGET: Final = (
     r"\((?:<[^<>\n]{0,1000}>|[^()\s]{0,1000}(?:\([^()\s]{0,300}\)[^()\s]{0,300})?)(?:[ \t][^()\n]{0,300})?\)"
 )
@@ -61,7 +61,7 @@ _NEGATIONS: Final = frozenset(
 _HAVING: Final = frozenset({"has", "have", "had"})  # "has superseded" is about another record
 _OBJECTS: Final = frozenset({"the", "a", "an", "our", "its", "their", "this", "that", "these", "those", "all"})
 NO_RECORD: Final = frozenset({"none", "n", "na", "no", "null", "nil", "nothing", "tbd", "anything"})
-# The words that may stand before "superseded" in its clause if the record itself is meant.
+# The words allowed before "superseded" in a clause if the record itself is meant.
 _OWN: Final = frozenset(
     {"this", "the", "it", "itself", "adr", "madr", "rfc", "record", "decision", "document", "proposal", "design"}
     | {"page", "architecture", "architectural", "is", "was", "has", "have", "had", "been", "became", "and", "but"}
@@ -82,7 +82,7 @@ _CHOSEN: Final = re.compile(r"(\*\*|__|`)[^*_`\n]{1,100}\1")
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A status that a phrase means: whether only in part, by a phrase of `STRONG`, and with a "by" behind it."""
+    """A status meant by a phrase: whether only in part, by a phrase of `STRONG`, and with a "by" behind it."""
 
     status: str
     partly: bool
@@ -91,9 +91,9 @@ class Meaning:
 
 
 def hide_titles(text: str) -> str:
-    """Return the text, with its length, with digits in place of the titles and addresses of other records.
+    """Return the text, with unchanged length and digits in place of other records' titles and addresses.
 
-    A link or code that is a status itself, as `[Accepted](board.md)`, keeps its words.
+    A link or code with a status as its text, as `[Accepted](board.md)`, keeps its words.
     """
     kept: list[str] = []
     at, own, related = 0, True, False
@@ -144,7 +144,7 @@ def _is_relation(token: str) -> bool:
 
 
 def phrase_at(tokens: Sequence[str], at: int, *, first: bool) -> tuple[str, int] | None:
-    """Return the longest phrase that means a status at a place, and its number of words."""
+    """Return the longest phrase for a status at a place, and its number of words."""
     for length in (3, 2, 1):
         phrase = " ".join(tokens[at : at + length])
         status = STRONG.get(phrase) or (WEAK.get(phrase) if first else None)
@@ -166,7 +166,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def meanings(text: str) -> Iterator[Meaning]:
-    """Yield the statuses that a text gives the record, in order, without negated ones.
+    """Yield the statuses given to the record by a text, in order, without negated statuses.
 
     "Superseded" counts unless something else is its subject, as in "parts of ADR-2 are superseded".
     """
@@ -222,9 +222,9 @@ def is_own(before: Sequence[str]) -> bool:
 
 
 def words_before(text: str, words: Sequence[str] = ()) -> list[str]:
-    """Return the words of the clause that a text without titles ends in; a status ends a clause.
+    """Return the words of the last clause of a text without titles; a status ends a clause.
 
-    `words` are those of the clause that the text continues.
+    `words` are those of the clause continued by the text.
     """
     found = list(words)
     for token in _TOKEN.findall(_without_dates(text).lower()):
@@ -233,10 +233,10 @@ def words_before(text: str, words: Sequence[str] = ()) -> list[str]:
 
 
 def normalise_status(text: str) -> str:
-    """Return one of `models.STATUSES` for a stated status; "other" if it is none of them.
+    """Return the member of `models.STATUSES` for a stated status; "other" if it is none of them.
 
-    The first word that means a status decides, except that "superseded by" anywhere wins if the record itself is meant.
-    Partly superseded, deprecated or rejected is "other". The titles of linked records mean nothing.
+    The first word for a status decides, except that "superseded by" anywhere wins if the record itself is meant. Partly
+    superseded, deprecated or rejected is "other". The titles of linked records mean nothing.
     """
     found = list(meanings(text))
     if not found:

@@ -1,4 +1,4 @@
-"""The kinds of text that an ingest reads."""
+"""The kinds of text read by an ingest."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""A plain text in which people speak in turn (`Ana: text`, or `[10:15 AM] ana:` above it) to its turns."""
+"""Reads a plain text with alternating speakers (`Ana: text`, or `[10:15 AM] ana:` above it) into its turns."""
 
 import re
 from collections import Counter
@@ -67,7 +67,7 @@ _PARTS: Final = re.compile(
     r"[ \t]?(?P<half>[AaPp])?[.Mm]*"
 )
 _HALF_A_DAY: Final = timedelta(hours=12)
-_STARTS_WITHIN: Final = timedelta(minutes=5)  # of its recording, if times count from there
+_STARTS_WITHIN: Final = timedelta(minutes=5)  # of the recording, if times count from there
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class _Header:
     name: str
     time: str | None
     rest: str
-    first: bool  # of its paragraph
+    first: bool  # of the paragraph
 
     @property
     def speaker(self) -> str:
@@ -87,22 +87,22 @@ class _Header:
 
 @dataclass(frozen=True, slots=True)
 class _Spoken:
-    """A transcript: its lines, the text above the first turn, the day if that text names one, and the headers."""
+    """A transcript: its lines, the text above the first turn, the day if named by that text, and the headers."""
 
     lines: Sequence[str]
     preamble: str
     day: datetime | None
     headers: Sequence[_Header]
-    events: int = 0  # lines of a log that are left out
+    events: int = 0  # left-out lines of a log
 
 
 def read(path: str, text: str, *, is_transcript: bool = False) -> Iterator[Item] | None:
-    """Return the turns of a transcript, in order; None for a text that is none.
+    """Return a transcript's turns, in order; None for other texts.
 
     It has four turns or more and two speakers, one of them twice; at least half of its paragraphs begin with a speaker,
     and it does not begin as a mail or as minutes do. The speakers are not all called like fields, and without times at
-    least half of the turns have three words or the end of a sentence. With `is_transcript` one turn is enough, and a
-    text without a turn is rejected. The conversation is called by the file's name until its id is settled.
+    least half of the turns have three words or the end of a sentence. With `is_transcript` a single turn is enough, and
+    a text without a turn is rejected. The conversation is called by the file's name until its id is settled.
     """
     if is_transcript and not text.strip():
         return None
@@ -134,7 +134,7 @@ def _transcript(path: str, text: str, certain: bool) -> Iterator[Item] | None:
 
 
 def _with_rights(path: str, spoken: _Spoken, front: FrontMatter) -> Iterator[Item]:
-    """Return the turns with the rights that the front matter gives; one refusal if these break a rule."""
+    """Return the turns with the rights given by front matter; a single refusal if these break a rule."""
     rights: dict[str, Value] = {}
     for name in _RIGHTS:
         rights[name] = front.value(name)
@@ -161,7 +161,7 @@ def _read_turns(lines: Sequence[str], certain: bool) -> _Spoken | None:
 
 
 def _read_log(lines: Sequence[str], log: Log, certain: bool) -> _Spoken | None:
-    """Return the speech in a log of IRC; None if names in angle brackets alone are likelier those of fields."""
+    """Return the speech in an IRC log; None if names in angle brackets alone are likelier field names."""
     said = [_Header(each.line, each.nick, each.time, each.text, first=True) for each in log.messages]
     if not (certain or log.is_timed):
         fields = any(header.speaker in _FIELDS or f"</{header.name}" in lines[header.line] for header in said)
@@ -198,7 +198,7 @@ def _is_first(lines: Sequence[str], at: int) -> bool:
 
 
 def _preamble(lines: Sequence[str], certain: bool) -> tuple[int | None, datetime | None]:
-    """Return the line after the fields that the text begins with, and their day; None if they have another form."""
+    """Return the line after the text's leading fields, and their day; None if they have another form."""
     start = next((at for at, line in enumerate(lines) if line.strip()), 0)
     end = next((at for at in range(start, len(lines)) if not lines[at].strip()), len(lines))
     fields = [match for line in lines[start:end] if (match := _FIELD.fullmatch(line.rstrip())) is not None]
@@ -228,7 +228,7 @@ def _is_label(name: str) -> bool:
 
 
 def _choose_headers(found: Sequence[_Header]) -> Sequence[_Header]:
-    """Return those that begin a turn: those with a time if most have one; else those of known speakers."""
+    """Return the headers that begin a turn: those with a time if most have a time; else those of known speakers."""
     timed = [header for header in found if header.time is not None]
     if len(timed) >= _LEAST and len(timed) * 2 >= len(found):
         return timed
@@ -272,7 +272,7 @@ def _turns(path: str, spoken: _Spoken, rights: Mapping[str, Value]) -> Iterator[
 
 
 def _times(spoken: _Spoken) -> list[datetime | None]:
-    """Return the time of each turn; None if unknown, as if times count from the start of a recording."""
+    """Return the time of each turn; None if unknown, or if times seem to count from a recording's start."""
     found: list[datetime | None] = []
     day, before = spoken.day, None
     for header in spoken.headers:
@@ -290,7 +290,7 @@ def _times(spoken: _Spoken) -> list[datetime | None]:
 
 
 def _moment(match: re.Match[str], day: datetime | None) -> datetime | None:
-    """Return the time of day in UTC, on the day that it names or on `day`; None without a day or for no valid time."""
+    """Return the time of day in UTC, on the day it names or on `day`; None without a day or for an invalid time."""
     if match["date"] is not None:
         day = iso_date(match["date"])
     hour, minute, second = int(match["hour"]), int(match["minute"]), int(match["second"] or 0)

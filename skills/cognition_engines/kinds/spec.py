@@ -39,7 +39,7 @@ class Kind(IntEnum):
 
     @property
     def label(self) -> str:
-        """The name in files and columns: `artifact_chunk`."""
+        """Return the name in files and columns: `artifact_chunk`."""
         return self.name.lower()
 
 
@@ -91,7 +91,7 @@ class Origin:
 
     @property
     def is_written(self) -> bool:
-        """True if an agent wrote it, and no file has it."""
+        """Return whether an agent wrote it, and no file has it."""
         return self.source == WRITTEN
 
     @property
@@ -108,7 +108,7 @@ class Origin:
 
     @property
     def place(self) -> tuple[str, str]:
-        """The repository and the path in it, by which a file is the same in every checkout."""
+        """Return the repository and the path in it, by which a file is the same in every checkout."""
         return self.repository, self.path or self.source
 
 

@@ -37,7 +37,7 @@ class Masked:
 
     @property
     def by_field(self) -> tuple[FieldSecret, ...]:
-        """A secret for each field."""
+        """Return a secret for each field."""
         return tuple({one.field: one for one in reversed(self.secrets)}.values())[::-1]
 
 
@@ -131,7 +131,7 @@ def _leaves(
                 yield from _leaves(item, f"{path}[{place}]", is_name, names)
     elif isinstance(value, Wire) or (is_dataclass(value) and not isinstance(value, type)):
         kind: Any = type(value)
-        for name, camel, identifies in _fields(kind):
+        for name, camel, identifies in _describe_fields(kind):
             member = getattr(value, name)
             if member is not None and not isinstance(member, int | float):
                 shown = names.get((kind, name), camel)
@@ -166,7 +166,7 @@ def _rebuild(value: Any, texts: Iterator[str]) -> Any:
 def _changed_members(value: Any, texts: Iterator[str]) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     kind: Any = type(value)
-    for name, _, _ in _fields(kind):
+    for name, _, _ in _describe_fields(kind):
         member = getattr(value, name)
         if member is not None and not isinstance(member, int | float):
             other = _rebuild(member, texts)
@@ -188,7 +188,7 @@ def _kind_of_member(key: str, member: object) -> str | None:
 
 
 @cache
-def _fields(kind: type[Any]) -> tuple[tuple[str, str, bool], ...]:
+def _describe_fields(kind: type[Any]) -> tuple[tuple[str, str, bool], ...]:
     """Return the fields of a model or dataclass: name, name on the wire, and whether it is an identifier."""
     names: Iterable[str] = kind.model_fields if issubclass(kind, Wire) else [one.name for one in fields(kind)]
     return tuple((name, _camel(name), _is_name(name)) for name in names)

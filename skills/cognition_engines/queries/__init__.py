@@ -1,1 +1,1 @@
-"""Queries: each part is asked in its pool, within a deadline."""
+"""Queries, each with its parts asked in their pools, within a deadline."""

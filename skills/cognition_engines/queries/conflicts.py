@@ -1,7 +1,7 @@
-"""Records near a new one: decisions with similar texts, and records in force that may contradict it.
+"""Records near a new record: decisions with similar texts, and records in force that may contradict it.
 
-Two texts contradict each other by rules over their words, in English: one chooses an alternative that the other
-rejects, or another word in an otherwise equal sentence; only one of both negates; or they state different numbers.
+Two texts contradict each other by rules over their words, in English: a text chooses an alternative rejected by the
+other, or has another word in an otherwise equal sentence; exactly one of them negates; or they state different numbers.
 """
 
 import re
@@ -29,12 +29,12 @@ Sentences: TypeAlias = "Sequence[Sentence]"
 
 MOST: Final = 3  # duplicates and conflicts in an answer
 SIMILAR: Final = 0.12  # cosine distance of a duplicate
-_NEIGHBOURS: Final = 20  # records that are compared
+_NEIGHBOURS: Final = 20  # compared records
 _SAME_SUBJECT: Final = 0.75  # cosine distance, up to which a rejected alternative counts
 _NEAR: Final = 0.6  # cosine distance, up to which other rules count
 _NEARER: Final = 0.3
 _NEAREST: Final = 0.25
-_LONGEST: Final = 4000  # characters of a text that are read
+_LONGEST: Final = 4000  # read characters of a text
 _MOST_SENTENCES: Final = 20
 _TITLE: Final = 200  # characters of a memory without a title
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?;:])\s+|\n+")
@@ -42,7 +42,7 @@ _CLAUSE_END: Final = re.compile(r"(?<=[.!?;:,])\s+|\n+")
 _WORD: Final = re.compile(r"\d[\d.,:]*|[^\W\d_]+(?:['’]t\b)?|%")
 _THOUSANDS: Final = re.compile(r",(?=\d{3}(?!\d))")
 _CLOCK: Final = re.compile(r"\d+:\d+")
-_OFTEN: Final = "user always please everything use used also"  # words that say little about the subject
+_OFTEN: Final = "user always please everything use used also"  # words saying little about the subject
 _NEGATING: Final = """
 no not never neither nor without cannot stop stops drop drops dropped remove removed delete deleted avoid avoids forbid
 forbids forbidden ban bans banned quit reject rejects disable disabled end ends cancel cancelled abandon abandoned
@@ -77,9 +77,9 @@ _NUMBER_WORDS: Final = {word: str(number) for number, word in enumerate(_COUNTED
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """The stems of a sentence in their order, its numbers with their unit and measure, and if it negates.
+    """The stems of a sentence in order, numbers with unit and measure, and whether it negates.
 
-    The words are without stop words, numbers, units and negations.
+    Stop words, numbers, units and negations are not among the words.
     """
 
     stems: tuple[str, ...]
@@ -93,7 +93,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The text of a record as it is compared: by sentences, by clauses, and the alternatives that it rejects."""
+    """A record's text in compared form: by sentences, by clauses, and the rejected alternatives."""
 
     sentences: Sentences
     clauses: Sentences
@@ -115,7 +115,7 @@ def find_nearest(index: SpaceIndex, kinds: Sequence[Kind], vector: Floats, viewe
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The records that may contradict a new one, and why; `failed` is the number of those that cannot be compared."""
+    """The records that may contradict a new record, and why; `failed` is the number of incomparable records."""
 
     conflicts: Sequence[tuple[StoredRecord, Why]]
     failed: int
@@ -156,7 +156,7 @@ def _compare(old: Record, new: Statement, distance: float) -> _Compared:
 
 
 def title_of(record: Record) -> str:
-    """Return the title of a decision or a memory, or the beginning of its text."""
+    """Return the title of a decision or a memory, or the beginning of the text."""
     if isinstance(record, Decision):
         return record.title
     assert isinstance(record, Artifact | Turn)
@@ -177,7 +177,7 @@ def _files_of(decision: Decision) -> set[str]:
 
 
 def read_statement(record: Record) -> Statement:
-    """Return the statement of a decision or a memory, of its first _LONGEST characters."""
+    """Return the statement of a decision or a memory, from the first _LONGEST characters."""
     details = record.details if isinstance(record, Decision) else None
     if isinstance(record, Decision):
         text = record.title if details is None else details.statement
@@ -186,10 +186,12 @@ def read_statement(record: Record) -> Statement:
         text = record.content
     rejected = [_read_sentence(one.option[:_TITLE]).terms for one in details.alternatives] if details else []
     cut = text[:_LONGEST]
-    return Statement(_read(cut, _SENTENCE_END), _read(cut, _CLAUSE_END), [one for one in rejected if one])
+    return Statement(
+        _read_sentences(cut, _SENTENCE_END), _read_sentences(cut, _CLAUSE_END), [one for one in rejected if one]
+    )
 
 
-def _read(text: str, end: re.Pattern[str]) -> Sentences:
+def _read_sentences(text: str, end: re.Pattern[str]) -> Sentences:
     return [_read_sentence(part) for part in end.split(text, _MOST_SENTENCES)[:_MOST_SENTENCES]]
 
 
@@ -221,7 +223,7 @@ def _read_sentence(text: str) -> Sentence:
 
 
 def _amount(number: str, unit: str) -> tuple[str, str]:
-    """Return a number and its unit in one form for equal amounts: 1,000 ms is 1 second, 1024 MB are 1 GB."""
+    """Return a number with a unit in a common form for equal amounts: 1,000 ms is 1 second, 1024 MB are 1 GB."""
     try:
         value = float(_THOUSANDS.sub("", number))
     except ValueError:  # a time of day, or a version
@@ -241,12 +243,12 @@ def _amount(number: str, unit: str) -> tuple[str, str]:
 
 
 def _unit_of(word: str) -> str:
-    """Return the unit that a word names, in the singular; an empty text if it names none."""
+    """Return the unit named by a word, in the singular; an empty text if it names none."""
     return next((form for form in (word, word.removesuffix("s")) if form in _UNITS), "")
 
 
 def contradiction(old: Statement, new: Statement, distance: float) -> Why | None:
-    """Return why one of two statements at this cosine distance may contradict the other; None if nothing says so."""
+    """Return why two statements at this cosine distance may contradict each other; None without a reason."""
     if _chooses(new, old.rejected, old) or _chooses(old, new.rejected, new):
         return "alternative"
     if distance > _NEAR:
@@ -260,7 +262,7 @@ def contradiction(old: Statement, new: Statement, distance: float) -> Why | None
 
 
 def _chooses(one: Statement, rejected: Sequence[frozenset[str]], other: Statement) -> bool:
-    """Return whether a statement has all words of an alternative that the other one rejects and does not state."""
+    """Return whether a statement has all words of an alternative that the other rejects and does not state."""
     return any(option <= one.terms and not option <= other.terms for option in rejected)
 
 
@@ -279,7 +281,7 @@ def _of(sentence: Sentence, measure: str) -> set[tuple[str, str]]:
 
 
 def _differ_in_polarity(one: Sentence, other: Sentence) -> bool:
-    """Return whether just one clause negates, and most words of it are in the other one."""
+    """Return whether exactly one clause negates, and the other contains most words of the negating clause."""
     if one.negates == other.negates:
         return False
     negated = {*(one if one.negates else other).stems}
@@ -288,7 +290,7 @@ def _differ_in_polarity(one: Sentence, other: Sentence) -> bool:
 
 
 def _differ_in_a_word(one: Sentence, other: Sentence) -> bool:
-    """Return whether two sentences are equal but for one or two words at one place, with two equal ones at least."""
+    """Return whether two sentences differ only in one or two words at a single place, with at least two equal words."""
     if one.negates != other.negates or one.numbers != other.numbers:
         return False
     fewest = min(len(one.stems), len(other.stems))

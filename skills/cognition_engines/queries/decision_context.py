@@ -1,4 +1,4 @@
-"""Calls for the decisions that govern files; of `cstp.getDecisionContext` the answer within a number of tokens."""
+"""Calls for the decisions governing files; of `cstp.getDecisionContext` the answer within a number of tokens."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,7 +28,7 @@ _COUNT = 10  # digits of a count in the end
 
 
 class Governing:
-    """Reads the decisions that govern files. Raises ComponentFailed when the records do not answer."""
+    """Reader of the decisions governing files. Raises ComponentFailed if the records do not answer."""
 
     def __init__(self, records: Records, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
         self._records = records
@@ -37,17 +37,17 @@ class Governing:
         self._set_aside = set_aside
 
     async def context(self, request: ContextRequest, agent: Agent = None) -> DecisionContext:
-        """Return the decisions that govern the files or have one of the names, for `agent`."""
-        return await self._pools.lists.run_while_wanted(self._pools.caller(agent), partial(self._read, request))
+        """Return the decisions that govern the files or have a given name, for `agent`."""
+        return await self._pools.lists.run_while_wanted(self._pools.caller(agent), partial(self._read_context, request))
 
-    def _read(self, request: ContextRequest, wanted: Wanted) -> DecisionContext:
+    def _read_context(self, request: ContextRequest, wanted: Wanted) -> DecisionContext:
         rows = RowReader(self._set_aside)
         found = read_context(self._listings.decisions, self._records, request, datetime.now(UTC), wanted, rows)
         return _with_successors(found, self._records, request.viewer, rows)
 
 
 def _with_successors(found: DecisionContext, records: Records, viewer: Viewer, rows: RowReader) -> DecisionContext:
-    """Return the decisions with the successors of past ones; a past one whose links cannot be read counts as unread."""
+    """Return the decisions with past decisions' successors; a past decision with unreadable links counts as unread."""
     links = rows.read_each([one.stored for one in found.history], partial(links_of, records, viewer=viewer))
     history = [
         replace(one, superseded_by=links[one.stored.key].superseded_by)
@@ -58,7 +58,7 @@ def _with_successors(found: DecisionContext, records: Records, viewer: Viewer, r
 
 
 class DecisionContexts:
-    """Reads the decisions that govern files, and fits them into an answer."""
+    """Reader of the decisions governing files, fitting them into an answer."""
 
     def __init__(self, governing: Governing, passages: Passages, set_aside: SetAside) -> None:
         self._governing = governing
@@ -68,7 +68,7 @@ class DecisionContexts:
     async def read(
         self, params: GetDecisionContextParams, viewer: Viewer = Viewer(), agent: Agent = None
     ) -> GetDecisionContextResult:
-        """Return the decisions that govern the files or have one of the names, those in force first.
+        """Return the decisions that govern the files or have a given name, decisions in force first.
 
         Raise ComponentFailed if the records do not answer.
         """
@@ -95,7 +95,7 @@ def _fitting(
     snippets: Mapping[int, str],
     set_aside: SetAside,
 ) -> GetDecisionContextResult:
-    """Return the answer with the decisions that fit, those in force first."""
+    """Return the answer with the fitting decisions, decisions in force first."""
     empty = GetDecisionContextResult(governing=[], proposals=[], history=[], mentions=[], tokens=0, omitted=0)
     left = params.max_tokens * TOKEN_BYTES - size_of(empty) - 2 * _COUNT
     groups: list[list[GoverningRecord]] = []

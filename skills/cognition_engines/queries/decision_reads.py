@@ -1,4 +1,4 @@
-"""Reads of decisions without a query: one decision whole, lists, counts, and the decisions around one."""
+"""Reads of decisions without a query: whole decisions, lists, counts, and linked decisions."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -46,7 +46,7 @@ from cstp.values.decision_reads import (
     WholeDecision,
 )
 
-_KEPT: Final = ("accepted", *ENDED)  # the statuses that a review does not change
+_KEPT: Final = ("accepted", *ENDED)  # the statuses not changed by a review
 _COLUMNS: Final = {name: name for name in ("confidence", "category", "stakes", "status")} | {
     "date": "at",
     "recordedAt": RECORDED,
@@ -56,7 +56,7 @@ _ALL: Final = GetStatsParams()
 
 
 class DecisionReader:
-    """Reads decisions for agents. Methods raise ComponentFailed if the records do not answer."""
+    """Reader of decisions for agents. Methods raise ComponentFailed if the records do not answer."""
 
     def __init__(self, records: Records, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
         self._records = records
@@ -101,7 +101,7 @@ class DecisionReader:
     async def count(
         self, params: GetStatsParams = _ALL, viewer: Viewer = Viewer(), agent: Agent = None
     ) -> GetStatsResult:
-        """Count the decisions that the viewer sees, among those of the parameters."""
+        """Count the decisions that the viewer sees and the parameters select."""
         caller, now = self._pools.caller(agent), datetime.now(UTC)
         dates = between_dates("at", params.date_from, params.date_to)
         conditions = (*dates, *one_of("project", params.project))
@@ -109,7 +109,7 @@ class DecisionReader:
         return await self._pools.lists.run(caller, count_decisions, listing, conditions, viewer, now)
 
     async def graph(self, params: GetGraphParams, viewer: Viewer = Viewer(), agent: Agent = None) -> GetGraphResult:
-        """Return the decisions linked with one. Raise NotFound if the viewer does not see that one."""
+        """Return the decisions linked with a decision. Raise NotFound if the viewer does not see that decision."""
         types = None if params.edge_types is None else frozenset(params.edge_types)
         request = GraphRequest(params.node_id, params.depth, types, params.direction, params.limit)
         caller, rows = self._pools.caller(agent), RowReader(self._set_aside)
@@ -166,7 +166,7 @@ def _revision(one: Revision) -> RecordedRevision:
 
 
 def _graph(found: DecisionGraph, depth: int, set_aside: SetAside) -> GetGraphResult:
-    """Return the nodes that can be shown, and the links between them; raise as the decision in the center does."""
+    """Return the showable nodes, and the links between them; raise as the center's decision does."""
     depths = {stored.key: each for stored, each in found.nodes}
     center, *around = [stored for stored, _ in found.nodes]
     make = partial(_node, depths=depths)
@@ -206,10 +206,10 @@ def _edge(edge: FoundEdge) -> GraphEdge:
 
 
 def known_until(found: DecisionHistory, moment: datetime) -> DecisionHistory | None:
-    """Return a decision as it was known at a time; None before it was recorded.
+    """Return a decision as known at a time; None before it was recorded.
 
-    Of a decision that is read from a file, only the present content is known, and only since it was read; before that,
-    only the revisions that an agent recorded.
+    Of a decision in a file, only the present content is known, and only since it was read; before that, only the
+    revisions recorded by an agent.
     """
     if not found.stored.origin.is_written and found.stored.updated_at <= moment:  # by then it is in a file
         found = replace(found, revisions=())

@@ -12,7 +12,7 @@ from cstp.values.decision_searches import DecisionLinks, Provenance
 
 
 def decision_members(decision: Decision) -> dict[str, Any]:
-    """Return the members that every answer has of a decision, but for its id."""
+    """Return the decision's members common to all answers, without the id."""
     return {
         "title": decision.title,
         "category": decision.category,
@@ -45,7 +45,7 @@ def ended_edge_of(link: DecisionLink) -> EndedEdge:
 
 
 def links_of_match(found: FoundLinks, *, edges: bool) -> DecisionLinks:
-    """Return the supersessions of a decision, with all of its links if `edges` are wanted."""
+    """Return a decision's supersessions, with all links if `edges` are wanted."""
     return DecisionLinks(
         supersedes=list(found.supersedes),
         superseded_by=list(found.superseded_by),

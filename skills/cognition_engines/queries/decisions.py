@@ -1,4 +1,4 @@
-"""The search of decisions, with the requested parts of each, within a number of tokens."""
+"""The search of decisions, with the requested parts of each, within a token limit."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ SNIPPET: Final = Room(600)  # characters
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """A found decision with its summary; `text` is the decision's own, from which the snippet was cut."""
+    """A found decision with a summary; `text` is the decision's own, the source of the snippet."""
 
     stored: StoredRecord
     summary: DecisionSummary
@@ -45,7 +45,7 @@ class _Match:
 
 
 class Decisions:
-    """The search of decisions. `name` is that of the engine in its answers."""
+    """The search of decisions. `name` is the engine's name in answers."""
 
     def __init__(self, records: Records, searching: Search, passages: Passages, pools: Pools, name: str) -> None:
         self._records = records
@@ -59,14 +59,14 @@ class Decisions:
     ) -> QueryDecisionsResult:
         """Return the best decisions for `agent`, best first.
 
-        Raise InvalidParams for a mode or an abstention that the engine lacks, and ComponentFailed naming the part that
-        fails.
+        Raise InvalidParams for a mode or an abstention that the engine lacks, and ComponentFailed naming the failing
+        part.
         """
         options, caller = read_options(self._searching, params), self._pools.caller(agent)
         scope = SearchScope(DECISIONS, () if params.filters is None else query_conditions(params.filters))
         query = Query(params.query, viewer, options.mode, (scope,), params.limit, params.abstain, options.as_of)
         rows = RowReader(self._searching.indexes.set_aside)
-        answered = partial(self._answer, params, options)
+        answered = partial(self._make_result, params, options)
         try:
             hits = await self._hits(caller, params, query, rows)
         except NoGoodMatch as none:
@@ -79,7 +79,7 @@ class Decisions:
             shown = await self._fit(caller, params.query, matches, params.max_tokens, empty)
         return answered(shown, found)
 
-    def _answer(
+    def _make_result(
         self, params: QueryDecisionsParams, options: SearchOptions, shown: Sequence[DecisionSummary], found: int
     ) -> QueryDecisionsResult:
         return QueryDecisionsResult(
@@ -147,7 +147,7 @@ class Decisions:
 
 
 def parts_of(params: QueryDecisionsParams) -> frozenset[str]:
-    """Return the parts that each decision of an answer has in addition to its fields."""
+    """Return the parts of each decision in an answer besides the fields."""
     switches = {"links": params.include_links, "provenance": params.include_provenance}
     return frozenset((*(params.include or ()), *(name for name, wanted in switches.items() if wanted)))
 
@@ -155,7 +155,7 @@ def parts_of(params: QueryDecisionsParams) -> frozenset[str]:
 def summarise(
     hit: CurrentHit, params: QueryDecisionsParams, snippet: str | None, links: FoundLinks | None
 ) -> DecisionSummary:
-    """Return a found decision with the parts that `params` name."""
+    """Return a found decision with the parts named in `params`."""
     decision, origin = _decision(hit), hit.stored.origin
     return DecisionSummary(
         id=str(decision.id),
@@ -172,7 +172,7 @@ def summarise(
 
 
 def _mark_cut(item: DecisionSummary, text: str) -> DecisionSummary:
-    """Return the item with whether its snippet lacks some of the text, as it may before it is shortened."""
+    """Return the item, marked if the snippet lacks some of the text, even without shortening."""
     if item.snippet is None:
         return item
     return item.model_copy(update={"truncated": item.snippet != text.strip()})

@@ -37,7 +37,7 @@ from cstp.values.episodes import (
 
 
 class Episodes:
-    """Searches, lists and reads episodes. Methods raise ComponentFailed naming the part that did not answer."""
+    """Search, lists and reads of episodes. Methods raise ComponentFailed naming the part that did not answer."""
 
     def __init__(self, records: Records, listings: Listings, searching: Search, pools: Pools) -> None:
         self._records = records
@@ -47,9 +47,9 @@ class Episodes:
         self._set_aside = searching.indexes.set_aside
 
     async def get(self, params: GetEpisodeParams, viewer: Viewer = Viewer(), agent: Agent = None) -> GetEpisodeResult:
-        """Return the episode with an id, else the only one that the viewer sees with it in files.
+        """Return the episode with an id, else the only visible episode with that id in files.
 
-        Raise NotFound without one.
+        Raise NotFound without such an episode.
         """
         named, caller = [(Kind.EPISODE, str(params.id))], self._pools.caller(agent)
         found = await self._pools.records.run(caller, self._records.reads.find, named, viewer)

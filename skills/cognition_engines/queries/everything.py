@@ -1,4 +1,4 @@
-"""One search over records of all kinds that have a text, by scores that mean the same for each kind; whole records."""
+"""A search over texts of records of all kinds, with scores comparable between kinds; returns whole records."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -40,11 +40,11 @@ from cstp.values.everything import (
 
 SNIPPET: Final = Room(600)  # characters
 _KINDS: Final = tuple(kind for space in SEARCHED for kind in space.kinds)
-_NONE: Final = OneOf(("kind",), ())  # a condition that no record meets
+_NONE: Final = OneOf(("kind",), ())  # a condition met by no record
 
 
 class Everything:
-    """Searches all spaces, and reads records of any kind. Raises ComponentFailed naming the part that fails."""
+    """Search of all spaces, and reads of records of any kind. Raises ComponentFailed naming the failing part."""
 
     def __init__(
         self, records: Records, searching: Search, passages: Passages, pools: Pools, set_aside: SetAside
@@ -71,7 +71,7 @@ class Everything:
             options.as_of,
             CALIBRATED,
         )
-        rows, answered = RowReader(self._set_aside), partial(_answer, params, options)
+        rows, answered = RowReader(self._set_aside), partial(_make_result, params, options)
 
         def reading(found: SearchHits) -> WithSources:
             return self._records.knowledge.with_sources(found.keys(), viewer, _KINDS, rows)
@@ -98,7 +98,7 @@ class Everything:
         """
         named = [(kind, params.id) for kind in (Kind if params.kind is None else (KINDS[params.kind],))]
         found = await self._pools.records.run(self._pools.caller(agent), self._records.reads.find, named, viewer)
-        found = [one for one in found if str(one.record.id) == params.id] or found  # before those that have a prefix
+        found = [one for one in found if str(one.record.id) == params.id] or found  # before kinds with a prefix
         if not found:
             raise NotFound(params.id)
         if len(found) > 1:
@@ -119,7 +119,7 @@ class Everything:
         self, caller: Caller, params: SearchParams, hits: Sequence[CurrentHit], read: WithSources, viewer: Viewer
     ) -> list[tuple[CurrentHit, SearchedRecord]]:
         """Return the hits with their items, without those whose item cannot be made."""
-        texts = [self._text(hit.stored) for hit in hits]
+        texts = [self._extract_text(hit.stored) for hit in hits]
         snippets = await self._snippets(caller, params.query, hits, texts)
         successors = await self._successors(caller, [hit.stored for hit in hits], viewer)
         made = []
@@ -154,7 +154,7 @@ class Everything:
     async def _successors(
         self, caller: Caller, found: Sequence[StoredRecord], viewer: Viewer
     ) -> dict[int, tuple[str, ...]]:
-        """Return the ids of the successors of records out of force, by key: a proposed one replaces nothing yet."""
+        """Return the successors' ids of records out of force, by key: a proposed successor replaces nothing yet."""
         run, successors = self._pools.records.run, dict[int, tuple[str, ...]]()
         decisions = [one for one in found if isinstance(one.record, Decision) and one.record.status in ENDED]
         if decisions:
@@ -164,14 +164,14 @@ class Everything:
             successors |= await run(caller, self._records.conversations.successors, ended, viewer)
         return successors
 
-    def _text(self, stored: StoredRecord) -> str | None:
+    def _extract_text(self, stored: StoredRecord) -> str | None:
         work = partial(text_of, stored.record, stored.kind)
         return self._set_aside.attempt(Part.SNIPPETS, stored.version, work, None)
 
     async def _snippets(
         self, caller: Caller, query: str, hits: Sequence[CurrentHit], texts: Sequence[str | None]
     ) -> Mapping[int, str | None]:
-        """Return the snippets of the texts that could be read, by key."""
+        """Return the snippets of readable texts, by key."""
         cuts = [
             PassageRequest(hit.stored, text, SNIPPET, text, hit.window)
             for hit, text in zip(hits, texts, strict=True)
@@ -181,7 +181,9 @@ class Everything:
         return {each.stored.key: snippet for each, snippet in zip(cuts, found, strict=True)}
 
 
-def _answer(params: SearchParams, options: SearchOptions, items: Sequence[SearchedRecord], found: int) -> SearchResult:
+def _make_result(
+    params: SearchParams, options: SearchOptions, items: Sequence[SearchedRecord], found: int
+) -> SearchResult:
     return SearchResult(
         results=list(items),
         query_time_ms=options.query_time_ms,
@@ -213,7 +215,7 @@ def _tag_conditions(space: Space, tags: tuple[str, ...]) -> Conditions:
 
 
 def text_of(record: Record, kind: Kind) -> str:
-    """Return the text of a record, without its title if that is separate."""
+    """Return a record's text, without a separate title."""
     if isinstance(record, Decision):
         return record.text
     shown = SPECS[kind].shown_text

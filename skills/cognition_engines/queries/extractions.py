@@ -1,4 +1,4 @@
-"""Lists of decisions, patterns and warnings that were extracted from sources."""
+"""Lists of decisions, patterns and warnings extracted from sources."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -37,20 +37,20 @@ from cstp.values.extractions import (
     ListMetadata,
 )
 
-MOST_TOPICS: Final = 50  # that an answer names
+MOST_TOPICS: Final = 50  # named in an answer
 C = TypeVar("C", bound=Cited)
 
 
 @dataclass(frozen=True, slots=True)
 class _Page(ListPage):
-    """One page of a list, the sources that its records name, by id, and the topics of an answer that names them."""
+    """A page of a list, the sources named by the records, by id, and the topics of an answer that names them."""
 
     sources: Mapping[str, SourceName]
     topics: list[str] | None
 
 
 class Extractions:
-    """Lists extractions, newest first. Methods raise ComponentFailed if the records do not answer."""
+    """Lists of extractions, newest first. Methods raise ComponentFailed if the records do not answer."""
 
     def __init__(self, records: Records, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
         self._records = records
@@ -61,21 +61,21 @@ class Extractions:
     async def decisions(
         self, params: ExtractionsParams, viewer: Viewer = Viewer(), agent: Agent = None
     ) -> GetDecisionsResult:
-        """Return a page of the decisions that the viewer sees, of a topic or of all."""
+        """Return a page of the visible decisions, of a topic or of all."""
         results, metadata = await self._list("decision", _decision, params, viewer, agent)
         return GetDecisionsResult(results=results, metadata=metadata)
 
     async def patterns(
         self, params: ExtractionsParams, viewer: Viewer = Viewer(), agent: Agent = None
     ) -> GetPatternsResult:
-        """Return a page of the patterns that the viewer sees, of a topic or of all."""
+        """Return a page of the visible patterns, of a topic or of all."""
         results, metadata = await self._list("pattern", _pattern, params, viewer, agent)
         return GetPatternsResult(results=results, metadata=metadata)
 
     async def warnings(
         self, params: ExtractionsParams, viewer: Viewer = Viewer(), agent: Agent = None
     ) -> GetWarningsResult:
-        """Return a page of the warnings that the viewer sees, of a topic or of all."""
+        """Return a page of the visible warnings, of a topic or of all."""
         results, metadata = await self._list("warning", _warning, params, viewer, agent)
         return GetWarningsResult(results=results, metadata=metadata)
 

@@ -1,4 +1,4 @@
-"""A queue that serves agents in turn, and the agents that have called recently."""
+"""A queue serving agents in turn, and the recently calling agents."""
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -7,11 +7,11 @@ from typing import Final, Generic, TypeVar
 T = TypeVar("T")
 Agent = str | None  # None is the server itself
 
-PRESENT_SECONDS: Final = 5.0  # after a call its agent may come again at once, and a place is kept free for it
+PRESENT_SECONDS: Final = 5.0  # after a call the agent may call again at once, and a place is kept free for it
 
 
 def half(places: int) -> int:
-    """Return the number of places that one agent may have while others wait."""
+    """Return the number of places for a single agent while others wait."""
     return max(1, places // 2)
 
 
@@ -42,7 +42,7 @@ class FairQueue(Generic[T]):
         self._length += 1
 
     def take(self, may: Callable[[Agent], bool]) -> tuple[Agent, T] | None:
-        """Remove and return the next item whose agent `may` have a place; that agent is the last from here on."""
+        """Remove and return the next item whose agent `may` have a place; move that agent to the end."""
         for agent, waiting in self._waiting.items():
             if may(agent):
                 one = waiting.popleft()
@@ -67,7 +67,7 @@ class FairQueue(Generic[T]):
         return one
 
     def most(self) -> int:
-        """Return the number of waiting items of the agent with the most items."""
+        """Return the highest number of waiting items of any agent."""
         return max(map(len, self._waiting.values()), default=0)
 
     def _shrink(self, agent: Agent) -> None:
@@ -77,7 +77,7 @@ class FairQueue(Generic[T]):
 
 
 class RecentAgents:
-    """The agents that have asked recently, the latest last."""
+    """The recently asking agents, the latest last."""
 
     def __init__(self) -> None:
         self._asked: OrderedDict[Agent, float] = OrderedDict()

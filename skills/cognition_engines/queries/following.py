@@ -1,4 +1,4 @@
-"""The changes after a cursor, as an agent may know of them, and reads that wait for a change."""
+"""The changes after a cursor, as far as an agent may know them, and reads that wait for a change."""
 
 import asyncio
 from collections import Counter, OrderedDict
@@ -21,18 +21,18 @@ from cstp.errors import Conflict
 from cstp.values.records import NOW, ChangesParams, ChangesResult, RecordChange
 
 Ended: TypeAlias = Callable[[], bool]
-AHEAD: Final = 60_000_000  # microseconds that a cursor may be ahead of this clock, which need not be the database's
+AHEAD: Final = 60_000_000  # microseconds a cursor may be ahead of this clock, which may differ from the database's
 _LOOK_SECONDS: Final = 0.25  # the longest time between two checks whether to stop waiting
 _READ_SECONDS: Final = 1.0  # the longest time between two reads if the indexes do not follow
 _PAUSE_SECONDS: Final = 0.02  # the shortest time between two reads: many changes may be hidden
-_REMEMBERED: Final = 1024  # cursors that are known to be followed by hidden changes alone up to a `seq`
+_REMEMBERED: Final = 1024  # cursors known to be followed only by hidden changes up to a `seq`
 _Kinds: TypeAlias = tuple[Kind, ...] | None
 WAIT_SECONDS: Final = 2.0
 COMPONENT: Final = "indexes"
 
 
 class Following:
-    """Reads changes. Raises ComponentFailed when the records do not answer."""
+    """Reader of changes. Raises ComponentFailed if the records do not answer."""
 
     def __init__(self, records: Records, pools: Pools, published: PublishedSeq) -> None:
         self._records = records
@@ -41,22 +41,22 @@ class Following:
         self._covered: OrderedDict[tuple[Viewer, _Kinds, int], int] = OrderedDict()
 
     async def newest(self, viewer: Viewer, agent: Agent = None) -> int:
-        """Return the cursor for changes from now on. It does not depend on records that the viewer never saw."""
+        """Return the cursor for changes from now on. It does not depend on records never visible to the viewer."""
         caller = self._pools.caller(agent)
         return await self._pools.records.run(caller, self._records.viewer_changes.last, viewer)
 
     async def start(self, since: int | str, viewer: Viewer, agent: Agent = None) -> int:
-        """Return the cursor that `since` names. Raise Conflict if this store cannot have given it."""
+        """Return the cursor named by `since`. Raise Conflict if this store cannot have given it."""
         if since == NOW:
             return await self.newest(viewer, agent)
         cursor = int(since)
-        # a clock that was set back leaves cursors that are ahead of it; their changes have that `seq` or a later one
+        # a clock set back leaves cursors ahead of it; their changes have that `seq` or a later one
         if cursor > time_ns() // 1000 + AHEAD and await self.newest(viewer, agent) < cursor - BLOCK:
             raise Conflict(None, "state", "a cursor of this store", "one of a time that has not come")
         return cursor
 
     async def read(self, params: ChangesParams, viewer: Viewer = Viewer(), agent: Agent = None) -> ChangesResult:
-        """Return the next changes after a cursor that `start` returned."""
+        """Return the next changes after a cursor from `start`."""
         since, kinds = int(params.since), _kinds(params)
         after = self._covered.get((viewer, kinds, since), since)
         caller, read = self._pools.caller(agent), self._records.viewer_changes.after
@@ -71,7 +71,7 @@ class Following:
     async def wait(
         self, params: ChangesParams, viewer: Viewer, agent: Agent, seconds: float, ended: Ended
     ) -> ChangesResult:
-        """Read as `read` does; if there is no change, wait for one up to `seconds` or until `ended` returns true."""
+        """Read as `read` does; without a change, wait for one up to `seconds` or until `ended` returns true."""
         until = monotonic() + seconds
         since, kinds = int(params.since), _kinds(params)
         while True:
@@ -88,7 +88,7 @@ class Following:
                 return found
 
     def _remember(self, cursor: tuple[Viewer, _Kinds, int], covered: int) -> None:
-        """Store the `seq` up to which all changes after a cursor are hidden, so that they are not read repeatedly."""
+        """Store the `seq` up to which all changes after a cursor are hidden, to avoid reading them repeatedly."""
         self._covered[cursor] = covered
         self._covered.move_to_end(cursor)
         if len(self._covered) > _REMEMBERED:
@@ -96,7 +96,7 @@ class Following:
 
 
 def _kinds(params: ChangesParams) -> _Kinds:
-    """Return the requested kinds in one order; None for all."""
+    """Return the requested kinds in a fixed order; None for all."""
     return None if params.kinds is None else tuple(sorted(KINDS[name] for name in params.kinds))
 
 
@@ -106,7 +106,7 @@ def _change(one: SeenChange) -> RecordChange:
 
 
 class ReachedSeq:
-    """Lets reads wait for a `seq`, at most `places` at a time, and half of them for one agent."""
+    """Waiting of reads for a `seq`, at most `places` at a time, and half of them for a single agent."""
 
     def __init__(self, records: Records, pools: Pools, published: PublishedSeq, places: int) -> None:
         self._records = records
@@ -121,10 +121,10 @@ class ReachedSeq:
         """Wait until a read of `agent` shows all changes up to `seq`.
 
         A read that is not `searched` reads the records themselves, and does not wait for the indexes. A `seq` between
-        the last change and now is answered like the last change: otherwise it would reveal when that was.
+        the last change and now is answered like the last change: otherwise it would reveal the time of that change.
 
-        Raise UnknownChange at once if `seq` is in the future, ComponentFailed when `seconds` are over, ComponentBusy if
-        too many wait.
+        Raise UnknownChange at once if `seq` is in the future, ComponentFailed after `seconds`, ComponentBusy if too
+        many wait.
         """
         if self._published.seq >= seq:
             return

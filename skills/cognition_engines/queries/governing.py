@@ -1,4 +1,4 @@
-"""The decisions that govern files: in force, proposed and past, the most specific first."""
+"""The decisions governing files: in force, proposed and past, the most specific first."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ from cognition_engines.store.record_reads import RecordReads
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.wanted import Wanted, always, check_wanted
 
-MOST_OF_GROUP: Final = 500  # decisions of one group that are read
-_NAMED: Final = ("package", "api", "data")  # the parts that are named and have no pattern
+MOST_OF_GROUP: Final = 500  # read decisions of a group
+_NAMED: Final = ("package", "api", "data")  # the named parts without a pattern
 
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
     """Files relative to the root of their repository, and names of packages, interfaces and data.
 
-    With `repository`, decisions in files of other repositories are left out; with `project`, those of others.
+    With `repository`, decisions in files of other repositories are left out; with `project`, those of other projects.
     """
 
     files: tuple[str, ...]
@@ -40,7 +40,7 @@ class ContextRequest:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The texts of the parts that have one of the names."""
+        """Return the texts of the parts with a given name."""
         return tuple(f"{type}:{name}" for type in _NAMED for name in self.packages)
 
     def conditions(self) -> Conditions:
@@ -49,7 +49,7 @@ class ContextRequest:
         return (*(either if named else governing(self.files)), *self.common())
 
     def mentioning(self) -> Conditions:
-        """Return the condition that a text names one of the files."""
+        """Return the condition for texts naming one of the files."""
         endings = dict.fromkeys(ending for file in self.files for ending in endings_of(file))
         return (HasAny("mentions", tuple(endings)), *self.common())
 
@@ -63,9 +63,9 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True)
 class GoverningDecision:
-    """A decision, the texts of its parts that match, the files, and, if they were read, the ids of its successors.
+    """A decision, the texts of the matching parts, the files, and, if read, the successors' ids.
 
-    A text is the type of the part, a colon, and its pattern or name; the most specific one comes first.
+    A text is the part's type, a colon, and the part's pattern or name; the most specific text comes first.
     """
 
     stored: StoredRecord
@@ -81,9 +81,9 @@ class GoverningDecision:
 
 @dataclass(frozen=True, slots=True)
 class DecisionContext:
-    """The decisions in force, the proposed ones and the past ones, and how many more of them were not read.
+    """The decisions in force, the proposed and the past decisions, and how many more of them were not read.
 
-    `mentions` govern none of the files, and name one in their text, the newest first; `matched` are these names.
+    `mentions` govern none of the files, and name a file in their text, the newest first; `matched` are these names.
     """
 
     governing: Sequence[GoverningDecision]
@@ -101,7 +101,7 @@ def read_context(
     wanted: Wanted = always,
     rows: RowReader = STRICT,
 ) -> DecisionContext:
-    """Return the decisions that govern the files at a moment, each group by specificity, then the newest first.
+    """Return the decisions governing the files at a moment, each group by specificity, then the newest first.
 
     Successors are not read. Raise NotWanted if no caller waits any more.
     """
@@ -152,7 +152,7 @@ def _governing(
 
 
 def _mentioning(stored: StoredRecord, request: ContextRequest) -> Sequence[GoverningDecision]:
-    """Return the record if its text still has one of the names."""
+    """Return the record if the text still has one of the names."""
     if not accepts(request.mentioning(), stored):
         return []
     files = request.files
@@ -173,7 +173,7 @@ def _most_specific(snapshot: Snapshot, rows: Ints, request: ContextRequest, want
 
 
 def _groups(snapshot: Snapshot, rows: Ints, now: int) -> Iterator[Ints]:
-    """Yield the rows that are in force, those that are not decided yet, and those that are past."""
+    """Yield the rows in force, then the undecided rows, then the past rows."""
     codes = [code for text, code in snapshot.codes["status"].items() if text in UNDECIDED]
     past = snapshot.numbers["until"][rows] <= now
     open_ = ~past & np.isin(snapshot.labels["status"][rows], codes)

@@ -61,7 +61,7 @@ _CONTENTS: Final[Mapping[str, type[AnyContent]]] = dict(zip(EXTRACTION_TYPES, ge
 
 
 class Knowledge:
-    """The search of chunks and extractions, and reads of chunks with related ones.
+    """The search of chunks and extractions, and reads of chunks with related chunks.
 
     Methods raise ComponentFailed naming the part that did not answer.
     """
@@ -93,7 +93,7 @@ class Knowledge:
         try:
             found, read = await self._searching.find(caller, query, reading)
         except NoGoodMatch as none:
-            return _answer(params, options, (), 0).model_copy(update=no_match(none))
+            return _make_result(params, options, (), 0).model_copy(update=no_match(none))
         explain = params.explain
         hits = await self._searching.current_hits(caller, found, query, read.stored, windows=True, explain=explain)
         if (least := params.min_score) is not None:
@@ -101,8 +101,8 @@ class Knowledge:
         shown = make_items(self._set_aside, hits, partial(_to_found, sources=read.sources))
         items, count = [item for _, item in shown], len(hits) + len(rows.left_out)
         if params.max_tokens is not None or params.snippets:
-            items = await self._fit(caller, params, shown, _answer(params, options, (), count))
-        return _answer(params, options, items, count)
+            items = await self._fit(caller, params, shown, _make_result(params, options, (), count))
+        return _make_result(params, options, items, count)
 
     async def _conditions(self, caller: Caller, filters: KnowledgeFilters, viewer: Viewer) -> Conditions:
         conditions = (*one_of("type", _types(filters)), *about(filters.topic))
@@ -118,7 +118,7 @@ class Knowledge:
         shown: Sequence[tuple[CurrentHit, KnowledgeFound]],
         empty: SearchKnowledgeResult,
     ) -> list[KnowledgeFound]:
-        """Return the items that fit, with their contents cut."""
+        """Return the fitting items, with their contents cut."""
         cut, longest = partial(self._passages.cut, caller), SNIPPET_BYTES if params.snippets else None
         items = [_to_fitted(item, hit) for hit, item in shown]
         without_time = empty.model_copy(update=NO_TIME)
@@ -142,7 +142,7 @@ class Knowledge:
     async def _related(
         self, caller: Caller, found: ChunkFound, viewer: Viewer, limit: int, rows: RowReader
     ) -> tuple[int, list[RelatedChunk]]:
-        """Return the number of related chunks, and those that can be shown."""
+        """Return the number of related chunks, and the showable chunks among them."""
         if found.vectors is None:
             return 0, []
         near = self._pools.vectors.run
@@ -162,7 +162,7 @@ def _types(filters: KnowledgeFilters) -> tuple[str, ...] | None:
     return tuple(each for name in filters.type for each in (EXTRACTION_TYPES if name == "extraction" else (name,)))
 
 
-def _answer(
+def _make_result(
     params: SearchKnowledgeParams, options: SearchOptions, items: Sequence[KnowledgeFound], found: int
 ) -> SearchKnowledgeResult:
     """Return the answer with the items; `found` is the number of all matches."""
@@ -192,12 +192,12 @@ def _to_found(found: CurrentHit, sources: Mapping[str, SourceName]) -> Knowledge
         type="chunk" if extraction is None else "extraction",
         extraction_type=None if extraction is None else extraction.type,
         title=title(record, find_source(record, sources)) if isinstance(record, Chunk) else heading(record),
-        content=record.content if isinstance(record, Chunk) else _content(record),
+        content=record.content if isinstance(record, Chunk) else _validate_content(record),
         topics=list(record.tags if isinstance(record, Chunk) else record.topics),
         score=found.hit.score,
         distance=found.hit.distance,
         chunk_id=record.id if isinstance(record, Chunk) else record.chunk_id,
-        chunk_info=place(record) if isinstance(record, Chunk) else None,
+        chunk_info=format_chunk_position(record) if isinstance(record, Chunk) else None,
         place=shown_place(record),
         source=None if cited is None else SourceReference(source_id=record.source_id, title=cited),
         origin=origin.made_by,
@@ -206,13 +206,13 @@ def _to_found(found: CurrentHit, sources: Mapping[str, SourceName]) -> Knowledge
     )
 
 
-def _content(extraction: Extraction) -> AnyContent:
+def _validate_content(extraction: Extraction) -> AnyContent:
     model = _CONTENTS[extraction.type]
     return model.model_validate(extraction.content, strict=False, from_attributes=True, by_name=True)
 
 
 def _to_fitted(item: KnowledgeFound, found: CurrentHit) -> FittedItem:
-    """Return a chunk as it can be cut, an extraction whole; the title of its source is cited in the answer, too."""
+    """Return a chunk in cuttable form, an extraction whole; the answer also cites the source's title."""
     cited = 0 if item.source is None else len(to_json(item.source.title)) + 1
     if not isinstance(item.content, str):
         return FittedItem(item, None, found.stored, extra=cited)
@@ -227,7 +227,7 @@ def _whole(found: ChunkFound, related: list[RelatedChunk], omitted: int | None) 
         chunk_id=chunk.id,
         title=title(chunk, found.source),
         author=author(chunk, found.source),
-        chunk_info=place(chunk),
+        chunk_info=format_chunk_position(chunk),
         place=shown_place(chunk),
         cluster=_cluster(found),
         related_chunks=related,
@@ -260,7 +260,7 @@ def _to_related(stored: StoredRecord, cosines: Mapping[int, float], sources: Map
 
 
 def nearest_chunks(index: SpaceIndex, key: int, windows: Floats, viewer: Viewer, limit: int) -> dict[int, float]:
-    """Return the chunks that the viewer sees nearest to the mean of `windows`, best first, without the chunk `key`.
+    """Return the visible chunks nearest to the mean of `windows`, best first, without the chunk `key`.
 
     They are keys with the cosine of the best window, -1 to 1. At most SPARE more than `limit`.
     """
@@ -282,17 +282,17 @@ def mean_direction(windows: Floats) -> Floats:
 
 
 def about(topic: str | None) -> Conditions:
-    """Return the condition that a record is about a topic; none if the topic is None or empty."""
+    """Return the condition for records about a topic; none if the topic is None or empty."""
     return (HasAny("topics", (topic,)),) if topic else ()
 
 
 def find_source(record: Chunk | Extraction, sources: Mapping[str, SourceName]) -> SourceName | None:
-    """Return the source that a record names; None if it names no known one."""
+    """Return the source named by a record; None if it names no known source."""
     return None if record.source_id is None else sources.get(record.source_id)
 
 
 def cite_source(record: Chunk | Extraction, sources: Mapping[str, SourceName]) -> str | None:
-    """Return the title of a record's source if known, else the title that the record gives, else the source's id.
+    """Return the title of a record's source if known, else the title given by the record, else the source's id.
 
     None if the record names no source.
     """
@@ -304,19 +304,19 @@ def cite_source(record: Chunk | Extraction, sources: Mapping[str, SourceName]) -
 
 
 def title(chunk: Chunk, source: SourceName | None) -> str | None:
-    """Return the title of the chunk, else the title of its source."""
+    """Return the chunk's title, else the source's."""
     return source.title if chunk.title is None and source is not None else chunk.title
 
 
 def author(chunk: Chunk, source: SourceName | None) -> str | None:
-    """Return the author of the chunk, else the authors of its source, separated by commas."""
+    """Return the chunk's author, else the source's authors, separated by commas."""
     if chunk.author is not None or source is None:
         return chunk.author
     return ", ".join(source.authors) or None
 
 
-def place(chunk: Chunk | ArtifactChunk) -> str:
-    """Return the place of a chunk in its source: "1/5" is the first of five."""
+def format_chunk_position(chunk: Chunk | ArtifactChunk) -> str:
+    """Return a chunk's position in the source: "1/5" is the first of five."""
     return f"{chunk.chunk_index + 1}/{chunk.total_chunks}"
 
 

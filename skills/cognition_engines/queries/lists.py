@@ -1,4 +1,4 @@
-"""The listings that lists are read from, and counts of decisions in their columns."""
+"""The listings behind lists, and counts of decisions in their columns."""
 
 from contextlib import suppress
 from datetime import date, datetime, timedelta
@@ -19,20 +19,20 @@ from cstp.values.decision_reads import DayCount, GetStatsResult, RecentActivity,
 
 MOST_NAMES: Final = 100  # of each label, the most frequent ones
 MOST_TAGS: Final = 50
-MOST_DAYS: Final = 366  # the latest ones that have any
+MOST_DAYS: Final = 366  # the latest ones with any
 _DAY: Final = 86_400_000_000  # microseconds
 _EPOCH: Final = date(1970, 1, 1)
 
 
 class Listings:
-    """The listings behind lists. A call reads the records that a listing lacks; `start` reads most of them first."""
+    """The listings behind lists. A call reads the records missing from a listing; `start` reads most of them first."""
 
     def __init__(self, records: Records, set_aside: SetAside, background: Background) -> None:
         self.decisions: Final = Listing(records, DECISIONS, set_aside)
         self.episodes: Final = Listing(records, EPISODES, set_aside)
         self.extractions: Final = Listing(records, EXTRACTIONS, set_aside)
         self.timeline: Final = Listing(records, TIMELINE, set_aside)
-        self._reader = BackgroundThread("listings", self._read, background, "lists are not read in advance")
+        self._reader = BackgroundThread("listings", self._follow_listings, background, "lists are not read in advance")
 
     def start(self) -> None:
         self._reader.start()
@@ -40,14 +40,14 @@ class Listings:
     def close(self, wait_seconds: float) -> None:
         self._reader.close(wait_seconds)
 
-    def _read(self) -> None:  # once: a call reads what came later
+    def _follow_listings(self) -> None:  # once: a call reads what came later
         for listing in (self.decisions, self.episodes, self.extractions, self.timeline):
             with suppress(ComponentFailed):  # the call that needs it reports the failure
                 listing.follow()
 
 
 def count_decisions(listing: Listing, conditions: Conditions, viewer: Viewer, now: datetime) -> GetStatsResult:
-    """Count the seen decisions that meet the conditions. Raise ComponentFailed as the listing does."""
+    """Count the visible decisions that meet the conditions. Raise ComponentFailed as the listing does."""
     snapshot = listing.follow().snapshot
     mask = snapshot.mask(conditions, viewer)
     at = snapshot.numbers["at"][mask]

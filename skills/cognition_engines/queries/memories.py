@@ -27,13 +27,13 @@ _MEMORIES: Final = OneOf(("kind",), (Kind.ARTIFACT.label, Kind.TURN.label))
 
 @dataclass(frozen=True, slots=True)
 class _Page(ListPage):
-    """One page of a list; `superseded_by` are the visible successors of superseded memories, by key."""
+    """A page of a list; `superseded_by` are the visible successors of superseded memories, by key."""
 
     superseded_by: Mapping[int, Sequence[str]]
 
 
 class Memories:
-    """Lists memories, newest first. Raises ComponentFailed if the records do not answer."""
+    """Lists of memories, newest first. Raises ComponentFailed if the records do not answer."""
 
     def __init__(self, records: Records, listings: Listings, pools: Pools, set_aside: SetAside) -> None:
         self._records = records

@@ -1,4 +1,4 @@
-"""Reads for the operator: records stored already, for a program that reads files elsewhere, and pages of the audit."""
+"""Reads for the operator: stored records, for a program that reads files elsewhere, and pages of the audit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class FoundBefore:
 
 
 class OperatorReads:
-    """Answers for the operator, without regard to rights. Raises ComponentFailed when the records do not answer."""
+    """Answers for the operator, without regard to rights. Raises ComponentFailed if the records do not answer."""
 
     def __init__(self, records: Records, trail: AuditTrail, pools: Pools) -> None:
         self._records: Final = records
@@ -43,7 +43,7 @@ class OperatorReads:
         self._pools: Final = pools
 
     async def look_up(self, asked: LookUp, agent: Agent = None) -> FoundBefore:
-        """Look up all that `asked` names, in one call of the pool."""
+        """Look up everything named in `asked`, in a single call of the pool."""
         return await self._pools.records.run(self._pools.caller(agent), self._find_before, asked)
 
     def _find_before(self, asked: LookUp) -> FoundBefore:
@@ -55,9 +55,9 @@ class OperatorReads:
         return FoundBefore(known, origins.guarded_files() if asked.guards else [], seq)
 
     async def list_audit(self, params: AuditParams, viewer: Viewer = Viewer(), agent: Agent = None) -> AuditResult:
-        """Return a page of the calls that meet the conditions, the newest first, whatever the rights of the viewer.
+        """Return a page of the calls that meet the conditions, newest first, whatever rights the viewer has.
 
-        They include every call that this process answered before, and calls of another process after 0.1 s.
+        They include every call answered by this process before, and calls of another process after 0.1 s.
         """
         await self._trail.flush()
         page = await self._pools.records.run(self._pools.caller(agent), self._records.audit.page, params)

@@ -1,4 +1,4 @@
-"""Passages of texts for an event loop: the sentences of the best window, or those with the words of the query."""
+"""Passages of texts for an event loop: the best window's sentences, or sentences with the query's words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ _USUAL_WINDOW: Final = 1000  # characters
 
 @dataclass(frozen=True, slots=True)
 class PassageRequest:
-    """A text of `stored` to be cut to `room`, by words alone if `window` is None.
+    """A text of `stored` to cut to `room`, by words alone if `window` is None.
 
-    `own` is the part of the record that `text` contains, word by word as in the embedded text.
+    `own` is the part of the record in `text`, word by word as in the embedded text.
     """
 
     stored: StoredRecord
@@ -34,7 +34,7 @@ class PassageRequest:
 
 
 class Passages:
-    """Cuts texts to their best passages."""
+    """Cutter of texts to their best passages."""
 
     def __init__(self, embeddings: QueryCache | None, pools: Pools, parser: QueryParser, set_aside: SetAside) -> None:
         self._embeddings = embeddings
@@ -46,14 +46,14 @@ class Passages:
     async def cut(
         self, caller: Caller, query: str, cuts: Sequence[PassageRequest], part: Part = Part.SNIPPETS
     ) -> list[str | None]:
-        """Return a passage of each text, in order; None for a record that `part` sets aside.
+        """Return a passage of each text, in order; None for a record set aside by `part`.
 
         Raise ComponentFailed naming the part that did not answer.
         """
         return await self._pools.keywords.run(caller, self._cut, query, cuts, part) if cuts else []
 
     async def cut_for(self, query: str, cuts: Sequence[PassageRequest], agent: Agent = None) -> list[str | None]:
-        """Cut as `cut` does, with all the time that a call may take."""
+        """Cut as `cut` does, with all the time allowed to a call."""
         return await self.cut(self._pools.caller(agent), query, cuts)
 
     def _cut(self, query: str, cuts: Sequence[PassageRequest], part: Part) -> list[str | None]:
@@ -77,7 +77,7 @@ class Passages:
         return passage(cut.text, span, words, self._analyzer.analyze, cut.room), left
 
     def _span(self, cut: PassageRequest, window: Window, text: str, *, exact: bool) -> Span | None:
-        """Return the span of the window in the text that is cut; None if it is not in it."""
+        """Return the window's span in the text to cut; None if the text does not contain it."""
         start, end = self._place(window, text) if exact else _estimate_span(window, text)
         shift = text.rfind(cut.own) - cut.text.find(cut.own)
         start, end = max(0, start - shift), min(len(cut.text), end - shift)
@@ -91,7 +91,7 @@ class Passages:
 
 
 def _estimate_span(window: Window, text: str) -> Span:
-    """Estimate the span of a window, as if windows were spread evenly from the start of a text to its end."""
+    """Estimate a window's span, as if windows were spread evenly over the text."""
     width = min(len(text), _USUAL_WINDOW)
     start = (len(text) - width) * window.place // max(1, window.total - 1)
     return start, start + width

@@ -1,8 +1,8 @@
-"""One bounded pool per component: places for a number of calls, each with a deadline.
+"""A bounded pool per component: places for a number of calls, each with a deadline.
 
-A call that misses its deadline fails at once; its thread continues alone and is not waited for, neither by a caller nor
-at exit. A pool whose calls are all past their deadline refuses new ones without delay, and from time to time abandons
-one of them: a hanging call must not keep a part down that works again.
+A call that misses the deadline fails at once; the thread continues alone and is not waited for, neither by a caller nor
+at exit. A pool whose calls are all past their deadline refuses new calls without delay, and from time to time abandons
+a call: a hanging call must not keep down a component that works again.
 
 A call may go through several pools. It is then a generator that yields each pool in which it continues, and stays in
 one thread while the next pool has a place: a change of threads costs more than most steps.
@@ -39,7 +39,7 @@ Work: TypeAlias = Generator["Pool", Wanted, T]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The agent that waits for a call, and until when (monotonic). `agent` None is the server itself."""
+    """The agent waiting for a call, and until when (monotonic). `agent` None is the server itself."""
 
     agent: Agent
     until: float
@@ -59,7 +59,7 @@ class _RunningCall:
 
 @dataclass(frozen=True, slots=True)
 class PoolLoad:
-    """Numbers of calls that may run at a time, that run, and that wait for a place."""
+    """Numbers of calls: allowed at a time, running, and waiting for a place."""
 
     threads: int
     running: int
@@ -145,9 +145,9 @@ class _Place:
 
 
 class Pool:
-    """Runs blocking calls of one component, at most `threads` at a time, each for at most `deadline` seconds.
+    """Runner of a component's blocking calls: at most `threads` at a time, each for at most `deadline` seconds.
 
-    It has the component's name, unless the component has several pools. Its threads are its own unless `shared`.
+    It has the component's name, unless the component has several pools. The threads are the pool's own unless `shared`.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class Pool:
 
     @property
     def stuck(self) -> bool:
-        """True if every call is past its deadline, so that others are refused."""
+        """Return whether every call is past the deadline, so others are refused."""
         with self._lock:
             return self._all_late(monotonic())
 
@@ -200,14 +200,14 @@ class Pool:
     async def retry(self, caller: Caller) -> None:
         """Run again, for each function, the call in which its part has failed, unless one has succeeded since.
 
-        Raise ComponentFailed while one fails. A call past its deadline has not failed.
+        Raise ComponentFailed while a call fails. A call past the deadline has not failed.
         """
         for name, begin in list(self._failed.items()):
             with suppress(NoGoodMatch):  # which is an answer
                 await _answer(caller, name, begin)
 
     def close(self) -> None:
-        """Let threads end that have nothing left to do; a stuck one ends with the process."""
+        """End threads without work; a stuck thread ends with the process."""
         self._threads.close()
 
     def stay(self, caller: Caller) -> _Stay:
@@ -283,7 +283,7 @@ class Pool:
         return len(self._running) >= self._size and all(self._late(run, now) for run in self._running.values())
 
     def _may_run(self, agent: Agent) -> bool:
-        """Return whether a free place may be this agent's: a call past its deadline counts against no agent."""
+        """Return whether this agent may take a free place: a call past the deadline counts against no agent."""
         if not self._running:
             return True
         now = monotonic()
@@ -384,7 +384,7 @@ async def _answer(caller: Caller, name: str, begin: Callable[[], Work[T]]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """One pool per component, and the limit of a call over all of them in seconds.
+    """A pool per component, and the time limit of a call over all of them in seconds.
 
     Lists wait for each other while one reads changes, which must not keep other calls from the records.
     """

@@ -64,7 +64,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """One space as one search sees it."""
+    """A space as seen by a search."""
 
     sought: SearchScope
     snapshot: Snapshot
@@ -80,7 +80,7 @@ class _View:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Searches one space or several. Methods raise ComponentFailed naming the part that did not answer.
+    """Search of any number of spaces. Methods raise ComponentFailed naming the part that did not answer.
 
     `signals` need `texts` and run in their order; `texts` reads those of texts.
     """
@@ -97,7 +97,7 @@ class Search:
 
     @property
     def modes(self) -> tuple[Mode, ...]:
-        """The modes that this server has, its default first."""
+        """Return this server's modes, the default first."""
         return tuple(Mode) if self.embeddings is not None else (Mode.KEYWORD,)
 
     async def find(self, caller: Caller, query: Query, read: Callable[[SearchHits], T]) -> tuple[SearchHits, T]:
@@ -289,9 +289,9 @@ class Search:
         return lift_hits(spaces, hits, [replace(gain, shares=[each[n] for each in read]) for n, gain in weighed])
 
     def _weigh(self, query: Query, text: QueryText) -> list[tuple[int, TextGain]]:
-        """Return the gains by texts, without shares, each with the place of its signal among those of texts.
+        """Return the gains by texts, without shares, each with the signal's position among those of texts.
 
-        Texts are read for their phrases; without these no other signal of texts counts.
+        Texts are read for their phrases; without phrases no other signal of texts counts.
         """
         reading = [signal for signal in self.signals if isinstance(signal, TextSignal)]
         weights = [signal.weigh(text, self.parser.relevance) for signal in reading]
@@ -356,7 +356,7 @@ class Search:
         return hits
 
     async def _nearest_windows(self, caller: Caller, found: SearchHits, mode: Mode) -> list[Window | None]:
-        """Return the window of each hit that is nearest to the query; None without vectors or if words alone decide."""
+        """Return each hit's window nearest to the query; None without vectors or if words alone decide."""
         if mode is Mode.KEYWORD or found.vector is None:
             return [None] * len(found.hits)
         if any(space.snapshot.fetch is not None for space in found.spaces):

@@ -31,7 +31,7 @@ def searched_record(
     content: str | None,
     superseded_by: Sequence[str],
 ) -> SearchedRecord:
-    """Return a found record: an artifact if it is a chunk of one."""
+    """Return a found record; for an artifact chunk the artifact."""
     stored, record = hit.stored, hit.stored.record
     kind, id = _shown_as(stored)
     source, source_id = _source(stored, sources)
@@ -88,7 +88,7 @@ def fetched_record(stored: StoredRecord) -> FetchResult:
 
 
 def _shown_as(stored: StoredRecord) -> tuple[Kind, str | int]:
-    """Return the kind and the id of a result: those of its artifact if it is a chunk of one."""
+    """Return the kind and the id of a result; for an artifact chunk those of its artifact."""
     record, id = stored.record, str(stored.record.id)
     if not isinstance(record, ArtifactChunk):
         return stored.kind, int(id) if stored.kind is Kind.EPISODE else id
@@ -114,7 +114,7 @@ def _title(stored: StoredRecord, sources: Mapping[str, SourceName]) -> str | Non
 
 
 def _source(stored: StoredRecord, sources: Mapping[str, SourceName]) -> tuple[str | None, str | None]:
-    """Return the source of a record, and the id of the record that it belongs to."""
+    """Return a record's source, and the id of the record it belongs to."""
     record, facets = stored.record, stored.facets
     match record:
         case Decision():

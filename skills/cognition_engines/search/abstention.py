@@ -39,12 +39,12 @@ class NearestRow:
 
     @property
     def key(self) -> int:
-        """The record's key."""
+        """Return the record's key."""
         return int(self.space.snapshot.keys[self.row])
 
     @property
     def id(self) -> str:
-        """The record's id."""
+        """Return the record's id."""
         return self.space.snapshot.ids[self.row]
 
 

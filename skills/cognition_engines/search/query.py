@@ -93,43 +93,43 @@ class QueryText:
 
     @cached_property
     def content_words(self) -> frozenset[str]:
-        """The query's words as in texts, without stop words unless there are no others."""
+        """Return the query's words as in texts, without stop words unless there are no others."""
         return frozenset(self._weights[0])
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The content words, and the names and ids."""
+        """Return the content words, and the names and ids."""
         return self.content_words.union(self._weights[1])
 
     @cached_property
     def pairs(self) -> tuple[str, ...]:
-        """The query's phrases, see `read_pairs`."""
+        """Return the query's phrases, see `read_pairs`."""
         return read_pairs(self.text, self.analyzer.content_words)
 
     @cached_property
     def items(self) -> tuple[str, ...]:
-        """The query's items that may be unique to a record, see `read_items`."""
+        """Return the query's items that may be unique to a record, see `read_items`."""
         return read_items(self.text)
 
     @cached_property
     def names(self) -> tuple[PossibleName, ...]:
-        """Possible names in the query, the longest first at each place."""
+        """Return possible names in the query, the longest first at each place."""
         return tuple(read_names(self.text))
 
     @cached_property
     def is_about_user(self) -> bool:
-        """True if a question is in the first person and not about an earlier answer, in English."""
+        """Return whether a question is in the first person and not about an earlier answer, in English."""
         looked_at = self.text[:LONGEST_QUESTION]
         return bool(_FIRST_PERSON.search(looked_at) and not _ADDRESSED.search(looked_at))
 
     @cached_property
     def is_about_past(self) -> bool:
-        """True if a question asks for former decisions, in English."""
+        """Return whether a question asks for former decisions, in English."""
         return _PAST.search(self.text) is not None
 
     @cached_property
     def asks_for_advice(self) -> bool:
-        """True if a question asks how to do something, what to do or where, in English."""
+        """Return whether a question asks how to do something, what to do or where, in English."""
         return _ADVICE.search(self.text[:LOOKED_AT]) is not None
 
 

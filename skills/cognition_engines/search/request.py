@@ -66,7 +66,7 @@ class Query:
 
     @property
     def sets(self) -> tuple[range, ...]:
-        """The numbers of spaces ranked together."""
+        """Return the numbers of spaces ranked together."""
         first = len(self.sought) - self.apart
         return (range(first), range(first, len(self.sought))) if self.ranking.for_choice else (range(first),)
 

@@ -1,4 +1,4 @@
-"""`Records`: the store of truth as its users see it."""
+"""`Records`: the store of truth as seen by its users."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -48,8 +48,8 @@ def open_records(
     `named` is the setting or option that gave the URL, for errors. `calls` is the number of threads that may use the
     records at a time, from 1; each has its own connection.
 
-    Raise `ConfigurationError` for another kind of URL, a file or folder that cannot be used and a database written by
-    a newer version of the program; `ComponentFailed` when the database does not answer or is damaged.
+    Raise `ConfigurationError` for another kind of URL, an unusable file or folder and a database written by a newer
+    version of the program; `ComponentFailed` if the database does not answer or is damaged.
     """
     with failures():
         return Records(open_store(url, deadline_seconds, named, calls))
@@ -72,23 +72,23 @@ class Records(RecordReads):
 
     @property
     def is_shared(self) -> bool:
-        """True if other machines may have the database open, too."""
+        """Return whether other machines may have the database open, too."""
         return self.store.writer.dialect.name != "sqlite"
 
     def counts(self) -> dict[Kind, int]:
-        """Return the number of records of each kind that has any."""
+        """Return the number of records of each existing kind."""
         with begin_scan(self.store) as connection:
             return counts_of(connection)
 
     def ids(self, kind: Kind) -> list[str]:
-        """Return the ids of all records of a kind, in the order of code points."""
+        """Return the ids of all records of a kind, in code point order."""
         statement = sa.select(records.c.id).where(records.c.kind == int(kind))
         with begin_scan(self.store) as connection:
             # in the order of code points, which is the same in every database
             return sorted(connection.execute(statement).scalars())
 
     def keys_of(self, ids: Sequence[str]) -> dict[str, list[int]]:
-        """Return the keys of all records with one of the ids, of any kind; an unknown id is absent."""
+        """Return the keys of all records with any of the ids, of any kind; an unknown id is absent."""
         found: dict[str, list[int]] = {}
         with begin_read(self.store) as connection:
             for page in pages(list(ids)):
@@ -97,25 +97,25 @@ class Records(RecordReads):
         return found
 
     def dimension(self, model: str) -> int | None:
-        """Return the dimension of the vectors stored of `model`; None when there never were any."""
+        """Return the dimension of the stored vectors of `model`; None if there never were any."""
         with begin_read(self.store) as connection:
             return stored_dimension(connection, model)
 
     def put(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()) -> tuple[Outcome, ...]:
         """Insert or update records by kind and id; return the outcome of each, in the order of `batch`.
 
-        A record whose digest is stored already, with vectors of `model` (or with `model` None, or without a text to
-        embed), is left alone. Otherwise it gets a new `seq` and the vectors given; an update keeps the key, and one
-        with another digest removes the vectors of all models, which describe the old text. Records that inherit from a
-        changed record get a new `seq`, too: the events, edges and chunks of an artifact take its project, clearance and
-        facets, a turn is found by the words of its neighbours. With `model`, every entry has vectors whose record has a
-        text to embed (`kinds.texts.embedded`); else none has.
+        A record with an already stored digest, with vectors of `model` (or with `model` None, or without a text to
+        embed), is left alone. Otherwise it gets a new `seq` and the given vectors; an update keeps the key, and with
+        another digest removes the vectors of all models, which describe the old text. Records inheriting from a changed
+        record get a new `seq`, too: the events, edges and chunks of an artifact take its project, clearance and facets,
+        a turn is found by the words of its neighbours. With `model`, every entry has vectors whose record has a text to
+        embed (`kinds.texts.embedded`); else none has.
 
-        Raise `ValueError` naming the field for an id that is missing, has no prefix or more than `MAX_ID`
-        characters, an id given twice, missing or superfluous vectors, and vectors that are not finite float32 of one
-        dimension; its subclass `IdTaken` if a sibling kind or a record of another origin has the id, or a stored
-        record of the same identity and project another one; `ComponentFailed` of the embedder for vectors of another
-        dimension than those stored of `model`.
+        Raise `ValueError` naming the field for an id that is missing, has no prefix or more than `MAX_ID` characters,
+        an id given twice, missing or superfluous vectors, and vectors that are not finite float32 of one dimension; its
+        subclass `IdTaken` if a sibling kind or a record of another origin has the id, or a stored record of the same
+        identity and project another id; `ComponentFailed` of the embedder for vectors of another dimension than the
+        stored vectors of `model`.
         """
         names = check_batch(batch, model)
         with begin_write(self.store) as connection:
@@ -124,8 +124,8 @@ class Records(RecordReads):
     def put_vectors(self, given: Sequence[tuple[int, FloatArray]], model: str, as_of: int | None = None) -> None:
         """Set the vectors of `model` for existing keys; each gets a new `seq`. Deleted keys are skipped.
 
-        With `as_of`, the `last_seq()` from before the texts were read, records that changed after it are skipped
-        too: the vectors describe an old text. Raise `ValueError` as `put` does.
+        With `as_of`, the `last_seq()` from before the texts were read, records changed after it are skipped too: the
+        vectors describe an old text. Raise `ValueError` as `put` does.
         """
         by_key = dict(given)
         if len(by_key) != len(given):
@@ -159,7 +159,7 @@ class Records(RecordReads):
         return frozenset(chosen)
 
     def delete(self, kind: Kind, ids: Sequence[str], *, with_parts: bool = False) -> tuple[str, ...]:
-        """Delete records with their vectors, leaving a tombstone for each; return the ids that existed, in order.
+        """Delete records with their vectors, leaving a tombstone for each; return the existing ids, in order.
 
         With `with_parts`, the parts of a deleted artifact or source are deleted, too. Other records that belonged to it
         stay, with their rights.

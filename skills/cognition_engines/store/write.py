@@ -1,4 +1,4 @@
-"""Insert, update and delete records inside a transaction, with all that hangs on them."""
+"""Insert, update and delete records inside a transaction, with everything that depends on them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from cognition_engines.store.schema import (
 )
 from cognition_engines.store.values import PART, Entry, FloatArray, IdTaken, KnownRecord, Outcome, Replaces
 
-# Kinds that ingest cuts, and the role in which the parts refer to them.
+# Kinds cut by ingest, and the role in which the parts refer to them.
 DOCUMENTS: Final[Mapping[Kind, Role]] = {Kind.SOURCE: Role.SOURCE, Kind.ARTIFACT: Role.ARTIFACT}
 _UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
 
@@ -45,7 +45,7 @@ def check_batch(batch: Sequence[Entry], model: str | None) -> list[tuple[Kind, s
     seen: set[tuple[Kind, str]] = set()
     for entry in batch:
         kind, id = kind_of(entry.record), _checked_id(entry)
-        # one of the kinds that share ids represents all
+        # a single kind represents all that share ids
         space = NAMESAKES[0] if kind in NAMESAKES else kind
         if (space, id) in seen:
             raise ValueError(f"id: {id!r} is twice in the batch")
@@ -78,7 +78,7 @@ def check_model(model: str) -> None:
 
 
 def check_vectors(given: Iterable[FloatArray]) -> None:
-    """Raise ValueError unless all are finite float32 of one dimension."""
+    """Raise ValueError unless all are finite float32 of a common dimension."""
     dimensions = set()
     for array in given:
         if array.dtype != np.float32 or array.ndim != 2 or 0 in array.shape:
@@ -110,7 +110,7 @@ def put_checked(
     model: str | None,
     replaces: Sequence[Replaces],
 ) -> tuple[Outcome, ...]:
-    """Put a batch as `Records.put` does, in a `writing` transaction; `names` are those that `check_batch` returns."""
+    """Put a batch as `Records.put` does, in a `writing` transaction; `names` are from `check_batch`."""
     for document in replaces:
         found = parts_of(connection, document.kind, [document.id])
         delete_records(connection, [each for each in found if each[:2] not in document.kept])
@@ -127,7 +127,7 @@ def put_checked(
 
 
 def parts_of(connection: sa.Connection, kind: Kind, ids: Sequence[str]) -> list[tuple[Kind, str, int]]:
-    """Return the parts that ingest cut documents of a kind with these ids into: by kind, id and key."""
+    """Return the parts into which ingest cut documents of a kind with these ids: by kind, id and key."""
     statement = (
         sa.select(records.c.kind, records.c.id, records.c.key)
         .join_from(links, records)
@@ -139,7 +139,7 @@ def parts_of(connection: sa.Connection, kind: Kind, ids: Sequence[str]) -> list[
 
 
 def _check_origins(connection: sa.Connection, batch: Sequence[Entry], names: Sequence[tuple[Kind, str]]) -> None:
-    """Refuse to take over a record of another origin, or of a kind that has its ids in common with this one."""
+    """Refuse to take over a record of another origin, or of a kind with shared ids."""
     identities = [entry.origin.identity for entry in batch if entry.origin.identity]
     by_id: dict[tuple[Kind, str], KnownRecord] = {}
     by_identity: dict[tuple[Kind, str, str | None], KnownRecord] = {}
@@ -189,7 +189,7 @@ def _outcome(entry: Entry, known: _StoredDigest | None, model: str | None) -> Ou
 
 @dataclass(frozen=True, slots=True)
 class EntryRow:
-    """An entry with the `key` of its row, None for a new one. With `same`, its content is the stored content.
+    """An entry with its row's `key`, None for a new entry. With `same`, its content is the stored content.
 
     `cells` is the row of the kind's table, if known, `spine` the known values of the row in `records`.
     """
@@ -218,7 +218,7 @@ def _store(connection: sa.Connection, work: Sequence[EntryRow], model: str | Non
 def upsert_records(connection: sa.Connection, work: Sequence[EntryRow]) -> list[int]:
     """Insert and update records with their links, without vectors; return the keys, in order.
 
-    An update takes the vectors of all models away. Records that inherit from a changed record are touched.
+    An update removes the vectors of all models. Records inheriting from a changed record are touched.
     """
     numbers = allocate(connection, len(work))
     fresh_keys = iter(allocate_keys(connection, sum(each.key is None for each in work)))
@@ -249,7 +249,7 @@ def upsert_records(connection: sa.Connection, work: Sequence[EntryRow]) -> list[
 
 
 def _write_rows(connection: sa.Connection, fresh: Sequence[tuple[EntryRow, int, int]], now: int) -> None:
-    """Write the rows of `records`, of the table of each kind, and of `links`."""
+    """Write the rows of `records`, each kind's table, and `links`."""
     inserts: dict[Kind | None, list[dict[str, Cell]]] = {None: []}
     updates: dict[Kind | None, list[dict[str, Cell]]] = {None: []}
     referring: list[dict[str, Cell]] = []
@@ -325,7 +325,7 @@ def settle_dimension(connection: sa.Connection, model: str, dim: int) -> None:
 
 
 def insert_vectors(connection: sa.Connection, windows: Iterable[tuple[int, FloatArray]], model: str) -> None:
-    """Add vectors of one model."""
+    """Add vectors of a model."""
     rows = [row for key, array in windows for row in window_rows(key, model, array)]
     for page in pages(rows):
         connection.execute(sa.insert(vectors), page)

@@ -1,4 +1,4 @@
-"""One write transaction: the reads and writes of an agent's request, all or nothing."""
+"""A write transaction: the reads and writes of an agent's request, all or nothing."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +64,7 @@ class Author:
 
 
 class WriteTransaction:
-    """Reads and writes of one transaction, which holds the counter: no other writer runs meanwhile."""
+    """Reads and writes of a transaction holding the counter: no other writer runs meanwhile."""
 
     def __init__(self, connection: sa.Connection, author: Author, begun_at: int = 0) -> None:
         self._connection: Final = connection
@@ -72,14 +72,14 @@ class WriteTransaction:
         self._begun_at: Final = begun_at  # the `seq` before this transaction
 
     def seq(self) -> int:
-        """Return the `seq` from which on reads see all that this transaction wrote; 0 if it wrote nothing.
+        """Return the `seq` from which on reads see all writes of this transaction; 0 if it wrote nothing.
 
-        No later change has it. It reveals the time of this transaction only.
+        No later change has it. It reveals only the time of this transaction.
         """
         return numbered_up_to(self._connection)
 
     def receipt(self, method: str, key: str) -> Receipt | None:
-        """Return the answer that the author was given under a key."""
+        """Return the answer given to the author under a key."""
         chosen = receipts.c.agent == self.author.agent, receipts.c.method == method, receipts.c.idempotency_key == key
         row = self._connection.execute(
             sa.select(receipts.c.digest, receipts.c.record, receipts.c.answer).where(*chosen)
@@ -104,7 +104,7 @@ class WriteTransaction:
             self._connection.execute(sa.insert(receipt_names), names)
 
     def find(self, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
-        """Return the record of an id, or of an id in files if the viewer sees just one such record."""
+        """Return the record with an id, or with an id in files if the viewer sees exactly one such record."""
         return named_record(self._connection, kind, id, viewer)
 
     def is_taken(self, kind: Kind, id: str) -> bool:
@@ -113,7 +113,7 @@ class WriteTransaction:
         return self._connection.execute(sa.select(records.c.key).where(*chosen)).scalar() is not None
 
     def find_by_values(self, kind: Kind, values: Mapping[str, str | int], viewer: Viewer) -> list[StoredRecord]:
-        """Return the records of a kind with these values in columns of its table that the viewer sees, by key."""
+        """Return the visible records of a kind with these values in columns of its table, by key."""
         table = TABLES[kind]
         chosen = [table.c[name] == value for name, value in values.items()]
         joined = sa.select(records.c.key).join_from(records, table, table.c.key == records.c.key)
@@ -125,7 +125,7 @@ class WriteTransaction:
         return self._find_all(kind, viewer, sa.or_(records.c.id == id, called))
 
     def of_identity(self, kind: Kind, identity: str, viewer: Viewer) -> list[StoredRecord]:
-        """Return the records of a kind and an identity that the viewer sees, by key."""
+        """Return the visible records of a kind and an identity, by key."""
         return self._find_all(kind, viewer, records.c.identity == identity)
 
     def _find_all(self, kind: Kind, viewer: Viewer, condition: sa.ColumnElement[bool]) -> list[StoredRecord]:
@@ -133,23 +133,23 @@ class WriteTransaction:
         return self._read_all(statement, kind, viewer)
 
     def _read_all(self, statement: sa.Select[Any], kind: Kind, viewer: Viewer | None) -> list[StoredRecord]:
-        """Return the records of the keys that a statement selects, by key."""
+        """Return the records of the keys selected by a statement, by key."""
         keys = list(self._connection.execute(statement.order_by(records.c.key)).scalars())
         found = found_by_keys(self._connection, keys, viewer, (kind,))
         return [found[key] for key in keys]
 
     def children(self, kind: Kind, owner: str, role: Role = Role.ARTIFACT) -> list[StoredRecord]:
-        """Return the records of a kind that agents wrote for the artifact, turn or source of this id, by key."""
+        """Return the records of a kind written by agents for the artifact, turn or source with this id, by key."""
         chosen = links.c.role == int(role), links.c.target == owner, records.c.source == WRITTEN
         joined = sa.select(records.c.key).join_from(records, links, links.c.key == records.c.key)
         return self._read_all(joined.where(*chosen, (records.c.kind + 0) == int(kind)), kind, None)
 
     def drop(self, gone: Sequence[StoredRecord]) -> None:
-        """Delete records that a new version of their owner no longer has."""
+        """Delete records absent from a new version of their owner."""
         delete_records(self._connection, [(one.kind, str(one.record.id), one.key) for one in gone])
 
     def put(self, entry: Entry, model: str | None, known: StoredRecord | None) -> StoredRecord:
-        """Store a new record, or a new version of a known one, with its vectors; return the stored record."""
+        """Store a new record, or a new version of a known record, with its vectors; return the stored record."""
         check_batch([entry], model)
         vectors = entry.vectors
         if model is not None and vectors is not None:
@@ -158,14 +158,14 @@ class WriteTransaction:
         (key,) = upsert_records(self._connection, [row])
         if model is not None and vectors is not None:
             insert_vectors(self._connection, [(key, vectors)], model)
-        return self._read(key, kind_of(entry.record))
+        return self._read_record(key, kind_of(entry.record))
 
     def put_all(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces]) -> tuple[Outcome, ...]:
         """Put records as `Records.put` does, in this transaction. Raise ValueError and IdTaken as it does."""
         return put_checked(self._connection, batch, check_batch(batch, model), model, replaces)
 
     def revise(self, stored: StoredRecord, entry: Entry, changed: Sequence[str], reason: str | None) -> None:
-        """Store the content of `entry` as the new revision of a record."""
+        """Store the content of `entry` as a record's new revision."""
         own = {"project": entry.record.project, "sensitivity": int(entry.record.sensitivity or 0)}
         self._connection.execute(
             sa.insert(revisions).values(
@@ -181,11 +181,11 @@ class WriteTransaction:
         )
 
     def revisions(self, stored: StoredRecord) -> list[Revision]:
-        """Return all contents that a record had, the first one first."""
+        """Return all contents of a record, the first content first."""
         return revisions_of(self._connection, stored)
 
     def reviews(self, stored: StoredRecord) -> list[Review]:
-        """Return all reviews of a decision, the first one first."""
+        """Return all reviews of a decision, the first review first."""
         return reviews_of(self._connection, stored)
 
     def add_review(self, stored: StoredRecord, review: Review) -> StoredRecord:
@@ -206,16 +206,16 @@ class WriteTransaction:
         )
         renumber(self._connection, [stored.key])
         settle_decisions(self._connection, [stored.key])
-        return self._read(stored.key, stored.kind)
+        return self._read_record(stored.key, stored.kind)
 
     def links(self, ids: Sequence[str], type: LinkType, viewer: Viewer | None = None) -> list[DecisionLink]:
-        """Return the links of a type that begin at these decisions and whose ends the viewer sees both."""
+        """Return the links of a type that begin at these decisions and have both ends visible."""
         return [one for one in links_of(self._connection, ids, viewer) if one.type == type and one.source in ids]
 
     def add_link(self, source: StoredRecord, target: StoredRecord, link: DecisionLink) -> StoredRecord:
-        """Add a link, and end the one of its type between the two, whose effect lasts; return the updated source.
+        """Add a link, and end the link of its type between the two, whose effect lasts; return the updated source.
 
-        Each of the two gets a new `seq` if all its viewers see the other one: others must not learn of the link.
+        Each of the two gets a new `seq` if all its viewers see the other: others must not learn of the link.
         """
         before = self._end_link(source, target, link.type)
         self._connection.execute(
@@ -232,7 +232,7 @@ class WriteTransaction:
         )
         self._renumber_ends(source, target)
         settle_decisions(self._connection, [source.key])
-        return self._read(source.key, source.kind)
+        return self._read_record(source.key, source.kind)
 
     def remove_link(self, source: StoredRecord, target: StoredRecord, type: LinkType) -> bool:
         """End a link and its effect; return whether it existed. New `seq` as by `add_link`."""
@@ -243,19 +243,19 @@ class WriteTransaction:
         return True
 
     def void_unratified(self, stored: StoredRecord) -> None:
-        """End the effect of supersessions of a decision by decisions that do not bind, for it is ratified now."""
+        """End the effect of supersessions of a now ratified decision by non-binding decisions."""
         void_unratified(self._connection, str(stored.record.id))
 
     def of_any_kind(self, id: str, viewer: Viewer) -> list[StoredRecord]:
-        """Return the records of any kind that an id means for the viewer; several if kinds have it in common."""
+        """Return the records of any kind that an id means for the viewer; several if kinds share it."""
         return named_records(self._connection, id, viewer)
 
     def find_erased(self, stored: StoredRecord, viewer: Viewer) -> Erasable:
-        """Return the records to be deleted if the viewer forgets one."""
+        """Return the records deleted if the viewer forgets a record."""
         return erasable(self._connection, stored.key, viewer)
 
     def cascade(self, gone: Sequence[ErasedRecord], viewer: Viewer) -> ForgetCascade:
-        """Count the records deleted with the first one, as far as the viewer sees them."""
+        """Count the records deleted with the first record, as far as the viewer sees them."""
         return cascade_of(self._connection, gone, viewer)
 
     def forget(self, gone: Sequence[ErasedRecord], reason: str | None) -> None:
@@ -263,7 +263,7 @@ class WriteTransaction:
         erase(self._connection, gone, microseconds(self.author.at), self.author.agent, reason)
 
     def audit(self, entry: AuditEntry) -> None:
-        """Add the audit row of this write: all records that have another `seq` now, then the others that `entry` names.
+        """Add the audit row of this write: all records with a changed `seq`, then the others named by `entry`.
 
         Call it last: from here to the commit no other transaction can append a row.
         """
@@ -274,7 +274,7 @@ class WriteTransaction:
         append_rows(self._connection, [replace(entry, records=(*written, *others))], [])
 
     def _end_link(self, source: StoredRecord, target: StoredRecord, type: LinkType) -> sa.Row[Any] | None:
-        """Move a link to those that the author ended; return it, or None if there is none."""
+        """Move a link to the links ended by the author; return it, or None if it does not exist."""
         chosen = (
             decision_links.c.key == source.key,
             decision_links.c.type == type,
@@ -296,23 +296,23 @@ class WriteTransaction:
         if keys:
             renumber(self._connection, keys)
         else:
-            allocate(self._connection, 1)  # the transaction has written, which its answer has a `seq` for
+            allocate(self._connection, 1)  # the transaction has written, for which the answer has a `seq`
 
-    def _read(self, key: int, kind: Kind) -> StoredRecord:
+    def _read_record(self, key: int, kind: Kind) -> StoredRecord:
         return found_by_keys(self._connection, [key], None, (kind,))[key]
 
 
 def _shown_to_all(one: StoredRecord, other: StoredRecord) -> bool:
-    """Return whether all viewers of the other record see the one; a record without a project needs all projects."""
+    """Return whether all viewers of `other` see `one`; a record without a project needs all projects."""
     of, at = one.facets, other.facets
     return at.project in (None, of.project) and of.sensitivity <= at.sensitivity
 
 
 @contextmanager
 def write_transaction(store: Store, author: Author, *, keep: bool) -> Iterator[WriteTransaction]:
-    """Begin a transaction of an author; without `keep`, undo in the end all that it wrote.
+    """Begin an author's transaction; without `keep`, undo all its writes in the end.
 
-    Raise ComponentFailed for a database that was found replaced by an older one.
+    Raise ComponentFailed for a database found replaced by an older database.
     """
     if store.seen.replaced:
         raise ComponentFailed("records", REPLACED)
@@ -328,7 +328,7 @@ def write_transaction(store: Store, author: Author, *, keep: bool) -> Iterator[W
 
 @contextmanager
 def read_transaction(store: Store, author: Author) -> Iterator[WriteTransaction]:
-    """Begin a transaction with the same reads, of one state of the records, that waits for no writer."""
+    """Begin a transaction with the same reads, of a single state of the records; it waits for no writer."""
     with begin_read(store) as connection:
         yield WriteTransaction(connection, author)
 

@@ -240,7 +240,7 @@ def review(
 def set_status(
     transaction: WriteTransaction, writer: WriteCaller, params: SetStatusParams, made: Prepared
 ) -> Stored[SetStatusResult]:
-    """Give a decision another status; a status that binds others needs the scope `ratify`."""
+    """Give a decision another status; a status binding others needs the scope `ratify`."""
     stored = decision_of(transaction, writer, params.id)
     if not stored.origin.is_written:
         check_owner(stored, writer)

@@ -32,7 +32,7 @@ from cstp.values.records import ForgetParams, ForgetPending, ForgetReceipt, Forg
 
 T = TypeVar("T")
 
-FOLLOW_SECONDS: Final = 2.0  # that a receipt waits for the indexes of this process
+FOLLOW_SECONDS: Final = 2.0  # for which a receipt waits for this process's indexes
 _LOOK_SECONDS: Final = 0.02
 _COMPACTION: Final = "bytes of it may be left until the files are compacted: by this server soon, or by cstp compact"
 _VECTORS: Final = "its vectors may be left in the files until cstp compact has rebuilt the index"
@@ -42,18 +42,18 @@ _WORKERS: Final = "the other workers of this server follow within seconds; they 
 _FREED: Final = "PostgreSQL keeps its deleted rows until cstp compact, and its own log as long as it is set to"
 POLL_SECONDS: Final = 5.0  # between two checks for later writes
 LEAST_SECONDS: Final = 0.01
-BATCH: Final = 50  # records that expire in one transaction
-# Size that is compacted while the server works, in a second or two; more needs cstp compact.
+BATCH: Final = 50  # records expiring in one transaction
+# Size compacted while the server works, in a second or two; more needs cstp compact.
 MOST_BYTES: Final = 64 * 2**20
 MOST_TEXTS: Final = 20_000
 PAUSE_SECONDS: Final = 10.0  # between two compactions, at least
-PAUSES: Final = 20  # times as long as the last one took
+PAUSES: Final = 20  # times as long as the last compaction took
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten:
-    """The result of a deletion, the deleted records, and the rights of the token: its counts are those that it saw.
+    """The result of a deletion, the deleted records, and the token's rights: its counts are those it saw.
 
     `of_files` and `of_others`: see `Erasable`.
     """
@@ -75,7 +75,7 @@ class LedgerFile:
         self._begin = 0  # the size of the file then, in bytes
 
     def sync(self, records: Records) -> None:
-        """Add the erasures that the file lacks. Raise ComponentFailed, ConfigurationError or OSError."""
+        """Add the erasures missing from the file. Raise ComponentFailed, ConfigurationError or OSError."""
         if self._path is None:
             return
         with self._lock:
@@ -84,7 +84,7 @@ class LedgerFile:
                     self._add(self._path, records)
 
     def _add(self, path: Path, records: Records) -> None:
-        """Add the erasures since the last time, without those that other processes have added to the file since."""
+        """Add the erasures since the last time, without those added to the file by other processes since."""
         if not path.exists() or path.stat().st_size < self._begin:
             self._seq, self._begin = 0, 0  # another file, so all of it
         last = records.forgetting.last_erasure()
@@ -134,7 +134,7 @@ def _stored(done: Forgotten) -> Stored[Forgotten]:
 
 
 def _forgotten_again(_: WriteTransaction, writer: WriteCaller, done: Forgotten) -> Stored[Forgotten]:
-    """Raise the error for a token that repeats a request about an erasure and may not have its answer."""
+    """Raise the error for a token that repeats an erasure's request and may not have its answer."""
     if not writer.viewer.covers(done.viewer):
         raise NotFound(done.result.id)
     if done.gone[0].owner != writer.agent and AMEND_OTHERS not in writer.scopes:
@@ -244,7 +244,7 @@ class ErasureCheck:
 
 
 class Retention:
-    """Forgets expired records, and compacts small files. Several servers of a store may do so.
+    """Removal of expired records, and compaction of small files. Several servers of a store may do so.
 
     Of several workers only the first does, and the others compact their own keyword indexes.
     """
@@ -294,7 +294,7 @@ class Retention:
         return count
 
     def compact(self) -> None:
-        """Compact the bytes of forgotten records if that is soon done; the pause grows with the time."""
+        """Compact the bytes of forgotten records if that takes little time; the pause grows with the time."""
         self._indexes.note_compacted()
         if monotonic() < self._next_compaction:
             return

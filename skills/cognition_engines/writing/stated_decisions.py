@@ -60,7 +60,7 @@ def period_of(text: str) -> timedelta:
 
 
 def stated_decision(before: Decision | None = None, /, **members: Any) -> Decision:
-    """Return a decision with these members, and the other members from `before`; absent ones have their defaults.
+    """Return a decision with these members, and the other members from `before`; absent members have their defaults.
 
     `decision` is the statement, a text that is not blank; `confidence` and a reason's `strength` are 0 to 1.
     """

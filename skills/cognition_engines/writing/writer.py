@@ -63,7 +63,7 @@ from cstp.values.writes import FoundSecret, NotIndexed, PossibleConflict, WriteW
 W = TypeVar("W", bound="_Params")
 P = TypeVar("P", bound="_Request")
 R = TypeVar("R")
-INDEX_SECONDS: Final = 0.25  # that an answer waits for the indexes
+INDEX_SECONDS: Final = 0.25  # for which an answer waits for the indexes
 _ATTEMPTS: Final = 5
 
 
@@ -77,14 +77,14 @@ class _Request(Protocol):
 
 
 class _Params(_Request, Protocol):
-    """Parameters of a method, and the agent that they name."""
+    """A method's parameters, and the agent they name."""
 
     @property
     def agent_id(self) -> str | None: ...
 
 
 class Writer:
-    """Executes the writes of agents.
+    """Executor of agents' writes.
 
     Raises the errors of the methods, and ComponentFailed naming the part that did not answer. After the latter a write
     may still be stored: repeat the call with the same key to find out.
@@ -112,7 +112,7 @@ class Writer:
         self._has_rules = secrets.agents == secrets.files == "allow"  # the rules for secrets are loaded, or not needed
 
     def bind(self, handler: WriteHandler[W, R]) -> Callable[[W, WriteCaller], Coroutine[Any, Any, R]]:
-        """Return the function that carries out a method."""
+        """Return the function that executes a method."""
 
         async def write(params: W, writer: WriteCaller) -> R:
             check_agent(params, writer)
@@ -133,9 +133,9 @@ class Writer:
         return done.result.model_copy(update={"deleted": not params.dry_run})
 
     async def write(self, handler: WriteHandler[P, R], request: P, writer: WriteCaller) -> R:
-        """Write one thing, once for each key of the agent; with `dry_run` only check whether that would work.
+        """Write a request, once for each key of the agent; with `dry_run` only check whether that would work.
 
-        Secrets are masked, refused or reported first, so that nothing is computed from their texts.
+        Secrets are masked, refused or reported first, so nothing is computed from their texts.
         """
         if not self._has_rules:
             await self._load_rules()
@@ -212,10 +212,10 @@ class Writer:
     async def _prepare(
         self, caller: Caller, writer: WriteCaller, handler: WriteHandler[P, Any], request: P
     ) -> Prepared:
-        """Return the vectors of the texts that the records will have, which take too long for a transaction."""
+        """Return the vectors of the records' future texts; computing them takes too long for a transaction."""
         own, revision = None, None
         if isinstance(request, UpdateDecisionParams | SetStatusParams):
-            own, revision = await self._pools.records.run(caller, self._read, writer, request.id)
+            own, revision = await self._pools.records.run(caller, self._read_decision, writer, request.id)
         stated = handler.stated(request, own)
         texts = texts_of(stated)
         if self._embedder is None:
@@ -228,7 +228,7 @@ class Writer:
         made = Prepared(self._embedder.model, dict(zip(texts, found, strict=True)), revision)
         if not isinstance(request, RecordDecisionParams | RememberParams) or not found or "read" not in writer.scopes:
             return made  # near records are shown to readers alone
-        if embedding_text(stated[0]) != texts[0]:  # a text that is cut into passages is not compared
+        if embedding_text(stated[0]) != texts[0]:  # a text cut into passages is not compared
             return made
         project = project_for(writer, request.project, SENSITIVITIES[request.sensitivity])
         return await self._compare(caller, writer, replace(stated[0], project=project), found[0][0], made)
@@ -236,7 +236,7 @@ class Writer:
     async def _compare(
         self, caller: Caller, writer: WriteCaller, new: Record, vector: FloatArray, made: Prepared
     ) -> Prepared:
-        """Return `made` with the decisions of similar texts, the nearest first, and the records that say otherwise."""
+        """Return `made` with the decisions of similar texts, the nearest first, and contradicting records."""
         kinds = (Kind.DECISION,) if isinstance(new, Decision) else (Kind.ARTIFACT, Kind.TURN)
         index = self._indexes[DECISIONS if isinstance(new, Decision) else MEMORY]
         distances = await self._pools.vectors.run(caller, find_nearest, index, kinds, vector, writer.viewer)
@@ -260,7 +260,7 @@ class Writer:
             warnings=_warnings(compared),
         )
 
-    def _read(self, writer: WriteCaller, id: str) -> tuple[Decision, int]:
+    def _read_decision(self, writer: WriteCaller, id: str) -> tuple[Decision, int]:
         """Return a decision's own content, and its revision."""
         with read_transaction(self._records.store, Author(writer.agent, writer.via, utc_now())) as transaction:
             stored = decision_of(transaction, writer, id)
@@ -294,7 +294,7 @@ def changed(result: R, **members: object) -> R:
 def _read_answer(
     transaction: WriteTransaction, writer: WriteCaller, handler: WriteHandler[P, R], request: P, digest: str
 ) -> Stored[R] | None:
-    """Return the stored answer under the key, without records that the agent no longer sees; None for a new key.
+    """Return the stored answer under the key, without records hidden from the agent by now; None for a new key.
 
     Raise Conflict if the key belongs to another request, or the record is deleted or hidden since, and the errors of
     the request itself for a token that may no longer make it.
@@ -322,7 +322,7 @@ def _read_answer(
 def _audit_entry(
     writer: WriteCaller, handler: WriteHandler[Any, Any], stored: Stored[Any], at: datetime, *, kept: bool
 ) -> AuditEntry:
-    """Return the row of a write that was answered."""
+    """Return the row of an answered write."""
     return AuditEntry(
         at=at,
         agent=writer.agent,

@@ -25,7 +25,7 @@ app = command_family("Show which records were read and written, and verify that 
 _NOTED: Final = re.compile(r"(0|[1-9][0-9]{0,18}):([0-9a-f]{64})")
 
 
-def _text(name: str, metavar: str, help: str) -> typer.models.OptionInfo:
+def _make_option(name: str, metavar: str, help: str) -> typer.models.OptionInfo:
     option: typer.models.OptionInfo = typer.Option(name, metavar=metavar, help=help)
     return option
 
@@ -33,14 +33,14 @@ def _text(name: str, metavar: str, help: str) -> typer.models.OptionInfo:
 @app.command("list")
 def list_rows(
     ctx: typer.Context,
-    agent: Annotated[str | None, _text("--agent", "NAME", "Only calls of this agent.")] = None,
+    agent: Annotated[str | None, _make_option("--agent", "NAME", "Only calls of this agent.")] = None,
     method: Annotated[
-        str | None, _text("--method", "METHOD", "Only calls of this method, such as cstp.getDecision.")
+        str | None, _make_option("--method", "METHOD", "Only calls of this method, such as cstp.getDecision.")
     ] = None,
-    id: Annotated[str | None, _text("--id", "ID", "Only calls that returned or wrote this record.")] = None,
-    since: Annotated[str | None, _text("--since", "TIME", "Only calls since this time, in ISO 8601.")] = None,
+    id: Annotated[str | None, _make_option("--id", "ID", "Only calls that returned or wrote this record.")] = None,
+    since: Annotated[str | None, _make_option("--since", "TIME", "Only calls since this time, in ISO 8601.")] = None,
     until: Annotated[
-        str | None, _text("--until", "TIME", "Only calls until this time; a date includes its whole day.")
+        str | None, _make_option("--until", "TIME", "Only calls until this time; a date includes its whole day.")
     ] = None,
     limit: Annotated[int, typer.Option(metavar="N", help=f"Number of rows, {allowed_values(AUDIT, 'limit')}.")] = (
         AuditParams.model_fields["limit"].default
@@ -74,7 +74,7 @@ def verify(
     ctx: typer.Context,
     noted: Annotated[
         str | None,
-        _text("--noted", "NUMBER:HASH", "An earlier last row, as this command printed it."),
+        _make_option("--noted", "NUMBER:HASH", "An earlier last row, as this command printed it."),
     ] = None,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,

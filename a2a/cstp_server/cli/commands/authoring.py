@@ -30,7 +30,7 @@ from cstp_server.cli.utf8_texts import require_utf8
 from cstp_server.terminal import say
 
 app = command_family()
-TRIES: Final = 3  # of a write whose connection broke: the key makes it one write
+TRIES: Final = 3  # for a write with a broken connection: the key prevents a second write
 _STAKES: Final = allowed_values(RECORD_DECISION, "stakes")
 _SHARE: Final = allowed_values(RECORD_DECISION, "confidence")
 UrlOption = Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")]
@@ -107,7 +107,7 @@ def record(
     The token needs the scope write. A broken connection is retried; the decision is recorded once.
     """
     given = {
-        **{"decision": _text(decision), "confidence": confidence, "context": context, "category": category},
+        **{"decision": _read_text(decision), "confidence": confidence, "context": context, "category": category},
         **{"stakes": stakes, "tags": tags, "supersedes": supersedes, "reviewIn": review_in, "project": project},
         "reasons": [_reason(one) for one in reasons or ()],
         "alternatives": [{"option": one} for one in alternatives or ()],
@@ -187,7 +187,7 @@ def remember(
 ) -> int:
     """Remember something said or written. Without TEXT, a form opens in $EDITOR. The token needs the scope write."""
     given = {
-        **{"content": _text(content), "context": context, "title": title, "author": author},
+        **{"content": _read_text(content), "context": context, "title": title, "author": author},
         **{"expiresAt": expires_at, "project": project, "sensitivity": sensitivity, "supersedes": supersedes},
     }
     params = _params(given, params_file, others)
@@ -295,7 +295,7 @@ def _reason(text: str) -> dict[str, str]:
     return {"type": type.strip(), "text": words.strip()}
 
 
-def _text(given: str | None) -> str | None:
+def _read_text(given: str | None) -> str | None:
     """Return the given text, from standard input for `-`. Raise BadParameter for a text other than UTF-8."""
     if given != "-":
         return given

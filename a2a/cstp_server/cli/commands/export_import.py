@@ -124,7 +124,7 @@ def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None,
     written = [path for path, text in files.items() if before[path] != text]
     for path in written:
         with open(path, "wb", opener=_open_without_links) as file:
-            os.fchmod(file.fileno(), 0o600)  # before the file has its text: it may be an older file
+            os.fchmod(file.fileno(), 0o600)  # before the text is written: the file may be older
             file.write(files[path])
     count = f"{len(files)} {'decision' if len(files) == 1 else 'decisions'}"
     say(f"{count} exported, {len(written)} {'file' if len(written) == 1 else 'files'} written to {folder}", err=True)

@@ -89,7 +89,7 @@ def serve_command(
 
 
 def _serve_by_workers(ctx: typer.Context, loaded: LoadedSettings) -> None:
-    """Is the parent of the workers and, in each of their processes, the server."""
+    """Run the parent of the workers and, in each of their processes, the server."""
     settings = loaded.settings
     limiter: ModuleType = import_module("cstp_server.limits.limiter")
     limiter.require_redis(settings)

@@ -158,7 +158,7 @@ class Columns:
 
     @property
     def fetches(self) -> bool:
-        """True if snapshots read vectors from the store."""
+        """Return whether snapshots read vectors from the store."""
         return self._fetch is not None
 
     def fetch_vectors(self, fetch: Fetch) -> None:

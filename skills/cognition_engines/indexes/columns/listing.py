@@ -208,15 +208,15 @@ class Listing:
         at, ids, count = snapshot.numbers["at"], snapshot.ids, len(snapshot.keys)
 
         # of whole numbers, ~n is -n - 1: it turns the order around and has no overflow
-        def place(row: int) -> tuple[int, int | str]:
+        def sort_key(row: int) -> tuple[int, int | str]:
             return ~int(at[row]), self._tie(ids[row])
 
         if (count - known) * RESORT_SHARE > count:
             by_id = np.array(sorted(range(count), key=lambda row: self._tie(ids[row])), np.int64)
             return by_id[np.argsort(~at[by_id], kind="stable")]
         order = self._state.order
-        rows = sorted(range(known, count), key=place)
-        return np.insert(order, [bisect_left(order, place(row), key=place) for row in rows], rows)
+        rows = sorted(range(known, count), key=sort_key)
+        return np.insert(order, [bisect_left(order, sort_key(row), key=sort_key) for row in rows], rows)
 
     def _tie(self, id: str) -> int | str:
         return -int(id) if self._space.kinds == (Kind.EPISODE,) else id

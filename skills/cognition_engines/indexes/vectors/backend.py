@@ -23,11 +23,11 @@ class VectorBackend(Protocol):
 
     @property
     def role(self) -> str:
-        """`writer`, or `reader` while another process writes."""
+        """Return `writer`, or `reader` while another process writes."""
 
     @property
     def unloadable(self) -> bool:
-        """True if it failed so often that no caller should wait for it."""
+        """Return whether it failed so often that no caller should wait for it."""
 
     def can_answer(self) -> bool:
         """Return whether a search is answered at once; if not, a step loads the index once it is up to date."""

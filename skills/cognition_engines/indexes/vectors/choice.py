@@ -25,7 +25,7 @@ class VectorChoice:
 
     @property
     def keeps_none(self) -> bool:
-        """True if there never is an index."""
+        """Return whether there never is an index."""
         return self.index == "memory"
 
     def exceeds_memory(self, windows: int, dim: int) -> bool:
@@ -34,7 +34,7 @@ class VectorChoice:
 
     @property
     def most_bytes(self) -> int:
-        """Bytes of vectors in a search space above which an index is used; 0: from the first vector on."""
+        """Return the bytes of vectors in a search space above which an index is used; 0: from the first vector on."""
         if self.index not in ("auto", "memory") or self.url is not None:
             return 0
         return machine_memory() // 4 if self.memory_mb is None else int(self.memory_mb * MEGABYTE)

@@ -28,7 +28,7 @@ class CollectionSpec:
 
     @property
     def name(self) -> str:
-        """Collection name."""
+        """Return the collection name."""
         return collection_name(self.space.name, self.model, self.records.store_id)
 
 

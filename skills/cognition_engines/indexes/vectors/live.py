@@ -85,7 +85,7 @@ class LiveVectors:
 
     @property
     def is_stopped(self) -> bool:
-        """True once the thread was asked to end."""
+        """Return whether the thread was asked to end."""
         return self._thread.stopping.is_set()
 
     def close(self, wait_seconds: float) -> None:
@@ -103,14 +103,14 @@ class LiveVectors:
 
     @property
     def role(self) -> str:
-        """`writer`, or `reader` while another process writes the shared collection."""
+        """Return `writer`, or `reader` while another process writes the shared collection."""
         if self._backend is None:
             return "writer" if self._lock is None else "reader"
         return self._backend.role
 
     @property
     def state(self) -> str:
-        """`ready`, `rebuilding` (answers are exact meanwhile) or `down`; asks no store."""
+        """Return `ready`, `rebuilding` (answers are exact meanwhile) or `down`; ask no store."""
         if self._failure is not None:
             return "down"
         return "ready" if self.seq >= self._expected else "rebuilding"
@@ -170,12 +170,12 @@ class LiveVectors:
 
     @property
     def in_folder(self) -> bool:
-        """True if vectors are in this process's files, where deleted vectors stay until the folder is rebuilt."""
+        """Return whether vectors are in this process's files; deleted vectors stay until the folder is rebuilt."""
         return self._choice.url is None and self._kind.is_in(self._spec.folder)
 
     @property
     def on_server(self) -> bool:
-        """True if vectors are in a Chroma server's files."""
+        """Return whether vectors are in a Chroma server's files."""
         return self._choice.url is not None and self._backend is not None
 
     def _follow_records(self) -> float:

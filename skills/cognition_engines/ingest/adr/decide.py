@@ -1,4 +1,4 @@
-"""Derives the one status and the one date of a record from its statements."""
+"""Derives the status and the date of a record from its statements."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,14 +29,14 @@ _GUIDANCE: Final = re.compile(
     re.IGNORECASE,
 )
 _CALLOUT: Final = re.compile(r"\[![a-z]{1,20}\][+-]?", re.IGNORECASE)  # the mark above a note of GitHub or Obsidian
-_PROSE_WORDS: Final = 8  # from which on a statement without a status at its beginning is prose
-_CHANGE_WORDS: Final = 6  # of an entry of a change log that says a status
+_PROSE_WORDS: Final = 8  # from which on a statement without a leading status is prose
+_CHANGE_WORDS: Final = 6  # of a change log entry with a status
 _TICKED: Final = ("[x] ", "[X] ")
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A status as stated, in one line of at most 200 characters, its meaning, and the date stated with it."""
+    """A stated status, in one line of at most 200 characters, with meaning and adjacent date."""
 
     text: str
     status: str
@@ -56,7 +56,7 @@ def _is_superseding(text: str) -> bool:
 
 
 def _is_guidance(text: str) -> bool:
-    """Return whether a statement may be the guidance of a form about its status."""
+    """Return whether a statement may be a form's guidance about the status."""
     plain = text.strip(" *_>()[]{}")
     states = begins_with_status(plain) and drop_choices(text) is not None
     prose = len(plain.split()) >= _PROSE_WORDS or plain.endswith(("?", ":")) or _GUIDANCE.search(plain) is not None
@@ -64,7 +64,7 @@ def _is_guidance(text: str) -> bool:
 
 
 def _history(lines: Sequence[StatedText]) -> StatedText | None:
-    """Return the last of several dated lines that each name a status."""
+    """Return the latest of several dated lines with a status; None if there are fewer than two."""
     dated: list[tuple[datetime, StatedText]] = []
     for line in lines:
         hit = first_date(bare(line.text))
@@ -85,10 +85,10 @@ def _ticked_lines(lines: Sequence[StatedText]) -> list[StatedText] | None:
 
 
 def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
-    """Return the status that these statements give; a notice when they are a list of choices with none chosen.
+    """Return the status given by the statements; a notice if they list choices without a chosen option.
 
-    The first one about the record itself decides, unless a later one says that the record is superseded. Guidance of a
-    form gives way to a later statement that begins with a status.
+    The first statement about the record itself decides, unless a later statement says that it is superseded. Guidance
+    of a form gives way to a later statement beginning with a status.
     """
     ticked = _ticked_lines(statements)
     if ticked is not None:
@@ -110,7 +110,7 @@ def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
 
 
 def changed_status(changes: Sequence[StatedText]) -> Status | None:
-    """Return the status of the latest log entry with only a status and a date; keep the date of an approval alone."""
+    """Return the status of the latest log entry with only a status and a date; keep the date only for an approval."""
     entries = [(hit.date, each) for each in changes if (hit := first_date(bare(each.text))) is not None and hit.date]
     found = [(date, each) for date, each in entries if _says_status(each.text)]
     latest = max((date for date, _ in found), default=None)
@@ -128,7 +128,7 @@ def _says_status(entry: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DateFound:
-    """A record's date, its place in the file (None if read from the file's name), and warnings."""
+    """A record's date, the place in the file (None if read from the file name), and warnings."""
 
     date: datetime | None
     source: StatedText | None
@@ -145,7 +145,7 @@ def _stated_date(stated: StatedText) -> tuple[datetime | None, Notice | None]:
 
 
 def _first_change(changes: Sequence[StatedText]) -> tuple[datetime | None, Notice | None]:
-    """Return the earliest entry's date; none when an entry begins with a date that cannot be one."""
+    """Return the earliest entry's date; None if an entry begins with an impossible date."""
     leading: list[datetime] = []
     inside: list[datetime] = []
     for entry in changes:
@@ -175,7 +175,7 @@ def decide_date(
 ) -> DateFound:
     """Return the most trusted date: stated, then next to the status, then the earliest change, then in the file name.
 
-    An invalid one is skipped with a warning.
+    An invalid date is skipped with a warning.
     """
     notices: list[Notice] = []
     for date, notice, source in _candidates(stated, status, changes):

@@ -23,9 +23,9 @@ from cognition_engines.ingest.statuses import begins_with_status, normalise_stat
 from cognition_engines.markdown.document import Document, Heading, Line, Table
 from cognition_engines.markdown.inline import bare
 
-# The sections that may have lines such as `Status:`.
+# Sections with lines such as `Status:`.
 _WITH_FIELDS: Final = frozenset({"status", "date", "meta", "intro"})
-# A table with such a column lists records; it is not the header of one.
+# A table with such a column lists records; it is no record's header.
 _RECORD_COLUMNS: Final = frozenset({"adr", "title", "decision", "record", "id", "name", "number", "no", "link"})
 _RELATION: Final = re.compile(r"(?:super(?:s|c|sc)ed(?:es|ed)|replace[sd])\b", re.IGNORECASE)
 _DAY: Final = re.compile(r"[ >]{0,20}(\d{1,2}\.)[ ]")
@@ -33,7 +33,7 @@ _DAY: Final = re.compile(r"[ >]{0,20}(\d{1,2}\.)[ ]")
 
 @dataclass(frozen=True, slots=True)
 class StatedText:
-    """Some text of the file and its 1-based line."""
+    """A text from the file with a 1-based line."""
 
     text: str
     line: int
@@ -41,11 +41,11 @@ class StatedText:
 
 @dataclass(slots=True)
 class Header:
-    """Everything stated, in the order of the file. Each status is the lines that may decide it."""
+    """All statements, in file order. Each status consists of the lines that may decide it."""
 
     statuses: list[tuple[StatedText, ...]] = field(default_factory=list)
     dates: list[StatedText] = field(default_factory=list)
-    lone_dates: list[StatedText] = field(default_factory=list)  # lines that are a date, below the title or a status
+    lone_dates: list[StatedText] = field(default_factory=list)  # lines with only a date, below the title or a status
     changes: list[StatedText] = field(default_factory=list)
     supersedes: list[StatedText] = field(default_factory=list)
     superseded_by: list[StatedText] = field(default_factory=list)
@@ -67,7 +67,7 @@ class Header:
 
 
 def heading_kind(heading: Heading) -> tuple[str | None, str]:
-    """Return the kind of a section, and the value in its heading, as in `## Status: accepted`."""
+    """Return a section's kind and the value in its heading, as in `## Status: accepted`."""
     before, colon, after = heading.text.partition(":")
     kind = KINDS.get(name_of(before))
     if kind is not None and colon and kind in FIELDS:
@@ -77,7 +77,7 @@ def heading_kind(heading: Heading) -> tuple[str | None, str]:
 
 @dataclass(slots=True)
 class _Reader:
-    """Goes through the text of one file and fills `header`."""
+    """Reader of a file's text, filling `header`."""
 
     document: Document
     header: Header
@@ -115,7 +115,7 @@ class _Reader:
             (self.header.late_statuses if late else self.header.statuses).append(tuple(status))
 
     def _line(self, line: StatedText, kind: str, status: list[StatedText]) -> None:
-        """Add a line that is no field."""
+        """Add a line without a field."""
         if kind == "changes":
             self.header.changes.append(line)
         elif kind in {"status", "intro"} and _is_date(line.text):
@@ -144,7 +144,7 @@ class _Reader:
     def _columns(
         self, names: Sequence[str], rows: Sequence[tuple[int, tuple[str, ...]]], history: list[StatedText]
     ) -> None:
-        """Read a table with a row of names: one row states the record's own fields, several are its history."""
+        """Read a table with a row of names: a single row states the record's own fields, several rows the history."""
         kinds = [kind_of_cell(name) for name in names]
         if not _RECORD_COLUMNS.isdisjoint(name_of(name) for name in names):
             return
@@ -162,7 +162,7 @@ class _Reader:
 
 
 def _with_days(entries: Iterable[Line | Table], lines: Sequence[str]) -> Iterator[Line | Table]:
-    """Yield the entries, with the day of a date that was parsed as the number of an item, as in `9. März 2024`."""
+    """Yield the entries; restore the day of a date parsed as an item number, as in `9. März 2024`."""
     for entry in entries:
         day = _DAY.match(lines[entry.at]) if isinstance(entry, Line) else None
         whole = f"{day[1]} {entry.text}" if day is not None and isinstance(entry, Line) else ""
@@ -178,7 +178,7 @@ def _is_date(text: str) -> bool:
 
 
 def _states_value(cells: Sequence[str]) -> bool:
-    """Return whether a table's first row is a name and its value, so that the table has no row of names."""
+    """Return whether a table's first row is a name with a value, so the table has no row of names."""
     kind = kind_of_cell(cells[0])
     if kind is None:
         return len(cells) == 2 and name_of(cells[0]) in {"metadata", "field", "key", "name", ""}

@@ -1,4 +1,4 @@
-"""An architecture decision record in Markdown, as the world writes them, to one draft."""
+"""Reads an architecture decision record in Markdown, in any common form, into a draft."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence, Set as AbstractSet
@@ -44,8 +44,8 @@ _CHECKED: Final = (
     "affects",
 )  # fmt: skip
 _PATHS: Final = "paths"  # another name of `affects`
-_EXPORTED: Final = "cstpexport"  # of a decision that an agent recorded: see exchange/decision_files.py
-_LONGEST_TITLE: Final = 3_990  # a line of Markdown is read up to 4,000 characters, so that a longer one is cut
+_EXPORTED: Final = "cstpexport"  # of a decision recorded by an agent: see exchange/decision_files.py
+_LONGEST_TITLE: Final = 3_990  # a Markdown line is read up to 4,000 characters; a longer line is cut
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 _DATE_MEMBERS: Final = ("date", "decisiondate", "decided", "created", "creationdate")
 _BY_MEMBERS: Final = ("supersededby", "replacedby")
@@ -69,7 +69,7 @@ _UNTITLED_FORMS: Final = ("title of the decision record", "decision record title
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A Markdown file split up: its statements and the parts of its name."""
+    """A split Markdown file: statements and the parts of the file name."""
 
     path: str
     document: Document
@@ -83,14 +83,14 @@ class _File:
 class _Title:
     text: str
     line: int
-    heading: Heading | None  # the one that is not in the text
+    heading: Heading | None  # the heading left out of the text
     from_member: bool
     from_name: bool = False
-    from_form: bool = False  # the file's own title is still that of the template
+    from_form: bool = False  # the file's own title is still the template's
 
 
 def _title(file: _File) -> _Title | None:
-    """Return the title from front matter, else a heading, else the words of the file name; None if all lack one."""
+    """Return the title from front matter, else a heading, else the words in the file name; None if all lack a title."""
     member = file.front.text("title")
     heading = file.heading
     form = heading if heading is not None and _is_unfilled(file.front, heading) else None
@@ -139,7 +139,7 @@ def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
 
 
 def _status_sections(sections: Sequence[tuple[StatedText, ...]]) -> Iterator[tuple[StatedText, ...]]:
-    """Yield the status sections below the body that begin with words for a status: others have another subject."""
+    """Yield the status sections below the body that begin with words for a status; others have another subject."""
     for lines in sections:
         first = lines[0].text
         if len(first) <= STATUS_LENGTH and (drop_choices(first) is None or normalise_status(first) != "other"):
@@ -173,7 +173,7 @@ def _stated_statuses(file: _File) -> list[str]:
 
 
 def _is_empty_form(file: _File, title: _Title | None) -> bool:
-    """Return whether the file was never filled in: by its name, or by its title if it lacks a status or a date."""
+    """Return whether the file was never filled in: by file name, or by title if status or date is absent."""
     known = any(normalise_status(text) != "other" for text in _stated_statuses(file))
     return file.name.template or (title is not None and title.from_form and not (known and _states_date(file)))
 
@@ -201,7 +201,7 @@ def _is_decision(file: _File, title: _Title, folders: Collection[str]) -> bool:
 
 
 def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:
-    """Return the Markdown below the title, then the front matter that no field holds."""
+    """Return the Markdown below the title, then the front matter without a field."""
     skipped = range(title.heading.start, title.heading.end) if title.heading is not None else range(0)
     lines = file.document.lines
     kept = [lines[index] for index in range(file.document.body, len(lines)) if index not in skipped]
@@ -211,7 +211,7 @@ def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:
 
 
 def _check_front_matter(front: FrontMatter) -> Decision:
-    """Return the fields that front matter gives; its other members are in the metadata, too. Raise `Unacceptable`."""
+    """Return the fields given by front matter; other members also go to the metadata. Raise `Unacceptable`."""
     given: dict[str, Value] = {name: front.value(name) for name in _CHECKED if front.has(name)}
     if front.tags_in_line():
         given["tags"] = list(front.tags())
@@ -226,7 +226,7 @@ def _check_front_matter(front: FrontMatter) -> Decision:
 
 
 def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
-    """Return the members with a value that are not among some, in their source form if not plain values."""
+    """Return the members with a value, except `besides`, in their source form if not plain values."""
     found = {name: front.value(name) for name in front.members if name not in besides and front.text(name)}
     return {
         front.members[name].name: front.text(name) if isinstance(value, RefusedValue) else value
@@ -235,7 +235,7 @@ def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
 
 
 def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem, ...]]:
-    """Return the record, or all its faults; and warnings."""
+    """Return the record or all faults, and warnings."""
     status, status_member, notices = _status(file)
     members = [name for name in _DATE_MEMBERS if file.front.text(name)][:1]
     stated = [StatedText(file.front.text(name), file.front.line(name)) for name in members] + file.header.dates
@@ -252,7 +252,7 @@ def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem
         notices.append(Notice(1, f"members kept in the metadata of decisions: {list_names(names)}"))
     warnings = tuple(Problem(file.path, notice.line, notice.reason) for notice in notices)
     try:
-        decision = _fields(file.front, title.text, text)
+        decision = _make_decision(file.front, title.text, text)
     except Unacceptable as error:
         return str(error), warnings
     decision = replace(
@@ -268,8 +268,8 @@ def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem
     return RecordDraft(decision, 0, title.line, exported=file.front.text(_EXPORTED) or None), warnings
 
 
-def _fields(front: FrontMatter, title: str, text: str) -> Decision:
-    """Return the fields of the record. Raise `Unacceptable` with all that is wrong."""
+def _make_decision(front: FrontMatter, title: str, text: str) -> Decision:
+    """Return the record's fields. Raise `Unacceptable` with all faults."""
     wrong = []
     if not title.strip() or len(title) > _LONGEST_TITLE or not sound(title):
         wrong.append(f"title must be one line of text, not blank, of at most {_LONGEST_TITLE} characters")
@@ -337,6 +337,6 @@ def read_adr(
 
 
 def _line_of(file: _File, reason: str) -> int | None:
-    """Return the line of the front matter member that a refusal begins by naming."""
+    """Return the line of the front matter member named at the beginning of a refusal."""
     name = reason.partition(" ")[0].rstrip(":")
     return file.front.line(name) if name in _CHECKED and file.front.has(name) else None

@@ -91,7 +91,7 @@ def _of_text(text: str) -> str | None:
 
 
 def _of_link(link: re.Match[str]) -> str | None:
-    """Return the target's name, else one at the start of the text; without a target the text must be just a name."""
+    """Return the link target's name, else a name at the text's start; without a target the text must be only a name."""
     target, text = link[2] or link[3], link[1].strip()
     if target is not None:
         return _of_target(target) or _of_text(text)
@@ -158,7 +158,7 @@ def references_in(text: str) -> References:
 
 
 def open_phrase(text: str) -> str | None:
-    """Return the phrase that a statement ends with, as in "Supersedes the following:": a list below belongs to it."""
+    """Return the phrase at the end of a statement, as in "Supersedes the following:"; a list below belongs to it."""
     hidden = hide_titles(in_english(text[-LONGEST_LINE:]))
     ends = (match for match in _OPEN.finditer(hidden) if match.end() == len(hidden))
     last = next(ends, None)
@@ -166,9 +166,9 @@ def open_phrase(text: str) -> str | None:
 
 
 def item_references(item: str, *, below: bool) -> str | None:
-    """Return the item of a list from its reference on; None if it names no record.
+    """Return a list item from the reference on; None if it names no record.
 
-    In a list `below` a phrase it may be any link of the item; elsewhere the item must begin with it.
+    In a list `below` a phrase the reference may be any link in the item; elsewhere the item must begin with it.
     """
     if any(_tokens(item, 0)):
         return item
@@ -177,7 +177,7 @@ def item_references(item: str, *, below: bool) -> str | None:
 
 
 def listed_references(text: str) -> tuple[str, ...]:
-    """Return the references of a field that holds nothing else; a single other word is one as it stands."""
+    """Return the references in a field with nothing else; a single other word is taken as a reference."""
     text = text.strip()[:LONGEST_LINE]
     found = tuple(dict.fromkeys(_tokens(text, 0)))
     if found or not text or len(text) > 200 or any(character.isspace() for character in text):

@@ -1,6 +1,6 @@
-"""The lines of a section as statements, with their links' targets, and the names of the fields that they state.
+"""Splits the lines of a section into statements, with link targets, and finds the field names they state.
 
-A sentence that runs over lines is one statement, and so is each item below a phrase.
+A sentence over several lines is a single statement, and so is each item below a phrase.
 """
 
 import re
@@ -25,7 +25,7 @@ _NAMES: Final = {
     "meta": "metadata, meta, info, information, details, decision details, header",
 }
 KINDS: Final = {name: kind for kind, names in _NAMES.items() for name in names.split(", ")}
-# Other languages' names of a date and a status, which a heading may have as its words.
+# Other languages' names of a date and a status, used as headings.
 _IN_LINES: Final = {
     **KINDS,
     **dict.fromkeys(("datum", "fecha", "日期", "日付", "날짜"), "date"),
@@ -47,7 +47,7 @@ _UNFINISHED: Final = re.compile(
 )
 _FINISHED: Final = re.compile(r"[.!?。！？][\"'”’)*_`]{0,4}$")
 _RELATION: Final = re.compile(r"(?:super(?:s|c|sc)ed(?:es|ed|ing)|replace[sd]|obsolete[sd]|amend|relate)", re.I)
-_WIDE: Final = 40  # characters of a line that may have been wrapped
+_WIDE: Final = 40  # characters of a possibly wrapped line
 
 
 def name_of(text: str) -> str:
@@ -89,7 +89,7 @@ def kind_of_cell(cell: str) -> str | None:
 
 
 def link_targets(lines: Sequence[str]) -> Mapping[str, str]:
-    """Return the target of each label that the lines define, the first one if it is defined twice."""
+    """Return the target of each label defined by the lines; the first definition counts."""
     found: dict[str, str] = {}
     for line in lines:
         match = _DEFINED.match(line) if len(line) <= LONGEST_LINE else None
@@ -99,7 +99,7 @@ def link_targets(lines: Sequence[str]) -> Mapping[str, str]:
 
 
 def with_targets(entries: Iterable[Line | Table], targets: Mapping[str, str]) -> Iterator[Line | Table]:
-    """Yield the entries with the targets of their links in place of labels, and without the lines that define them."""
+    """Yield the entries with link targets in place of labels, without the lines defining them."""
     for entry in entries:
         if not targets:
             yield entry
@@ -124,9 +124,9 @@ def _label(text: str) -> str:
 
 
 def read_statements(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
-    """Join the lines of each statement, and put the phrase above a list before each item of the list.
+    """Join the lines of each statement, and put the phrase above a list before each item.
 
-    A line that begins with a name and a colon, such as `Date: 2020-01-02`, begins a statement.
+    A line beginning with a name and a colon, such as `Date: 2020-01-02`, begins a statement.
     """
     return _with_phrases(_join_lines(entries))
 
@@ -158,7 +158,7 @@ def _join_lines(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
 
 
 def _continues(parts: Sequence[str], line: str) -> bool:
-    """Return whether a line continues the sentence of the lines before it in its paragraph."""
+    """Return whether a line continues the sentence of earlier lines in its paragraph."""
     before = parts[-1]
     if len(line) <= LONGEST_LINE and (_BOLD_NAME.match(line) or _NAMED.match(line)) is not None:
         return False
@@ -176,7 +176,7 @@ def _continues(parts: Sequence[str], line: str) -> bool:
 
 
 def _with_phrases(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
-    held: Line | None = None  # the statement that ends with a phrase
+    held: Line | None = None  # the statement ending with a phrase
     phrase: str | None = None
     first = True
     for entry in entries:
@@ -198,7 +198,7 @@ def _with_phrases(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
 
 
 def _item(entry: Line | Table, phrase: Line) -> str | None:
-    """Return the record that an entry names for a phrase above it; None if it is not of its list."""
+    """Return the record named by an entry below a phrase; None if the entry is not in the phrase's list."""
     if isinstance(entry, Table) or entry.lists < phrase.lists or fields_of(entry.text) or open_phrase(entry.text):
         return None
     return item_references(entry.text, below=entry.lists > phrase.lists)

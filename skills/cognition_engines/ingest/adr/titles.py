@@ -1,4 +1,4 @@
-"""The title of a Markdown record, and the parts of its file name."""
+"""The title of a Markdown record, and the parts of the file name."""
 
 import re
 from collections.abc import Collection
@@ -12,7 +12,7 @@ from cognition_engines.ingest.options import bare_name
 from cognition_engines.markdown.document import Document, Heading
 from cognition_engines.markdown.inline import plain_text
 
-# Headings of the forms for decision records; with a status they say that a file is one.
+# Headings of the forms for decision records; with a status they identify a file as a record.
 DECISION_HEADINGS: Final = frozenset(
     {"decision", "the decision", "our decision", "decision outcome", "decision drivers", "decision drivers / forces"}
     | {"decision made", "decision taken", "architecture decision", "architectural decision", "chosen option"}
@@ -43,7 +43,7 @@ _NUMBERED: Final = re.compile(
     r"|(?:[a-z]{1,8}[-_. ]){1,2}(?!(?:19|20|21)\d\d(?:\d\d)?(?!\d))\d{3,6})(?=[-_. ]|$)",
     re.IGNORECASE,
 )
-# A year, with or without a month and a day, and behind it the number of a record if it has one: `2022-03-28_017-x`.
+# A year, with or without a month and a day, then a record's number, if any: `2022-03-28_017-x`.
 _PERIOD: Final = re.compile(r"(?:19|20|21)\d\d(?:[-_. ]?\d\d){0,2}(?=[-_. ]|$)(?P<number>[-_. ]\d{1,6}(?=[-_. ]|$))?")
 _NAME_PREFIX: Final = re.compile(
     rf"(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{8}})[-_. ]|{_RECORD_NAME}?[-_. ]?\d{{1,6}}[-_. ]", re.IGNORECASE
@@ -61,9 +61,9 @@ LISTING_FILES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FileName:
-    """The parts of a path: the stem that names the record (of a README its folder's), and a mark of listings.
+    """The parts of a path: the stem naming the record (for a README the folder's name), and a mark of listings.
 
-    `above` are the names of the two folders around it. `own_folder` says that the folder is that of the record.
+    `above` are the names of the two folders around it. `own_folder` says that the folder belongs to the record.
     """
 
     stem: str
@@ -81,21 +81,21 @@ class FileName:
 
     @property
     def has_date(self) -> bool:
-        """Return whether the name begins with a year, a month or a day, as that of notes may, too."""
+        """Return whether the name begins with a year, a month or a day; names of notes may, too."""
         return _PERIOD.match(self.stem) is not None
 
     def lies_in(self, folders: Collection[str]) -> bool:
-        """Return whether the file is in one of these folders, named as by `bare_name`, or in a folder below it."""
+        """Return whether the file is in or below a folder with such a name, compared by `bare_name`."""
         return any(bare_name(folder) in folders for folder in self.above)
 
     @property
     def template(self) -> bool:
-        """Return whether the name is that of an empty form."""
+        """Return whether the name denotes an empty form."""
         words = [word for word in re.split(r"[-_. \d]+", self.stem.lower()[:200]) if word]
         return "template" in words and _TEMPLATE_WORDS.issuperset(words)
 
     def words(self) -> str:
-        """Return the words of the name after its date and number; empty when there are none."""
+        """Return the words of the name after date and number; empty if it has no others."""
         rest = "" if self.stem.lower() in _FOLDER_FILES else self.stem
         for _ in range(2):
             match = _NAME_PREFIX.match(rest)
@@ -115,13 +115,13 @@ def file_name(path: str) -> FileName:
 
 
 def name_of_text(path: str) -> str:
-    """Return the name of a text without a title: its file's whole name, or the folder's for a README or an index."""
+    """Return the name of an untitled text: the whole file name, or the folder name for a README or an index."""
     stem = re.split(r"[/\\]", path)[-1].rpartition(".")[0]
     return stem if stem.lower() in _FOLDER_FILES - LISTING_FILES else file_name(path).stem
 
 
 def form_sections(document: Document) -> frozenset[str]:
-    """Return the names of its headings that decision records use; a heading for the status is `status`."""
+    """Return the names of headings used by decision records; a heading for the status is `status`."""
     names = {name for name in map(typical_name, document.headings) if name is not None}
     has_status = any(heading_kind(heading)[0] == "status" for heading in document.headings)
     return frozenset(names | {"status"} if has_status else names)
@@ -153,9 +153,9 @@ def title_heading(document: Document) -> Heading | None:
 
 
 def clean_title(text: str) -> str:
-    """Return the words of a title without Markdown marks and without a leading number or record prefix.
+    """Return a title's words without Markdown marks and without a leading number or record prefix.
 
-    `ADR 12: Use UDP` and `12. Use UDP` become `Use UDP`; a number that belongs to the words is kept.
+    `ADR 12: Use UDP` and `12. Use UDP` become `Use UDP`; a number belonging to the words is kept.
     """
     title = plain_text(" ".join(text.split()))
     for pattern in _PREFIXES:
@@ -166,5 +166,5 @@ def clean_title(text: str) -> str:
 
 
 def is_placeholder(title: str) -> bool:
-    """Return whether a title is that of an empty form, such as `{short title}` or `[short title of solved problem]`."""
+    """Return whether a title belongs to an empty form, such as `{short title}` or `[short title of solved problem]`."""
     return len(title) <= 1000 and _PLACEHOLDER.fullmatch(title) is not None

@@ -1,8 +1,8 @@
-"""The addresses of collections of Chroma, Qdrant, Firestore and MongoDB, given in place of paths of files.
+"""Addresses of Chroma, Qdrant, Firestore and MongoDB collections, given in place of file paths.
 
 As `chroma:http://host:8000/COLLECTION`, `chroma:PATH/COLLECTION`, `qdrant:http://host:6333/COLLECTION`,
-`firestore:http://host:8080/PROJECT/COLLECTION` and `mongodb://user:password@host:27017/DATABASE.COLLECTION`. An address
-of MongoDB may contain a password, which records, messages and logs must not: they use `shown_address`.
+`firestore:http://host:8080/PROJECT/COLLECTION` and `mongodb://user:password@host:27017/DATABASE.COLLECTION`. A MongoDB
+address may contain a password; records, messages and logs must not, so they use `shown_address`.
 """
 
 import os
@@ -86,7 +86,7 @@ def _is_part(part: str) -> bool:
 
 
 def mongo_place(text: str) -> MongoPlace:
-    """Parse the address of a collection of MongoDB. Raise ConfigurationError for any other text."""
+    """Parse the address of a MongoDB collection. Raise ConfigurationError for any other text."""
     url = text.removeprefix("mongodb:") if text.startswith(tuple(f"mongodb:{each}" for each in _MONGODB)) else text
     scheme, _, rest = url.partition("://")
     authority, _, path = rest.partition("/")
@@ -136,7 +136,7 @@ def parsed_address(text: str) -> str:
 
 
 def checked_address(text: str) -> str:
-    """Do as `parsed_address`; also raise ConfigurationError for a folder that Chroma never wrote."""
+    """Do as `parsed_address`; also raise ConfigurationError for a folder never written by Chroma."""
     address = parsed_address(text)
     if address.startswith(CHROMA):
         place = chroma_place(address)[0]
@@ -146,7 +146,7 @@ def checked_address(text: str) -> str:
 
 
 def chroma_place(address: str) -> tuple[Path | ServerAddress, str]:
-    """Return the folder or server of a Chroma collection, and its name. Raise ConfigurationError."""
+    """Return a Chroma collection's folder or server, and name. Raise ConfigurationError."""
     place, _, name = address.removeprefix(CHROMA).rpartition("/")
     return _chroma_server(address, place) if place.startswith(("http://", "https://")) else Path(place), name
 

@@ -1,4 +1,4 @@
-"""An existing Chroma collection as records: the metadata of an item decide its kind, else it is a chunk.
+"""Reads an existing Chroma collection as records: item metadata decides the kind, which is chunk by default.
 
 Importing this module imports Chroma.
 """
@@ -58,7 +58,7 @@ class _Item:
 
 
 class ChromaSource:
-    """One open collection. With an embedder, its vectors are reused if they are from the embedder's model."""
+    """An open collection. With an embedder, stored vectors are reused if they are from the embedder's model."""
 
     def __init__(self, address: str, collection: Collection, embedder: Embedder | None) -> None:
         self.address = address
@@ -72,7 +72,7 @@ class ChromaSource:
             return self._collection.count()
 
     def digest(self) -> bytes:
-        """Return a digest of all that `items` depends on, but vectors: that is read ten times as fast."""
+        """Return a digest of everything `items` depends on except vectors: reading it is ten times as fast."""
         found = sha256()
         for ids in self._ids():
             with _calls(self.address):
@@ -96,14 +96,14 @@ class ChromaSource:
                 if self._reusing is not None:
                     yield warned_of(self.address, self._embedder, self._reusing)
             for item in page:
-                yield from self._read(item, ordinal, kept)
+                yield from self._read_item(item, ordinal, kept)
                 ordinal += 1
         if kept:
             names = ", ".join(dict.fromkeys(safe_name(name, "an unknown member").strip("'") for name in kept))
             yield warned(self.address, f"members kept in the metadata: {names}")
 
     def _ids(self) -> Iterator[list[str]]:
-        """Yield all ids, a page at a time, read in one call: pages by offset shift while others delete items."""
+        """Yield pages of ids, all read in a single call: pages by offset shift while others delete items."""
         with _calls(self.address):
             ids = self._collection.get(include=[])["ids"]
         for start in range(0, len(ids), _PAGE):
@@ -125,7 +125,7 @@ class ChromaSource:
                 }
             yield [items[id] for id in page if id in items]  # others were deleted meanwhile
 
-    def _read(self, item: _Item, ordinal: int, kept: dict[str, None]) -> Iterator[Item]:
+    def _read_item(self, item: _Item, ordinal: int, kept: dict[str, None]) -> Iterator[Item]:
         name = item.metadata.get(KIND)
         if isinstance(name, str) and KIND_NAMES.get(name) is Kind.DECISION:
             members: dict[str, Value] = {**item.metadata, "id": item.id, "text": item.document}
@@ -196,7 +196,7 @@ def _is_chunk(members: Mapping[str, Value]) -> bool:
 
 @contextmanager
 def _calls(address: str) -> Iterator[None]:
-    """Name the address in the failures of calls of Chroma."""
+    """Name the address in failures of Chroma calls."""
     try:
         with ForeignCalls(COMPONENT):
             yield
@@ -207,10 +207,10 @@ def _calls(address: str) -> Iterator[None]:
 
 @contextmanager
 def open_chroma(address: str, embedder: Embedder | None, deadline_seconds: float = 30.0) -> Iterator[ChromaSource]:
-    """Give the collection at an address that `checked_address` gave.
+    """Give the collection at an address from `checked_address`.
 
-    Raise ConfigurationError when there is none of that name, with the existing names; ComponentFailed when Chroma does
-    not answer, or not within `deadline_seconds`.
+    Raise ConfigurationError, naming the existing collections, for an unknown name; ComponentFailed if Chroma does not
+    answer, or not within `deadline_seconds`.
     """
     place, name = chroma_place(address)
     if isinstance(place, ServerAddress):
@@ -234,14 +234,14 @@ def open_chroma(address: str, embedder: Embedder | None, deadline_seconds: float
 
 
 def _check_made(address: str, folder: Path) -> None:
-    """Raise ConfigurationError while a folder has no collection: another program may be creating its tables.
+    """Raise ConfigurationError while a folder has no collection: another program may be creating the tables.
 
-    Chroma makes them in any folder that it opens, and of two that do so at the same time one fails.
+    Chroma creates them in any folder it opens; if two processes do so at the same time, one fails.
     """
     try:
         with closing(sqlite3.connect(f"{(folder / DATABASE).absolute().as_uri()}?mode=ro", uri=True)) as database:
             made = database.execute("SELECT count(*) FROM collections").fetchone()[0]
-    except sqlite3.OperationalError:  # no such table, or locked by its maker
+    except sqlite3.OperationalError:  # no such table, or locked by the program creating it
         made = 0
     except sqlite3.DatabaseError:  # for which Chroma gives a reason
         return

@@ -1,4 +1,4 @@
-"""A collection of MongoDB, read with `find` alone. Importing this module imports pymongo, of the extra `mongodb`."""
+"""Reads a MongoDB collection with `find` alone. Importing this module imports pymongo, from the extra `mongodb`."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ from cognition_engines.ingest.parse.json_values import parse_json
 
 PASSWORD: Final = "CSTP_MONGODB_PASSWORD"
 _PAGE: Final = 500  # documents at a time
-_FOUND_WITHIN: Final = 10_000  # milliseconds, for a server that refuses connections is asked until then
+_FOUND_WITHIN: Final = 10_000  # milliseconds, for a server refusing connections is asked until then
 _UNAUTHORISED: Final = 13
 _NOT_AUTHENTICATED: Final = 18
 _OPTIONS: Final[CodecOptions[dict[str, Any]]] = CodecOptions(
@@ -40,7 +40,7 @@ _OPTIONS: Final[CodecOptions[dict[str, Any]]] = CodecOptions(
 
 
 class _Documents:
-    """The documents of one collection, by their ids."""
+    """The documents of a collection, by id."""
 
     def __init__(self, address: str, collection: Collection[dict[str, Any]]) -> None:
         self._address = address
@@ -69,10 +69,10 @@ class _Documents:
 def open_mongodb(
     address: str, embedder: Embedder | None, deadline_seconds: float, map: FieldMap
 ) -> Iterator[LiveSource]:
-    """Give the collection at an address, whose password is in no message and no record.
+    """Give the collection at an address; no message and no record contains the address's password.
 
-    Raise ConfigurationError when there is none of that name, with the existing names; ComponentFailed when the server
-    does not answer or refuses.
+    Raise ConfigurationError, naming the existing collections, for an unknown name; ComponentFailed if the server does
+    not answer or refuses.
     """
     place = mongo_place(address)
     options = _options(place, deadline_seconds)
@@ -80,7 +80,7 @@ def open_mongodb(
         options["password"] = password
     try:
         with catch_warnings():
-            simplefilter("error")  # of options that are not known, which a warning would quote
+            simplefilter("error")  # of unknown options, which a warning would quote
             client: MongoClient[dict[str, Any]] = MongoClient(place.url, **options)
     except (PyMongoError, ValueError, TypeError, Warning):  # a message may quote the password
         raise ConfigurationError(f"{place.shown}: an option or the password of the address is not read") from None
@@ -94,7 +94,7 @@ def open_mongodb(
 
 
 def _options(place: MongoPlace, deadline_seconds: float) -> dict[str, Any]:
-    """Return those that the address does not give."""
+    """Return the options not given by the address."""
     milliseconds = int(deadline_seconds * 1000)
     options = {
         "appname": "cstp",
@@ -121,7 +121,7 @@ def _check_there(place: MongoPlace, list_names: Any) -> None:
 
 @contextmanager
 def _calls(address: str) -> Iterator[None]:
-    """Name the address, without its password, in the failures of pymongo's calls; drop the texts that they quote."""
+    """Name the address, without the password, in failures of pymongo calls; drop the texts they quote."""
     try:
         yield
     except OperationFailure as error:

@@ -1,6 +1,6 @@
-"""Opens a collection by its address, and reads those of live systems by a map.
+"""Opens a collection by address, and reads collections of live systems by a map.
 
-A module that reads a system imports the library that it needs, and nothing else does.
+Only the module reading a system imports that system's library.
 """
 
 import json
@@ -24,7 +24,7 @@ from cognition_engines.ingest.maps.map_files import shipped_map
 from cognition_engines.ingest.maps.mapped import Found, MappedReader, records_of
 
 _SAMPLES: Final = 16
-_SAME: Final = 0.99  # cosine of two vectors of one text by one model
+_SAME: Final = 0.99  # cosine of two vectors of the same text by the same model
 Wanted: TypeAlias = Callable[[], bool]  # whether vectors are wanted of the next page
 COMPONENT: Final = "collection"
 _ROOM: Final = "cognition_engines.ingest.collections"
@@ -49,7 +49,7 @@ def unit(vector: object) -> FloatArray | None:
 
 
 def of_the_model(embedder: Embedder, texts: Sequence[tuple[str, FloatArray | None]]) -> bool | None:
-    """Return whether the vectors of texts are those that the embedder gives; None when no text decides."""
+    """Return whether the vectors equal the embedder's for the same texts; None if no text decides."""
     deciding = [(text, vector) for text, vector in texts if text and embedder.windows(text) == 1]
     for text, vector in deciding[:: max(1, len(deciding) // _SAMPLES)][:_SAMPLES]:
         ours = embedder.embed_text(text)[0]
@@ -59,7 +59,7 @@ def of_the_model(embedder: Embedder, texts: Sequence[tuple[str, FloatArray | Non
 
 
 def warned_of(address: str, embedder: Embedder, reusing: bool) -> Warned:
-    """Return the warning that says whether vectors of a collection are reused."""
+    """Return the warning about reuse of a collection's vectors."""
     whose = f"those of {embedder.model}" if reusing else "not those of the model in use"
     done = "they are reused" if reusing else "they are recomputed"
     return warned(address, f"the vectors are {whose}: {done}")
@@ -67,7 +67,7 @@ def warned_of(address: str, embedder: Embedder, reusing: bool) -> Warned:
 
 @dataclass(frozen=True, slots=True)
 class LiveObject:
-    """An object with plain values, its id there, and its vector, if requested and valid."""
+    """An object with plain values, the system's id, and the vector, if requested and valid."""
 
     members: dict[str, Value]
     id: str
@@ -75,7 +75,7 @@ class LiveObject:
 
 
 class Pages(Protocol):
-    """The objects of one collection, in an order that stays the same."""
+    """The objects of a collection, in a stable order."""
 
     def pages(self, vectors: Wanted) -> Iterator[Sequence[LiveObject]]:
         """Return all of them. Raise ComponentFailed."""
@@ -87,9 +87,9 @@ class Pages(Protocol):
 
 
 class LiveSource:
-    """One open collection. With an embedder, its vectors are reused if they are from the embedder's model.
+    """An open collection. With an embedder, stored vectors are reused if they are from the embedder's model.
 
-    `has_vectors` says that the system keeps any outside its objects.
+    `has_vectors` says that the system stores vectors outside its objects.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class LiveSource:
         self.address = address
         self._collection = collection
         self._map = map
-        # below a section the text is another one than that of the vector
+        # with a section the text differs from the embedded text
         compares = has_vectors and not any(entry.sections for entry in map.records)
         self._embedder = embedder if compares else None
         self._reusing: bool | None = None  # None as long as there was no text to compare
@@ -108,7 +108,7 @@ class LiveSource:
         return self._collection.count()
 
     def digest(self) -> bytes:
-        """Return a digest of all that `items` depends on, but the vectors. Raise ComponentFailed."""
+        """Return a digest of everything `items` depends on except vectors. Raise ComponentFailed."""
         found = sha256()
         for one in self.objects():
             text = json.dumps([one.id, one.members], sort_keys=True, default=_reason)
@@ -132,7 +132,7 @@ class LiveSource:
         embedder, position = self._embedder, 0
         self._reusing = None if embedder is not None else False
         for page in self._collection.pages(lambda: self._reusing is not False):
-            texts = [(self._text(one), unit(one.vector)) for one in page] if self._reusing is not False else []
+            texts = [(self._find_text(one), unit(one.vector)) for one in page] if self._reusing is not False else []
             if embedder is not None and self._reusing is None:
                 self._reusing = of_the_model(embedder, texts)
                 if self._reusing is not None:
@@ -144,8 +144,8 @@ class LiveSource:
                     vector = texts[number][1]
                 yield Found(one.members, position, one.id, vector)
 
-    def _text(self, one: LiveObject) -> str:
-        """Return the text of the record of an object; "" if none has a vector."""
+    def _find_text(self, one: LiveObject) -> str:
+        """Return the text of an object's record; "" if it has no text."""
         record = next(records_of(one.members, self._map), None)
         content = record.get("content") if isinstance(record, dict) else None
         return content if isinstance(content, str) else ""
@@ -157,24 +157,24 @@ def _reason(value: object) -> str:
 
 
 class OpenCollection(Collection, Protocol):
-    """A collection that is open."""
+    """An open collection."""
 
     def count(self) -> int:
         """Return the number of items, or an estimate. Raise `ComponentFailed`."""
         ...
 
     def digest(self) -> bytes:
-        """Return a digest of all that `items` depends on, but vectors. Raise `ComponentFailed`."""
+        """Return a digest of everything `items` depends on except vectors. Raise `ComponentFailed`."""
         ...
 
 
 def open_collection(
     address: str, embedder: Embedder | None, deadline_seconds: float = 30.0, map: FieldMap | None = None
 ) -> AbstractContextManager[OpenCollection]:
-    """Return the collection at an address that `checked_address` gave, read by `map` or else by the shipped one.
+    """Return the collection at an address from `checked_address`, read by `map` or else by the shipped map.
 
-    Raise, when entered too, ConfigurationError if there is none of that name, with the existing names; ComponentFailed
-    when it does not answer, or not within `deadline_seconds`.
+    Raise, also on entering, ConfigurationError, naming the existing collections, for an unknown name; ComponentFailed
+    if the collection does not answer, or not within `deadline_seconds`.
     """
     if live_system(address) is not None:
         return opened_live(address, embedder, deadline_seconds, map)
@@ -205,7 +205,7 @@ def unreadable(address: str, detail: str, advice: str = "") -> ComponentFailed:
 
 
 def unknown_collection(address: str, others: str) -> ConfigurationError:
-    """Return the error for a name that no collection has; `others` says which there are."""
+    """Return the error for an unknown collection name; `others` are the existing names."""
     return ConfigurationError(f"{address}: no collection of this name; {others}")
 
 

@@ -1,4 +1,4 @@
-"""Collections of Qdrant and Firestore, or its emulator, read by their REST interfaces, page by page."""
+"""Collections of Qdrant and of Firestore or the Firestore emulator, read by REST interfaces, page by page."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,17 +31,17 @@ _HERE: Final = ("localhost", "127.0.0.1", "::1")
 _LARGEST: Final = 64 * 2**20  # bytes of an answer
 _POINTS: Final = 256  # a request
 _DOCUMENTS: Final = 300  # a request
-_OWNER: Final = "owner"  # the token for which the emulator does not ask its rules
+_OWNER: Final = "owner"  # the token that bypasses the emulator's rules
 
 
 class NotThere(Exception):
-    """The server says that it has no such thing."""
+    """The server's answer for a missing thing."""
 
 
 class _JsonApi:
-    """One server, for the collection at `address`, which failures name.
+    """A server, for the collection at `address`, named in failures.
 
-    `key` names the setting of the environment that holds the secret of the server.
+    `key` names the environment setting with the server's secret.
     """
 
     def __init__(self, address: str, key: str, http: httpx.Client) -> None:
@@ -52,10 +52,10 @@ class _JsonApi:
     def call(
         self, verb: str, path: str, body: Mapping[str, Value] | None = None, query: Mapping[str, str] | None = None
     ) -> dict[str, Value]:
-        """Return the object that the server answers. Raise NotThere, and ComponentFailed for any other failure."""
+        """Return the server's answer, an object. Raise NotThere, and ComponentFailed for any other failure."""
         try:
             with self._http.stream(verb, path, json=body, params=query) as response:
-                content = self._content(response)
+                content = self._read_body(response)
                 status = response.status_code
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self.failed(f"{type(error).__name__}; check that it is up") from error
@@ -79,7 +79,7 @@ class _JsonApi:
         """Return the failure to read the collection."""
         return unreadable(self._address, detail)
 
-    def _content(self, response: httpx.Response) -> bytes:
+    def _read_body(self, response: httpx.Response) -> bytes:
         content = bytearray()
         for part in response.iter_bytes():
             content += part
@@ -90,14 +90,14 @@ class _JsonApi:
 
 @contextmanager
 def _connected(address: str, base: str, key: str, headers: Mapping[str, str], seconds: float) -> Iterator[_JsonApi]:
-    """Give the interface of a server. No redirect is followed, and a proxy of the environment is for other machines."""
+    """Give a server's interface. Redirects are not followed; an environment proxy is used for other machines only."""
     far = urlsplit(base).hostname not in _HERE
     with httpx.Client(base_url=base, headers=dict(headers), timeout=seconds, trust_env=far) as http:
         yield _JsonApi(address, key, http)
 
 
 class _Points:
-    """The points of one collection of Qdrant, from the lowest id on."""
+    """The points of a Qdrant collection, from the lowest id on."""
 
     def __init__(self, api: _JsonApi, path: str) -> None:
         self._api = api
@@ -146,7 +146,7 @@ def _point_object(point: Value) -> LiveObject:
 
 
 def _dense(vector: Value) -> Value:
-    """Return the vector of a point; of several named ones the only list of numbers."""
+    """Return a point's vector; of several named vectors the only list of numbers."""
     if not isinstance(vector, dict):
         return vector
     lists = [one for one in vector.values() if isinstance(one, list) and not isinstance(one[:1], dict)]
@@ -159,8 +159,8 @@ def open_qdrant(
 ) -> Iterator[LiveSource]:
     """Return the collection at an address.
 
-    Raise ConfigurationError when there is none of that name, with the existing names; ComponentFailed when the server
-    does not answer.
+    Raise ConfigurationError, naming the existing collections, for an unknown name; ComponentFailed if the server does
+    not answer.
     """
     place, secret = http_place(address, "qdrant"), os.environ.get(QDRANT_KEY)
     headers = {"api-key": secret} if secret else {}
@@ -182,7 +182,7 @@ def _names_of(api: _JsonApi) -> str:
 
 
 class _Documents:
-    """The documents of one collection of Firestore by their names."""
+    """The documents of a Firestore collection, by name."""
 
     def __init__(self, api: _JsonApi, parts: Sequence[str]) -> None:
         project, *path = (quote(part, safe="") for part in parts)
@@ -219,9 +219,9 @@ class _Documents:
 def open_firestore(
     address: str, embedder: Embedder | None, deadline_seconds: float, map: FieldMap
 ) -> Iterator[LiveSource]:
-    """Return the collection at an address; a missing one has no documents.
+    """Return the collection at an address; a missing collection has no documents.
 
-    Without a token a server without TLS is treated as the emulator. Raise ComponentFailed when it does not answer.
+    Without a token a server without TLS is treated as the emulator. Raise ComponentFailed if it does not answer.
     """
     place = http_place(address, "firestore")
     token = os.environ.get(FIRESTORE_KEY) or (_OWNER if place.base.startswith("http://") else "")

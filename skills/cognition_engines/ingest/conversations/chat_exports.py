@@ -1,6 +1,6 @@
-"""Detection of the system that exported a file, by its content: none accepts a file of another format.
+"""Detects the exporting system by a file's content: no reader accepts a file in another format.
 
-The members of a `.zip` are read inside it, like files of a folder. Nothing is written to disk. The sizes stated in an
+The members of a `.zip` are read inside it, like files in a folder. Nothing is written to disk. The sizes stated in an
 archive bound the bytes read from it.
 """
 
@@ -20,7 +20,7 @@ from cognition_engines.ingest.options import Texts
 from cognition_engines.open_file import LARGEST_WHOLE
 
 ZIP: Final = ".zip"
-SUFFIXES: Final = frozenset({ZIP, ".mbox", ".eml"})  # of files that are nothing else
+SUFFIXES: Final = frozenset({ZIP, ".mbox", ".eml"})  # of files in no other format
 _READERS: Final[Mapping[str, tuple[Callable[[ExportFile], Iterator[Item] | None], ...]]] = {
     ".json": (slack.read, discord.read, chatgpt.read, claude.read),
     ".jsonl": (claude_code.read,),
@@ -28,27 +28,27 @@ _READERS: Final[Mapping[str, tuple[Callable[[ExportFile], Iterator[Item] | None]
     ".csv": (discord.read_csv,),
     ".eml": (mail.read_eml,),
     ".mbox": (mail.read_mbox,),
-    "": (mail.read_mbox,),  # as Thunderbird calls its folders
+    "": (mail.read_mbox,),  # as Thunderbird names folders
 }
 _READ_WITHIN: Final = _READERS.keys() - {""}
 _MOST_MEMBERS: Final = 200_000
 _LARGEST: Final = 32 * 2**30  # bytes of all members
-_RATIO: Final = 200  # to one, of a member that is not small; chats in JSON are packed to a tenth
+_RATIO: Final = 200  # to one, for members that are not small; chats in JSON are packed to a tenth
 _SMALL: Final = 2**20  # bytes
-_KEPT: Final = 8  # members that are cached for repeated reads
-# Errors of reading a member that is damaged, or packed by an unknown method.
+_KEPT: Final = 8  # members cached for repeated reads
+# Errors of reading a damaged member, or a member packed by an unknown method.
 _BROKEN: Final = (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-# additional bytes that opening reads if offsets are wrong
+# additional bytes read on opening if offsets are wrong
 NO_ZIP: Final = (*_BROKEN, ValueError, StructError, OSError)
 
 
 def read_export(
     path: str, file: BinaryIO, explicit: bool, texts: Texts, below: Path | None = None
 ) -> Iterator[Item] | None:
-    """Return the turns of an export; None for any other file, with its position restored.
+    """Return the turns of an export; None for any other file, with the position restored.
 
-    Lists of names are looked for inside the folder `below`, and nowhere without one. Turns are read lazily from `file`,
-    which is seekable. Raise OSError.
+    Lists of names are searched inside the folder `below`, and nowhere without it. Turns are read lazily from the
+    seekable `file`. Raise OSError.
     """
     name = PurePosixPath(path.replace("\\", "/"))
     suffix = name.suffix.lower()
@@ -73,7 +73,7 @@ def _read_file(file: ExportFile) -> Iterator[Item] | None:
 
 
 class _Members:
-    """The members of an archive as neighbours of each other."""
+    """The members of an archive, each a neighbour of the others."""
 
     def __init__(self, archive: ZipFile) -> None:
         self._archive = archive
@@ -100,10 +100,10 @@ class _Members:
 
 
 def _read_archive(path: str, file: BinaryIO, explicit: bool, texts: Texts) -> Iterator[Item] | None:
-    """Return the contents of the members, in the order of their names; None if no reader knows any of them.
+    """Return the members' contents, in name order; None if no reader recognises a member.
 
-    A member that is damaged, encrypted or packed more than 200 to one is refused alone. `explicit` refuses an archive
-    that cannot be opened.
+    A damaged or encrypted member, or a member packed more than 200 to one, is refused alone. `explicit` refuses an
+    archive that cannot be opened.
     """
     try:
         archive = ZipFile(file)
@@ -122,7 +122,7 @@ def _read_archive(path: str, file: BinaryIO, explicit: bool, texts: Texts) -> It
 
 
 def list_members(archive: ZipFile) -> list[ZipInfo]:
-    """Return the files of an archive by name, without the marks of the system that packed it."""
+    """Return an archive's files by name, without marks of the packing system."""
     return sorted((info for info in archive.infolist() if _may_be_read(info)), key=lambda info: info.filename)
 
 
@@ -139,7 +139,7 @@ def excess_of(infos: list[ZipInfo]) -> str | None:
 
 
 def flaw_of(info: ZipInfo) -> str | None:
-    """Return the reason why a member is not read; None without one."""
+    """Return the reason for not reading a member; None without a reason."""
     path = PurePosixPath(info.filename)
     if path.is_absolute() or ".." in path.parts or "\\" in info.filename:
         return "its name leads out of the archive"
@@ -151,7 +151,7 @@ def flaw_of(info: ZipInfo) -> str | None:
 
 
 def damage_of(error: Exception) -> str:
-    """Return the reason why a member is refused that cannot be unpacked."""
+    """Return the reason for refusing a member that cannot be unpacked."""
     return f"is damaged in the archive ({type(error).__name__})"
 
 
@@ -163,7 +163,7 @@ def count_suffixes(others: Counter[str]) -> str:
 def _read_members(
     path: str, archive: ZipFile, infos: list[ZipInfo], left_out: LeftOut, others: Counter[str]
 ) -> Iterator[Iterator[Item]]:
-    """Yield the items of each member; those that hold no conversation are counted by their extension."""
+    """Yield the items of each member; count members without conversations by extension."""
     around = _Members(archive)
     for info in infos:
         name = PurePosixPath(info.filename)

@@ -1,4 +1,4 @@
-"""The export of a ChatGPT account: `conversations.json`, in which each conversation is a tree of messages."""
+"""Reads a ChatGPT account's export: `conversations.json`, with each conversation a tree of messages."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ _POINTER: Final = re.compile(r"_?asset_pointer$")
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """Return the messages of all conversations; none of the other lists of an export; None for any other file."""
+    """Return the messages of all conversations; none for an export's other lists; None for any other file."""
     if file.name.name in _OTHERS:
         return iter(()) if file.around.has(file.name.parent, "chat.html") else None
     if b'"mapping"' not in file.head or not _is_conversation(first_of(file.head, file.file)):
@@ -63,7 +63,7 @@ def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Unacceptable
 
 
 def _leaf(item: Value, mapping: Mapping[str, Value]) -> str:
-    """Return the last message of the conversation as it was shown, else the latest one."""
+    """Return the conversation's last message as shown, else the latest message."""
     stated_leaf = text(item, "current_node")
     if stated_leaf in mapping:
         return str(stated_leaf)
@@ -87,7 +87,7 @@ def _message(conversation: Conversation, left_out: LeftOut, found: tuple[int, Va
 
 
 def _is_hidden(message: Value) -> bool:
-    """Return whether it is a call of a tool, a thought or another part that is not shown as a message."""
+    """Return whether the message is a tool call, a thought or another part not shown as a message."""
     if text(message, "content", "content_type") not in _SPOKEN or text(message, "recipient") not in (None, "all"):
         return True
     return member(message, "metadata", "is_visually_hidden_from_conversation") is True
@@ -104,7 +104,7 @@ def _words(message: Value) -> str:
 
 
 def _part(part: Value) -> str | None:
-    """Return a text, the words of a recording, or the name of another type: `[image]`."""
+    """Return a text, a recording's words, or the name of another type: `[image]`."""
     if isinstance(part, str):
         return part
     kind = text(part, "content_type")
@@ -112,7 +112,7 @@ def _part(part: Value) -> str | None:
 
 
 def _time(message: Value) -> str | None:
-    """Return the time of a message; None without one. Raise `Unacceptable`."""
+    """Return a message's time; None if absent. Raise `Unacceptable`."""
     seconds = member(message, "create_time")
     if seconds is None:
         return None

@@ -1,4 +1,4 @@
-"""The export of a Claude account: `conversations.json`, each conversation with its `chat_messages`."""
+"""Reads a Claude account's export: `conversations.json`, each conversation with `chat_messages`."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -25,16 +25,16 @@ from cognition_engines.ingest.items import Item
 from cognition_engines.ingest.parse.json_values import first_of, items_of
 from cognition_engines.kinds.artifacts import Role
 
-_LONGEST_INPUT: Final = 100_000  # characters of the arguments of a tool
+_LONGEST_INPUT: Final = 100_000  # characters of a tool's arguments
 _OTHERS: Final = frozenset({"projects.json", "users.json", "memories.json"})
 _ROLES: Final[Mapping[str, Role]] = {"human": "user", "user": "user", "assistant": "assistant"}
 _SPEAKERS: Final[Mapping[Role, str]] = {"assistant": "Claude"}
 
 
 def block_words(content: Value, *, with_tools: bool) -> tuple[str, int]:
-    """Return the words of the blocks, and the number of skipped ones. Raise `Unacceptable` if they are no blocks.
+    """Return the words of the blocks, and the number of skipped blocks. Raise `Unacceptable` for other values.
 
-    A text is one block. An image is named; calls, results and thoughts are read `with_tools`.
+    A text is a single block. An image is named; calls, results and thoughts are read `with_tools`.
     """
     if content is None or isinstance(content, str):
         return content or "", 0
@@ -88,7 +88,7 @@ def _dump_value(value: Value) -> str:
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """Return the messages of all conversations; none of the other lists of an export; None for any other file."""
+    """Return the messages of all conversations; none for an export's other lists; None for any other file."""
     if file.name.name in _OTHERS:
         return iter(()) if _is_list(file) else None
     if b'"chat_messages"' not in file.head:
@@ -113,14 +113,14 @@ def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Unacceptable
     kept = _last_branch(listed)
     left_out.counts[BRANCH] += len(listed) - len(kept)
     conversation = Conversation(id=id, metadata={"title": text(item, "name")})
-    fields = _fields(left_out)
+    fields = _list_fields(left_out)
     yield from built(lambda each: read_message(fields, conversation, left_out, each[1], each[0]), kept)
     for each in kept:
         yield from built(partial(_attachment, conversation, each), enumerate(objects(each[1], "attachments")))
 
 
 def _last_branch(listed: list[Value]) -> list[tuple[int, Value]]:
-    """Return the messages on the branch of the last one, each with its position; all without parents."""
+    """Return the last message's branch of messages, with positions; all messages if parents are missing."""
     parents = {id: text(each, "parent_message_uuid") for each in listed if (id := text(each, "uuid")) is not None}
     if len(parents) < len(listed) or None in parents.values() or not listed:
         return list(enumerate(listed))
@@ -129,7 +129,7 @@ def _last_branch(listed: list[Value]) -> list[tuple[int, Value]]:
 
 
 def _words(left_out: LeftOut, item: Value) -> str | None:
-    """Return the words of a message; None if it has none and its tools are left out, which is counted."""
+    """Return a message's words; None, counted, for a message without words if tools are left out."""
     words, hidden = block_words(member(item, "content"), with_tools=left_out.texts.system_messages)
     left_out.counts[SYSTEM] += hidden
     content = words or content_text(item, "text")
@@ -139,7 +139,7 @@ def _words(left_out: LeftOut, item: Value) -> str | None:
 def _attachment(
     conversation: Conversation, within: tuple[int, Value], found: tuple[int, dict[str, Value]]
 ) -> Message | None:
-    """Return the text of a file that was given with a message, as a turn of its position."""
+    """Return the text of a file attached to a message, as a turn at the message's position."""
     (index, item), (number, attached) = within, found
     content, name = text(attached, "extracted_content"), text(attached, "file_name")
     if content is None:
@@ -167,7 +167,7 @@ _FILES: Final = texts_in("files", "file_name")
 _ATTACHED: Final = texts_in("attachments", "file_name")
 
 
-def _fields(left_out: LeftOut) -> MessageFields:
+def _list_fields(left_out: LeftOut) -> MessageFields:
     return MessageFields(
         system="claude",
         id="uuid",

@@ -26,9 +26,9 @@ from cognition_engines.ingest.structured.reader import parsed_lines
 from cognition_engines.kinds.artifacts import Role
 
 _ROLES: Final[Mapping[str, Role]] = {"user": "user", "assistant": "assistant", "system": "system"}
-_LOOKED_AT: Final = 4 * 2**20  # bytes in which a session has its first message
-_LEAST_COPIED: Final = 2  # messages with the words of the first ones; a single one may be repeated
-# Texts that the program writes in the name of its user.
+_LOOKED_AT: Final = 4 * 2**20  # bytes that contain a session's first message
+_LEAST_COPIED: Final = 2  # messages with the words of the first messages; a single message may be repeated
+# Texts written by the program in the user's name.
 _COMMANDS: Final = ("<command-name>", "<command-message>", "<local-command-", "<bash-", "<system-reminder>")
 
 
@@ -59,7 +59,7 @@ def _is_message(entry: dict[str, Value]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """An entry that may be part of a copy; `spoken` is its digest if it has a text."""
+    """An entry possibly belonging to a copy; `spoken` is the digest of an entry with text."""
 
     number: int
     entry: dict[str, Value]
@@ -67,21 +67,21 @@ class _Held:
 
 
 class _History:
-    """The messages of a file so far. A compacted session may continue with a copy of its beginning.
+    """A file's messages so far. A compacted session may continue with a copy of the beginning.
 
-    A second run of its first two messages, word for word, is such a copy.
+    A second run of the first two messages, word for word, is such a copy.
     """
 
     def __init__(self, left_out: LeftOut) -> None:
         self._left_out = left_out
         self._spoken: list[str] = []
         self._seen: set[str] = set()
-        self._at: int | None = None  # of the spoken ones, the next one of a copy
+        self._at: int | None = None  # among the spoken entries, the next entry of a copy
         self._held: list[_Held] = []
         self._ids: defaultdict[str, dict[str, int]] = defaultdict(dict)
 
     def arrange(self, number: int, entry: dict[str, Value]) -> list[tuple[int, dict[str, Value]]]:
-        """Return the entries to read now, in their order: without this one as long as it may be part of a copy."""
+        """Return the entries to read now, in order; hold back `entry` as long as it may belong to a copy."""
         try:
             key, is_spoken = _digest(entry, None), bool(_plain(entry).strip())
         except Unacceptable:
@@ -102,13 +102,13 @@ class _History:
         return [*ready, (number, entry)]
 
     def release(self) -> list[tuple[int, dict[str, Value]]]:
-        """Return the entries that turned out to be no copy."""
+        """Return the held entries that are not a copy."""
         held, self._held = self._held, []
         self._spoken += [each.spoken for each in held if each.spoken is not None]
         return [(each.number, each.entry) for each in held]
 
     def name(self, digest: str, id: str) -> tuple[str, ...]:
-        """Return the identity of a message: its digest, and its place among others of the file with the same digest."""
+        """Return a message's identity: the digest, and the position among the file's messages with that digest."""
         ids = self._ids[digest]
         place = ids.setdefault(id, len(ids))
         return (digest, str(place)) if place else (digest,)
@@ -124,21 +124,21 @@ class _History:
         return self._spoken[self._at] if self._at is not None and self._at < len(self._spoken) else None
 
 
-def _content(entry: dict[str, Value]) -> Value:
+def _find_content(entry: dict[str, Value]) -> Value:
     return member(entry, "content") if entry.get("type") == "system" else member(entry, "message", "content")
 
 
 def _plain(entry: dict[str, Value]) -> str:
-    """Return the text of an entry, without tools and thoughts; "" for an entry that the program wrote."""
-    words, _ = block_words(_content(entry), with_tools=False)
+    """Return an entry's text, without tools and thoughts; "" for an entry written by the program."""
+    words, _ = block_words(_find_content(entry), with_tools=False)
     return "" if _is_system(entry, words) else words
 
 
 def _digest(entry: dict[str, Value], ts: str | None) -> str:
     """Return a digest of speaker, text, and time if it counts; ids of messages and thoughts differ in copies."""
-    words, _ = block_words(_content(entry), with_tools=False)
+    words, _ = block_words(_find_content(entry), with_tools=False)
     if not words.strip():
-        words, _ = block_words(_content(entry), with_tools=True)
+        words, _ = block_words(_find_content(entry), with_tools=True)
     who = [entry.get(name) for name in ("type", "agentId", "isSidechain", "subtype")]
     return sha256(json.dumps([*who, ts, words], default=str).encode()).hexdigest()[:32]
 
@@ -158,7 +158,7 @@ def _turns(file: ExportFile) -> Iterator[Item]:
 
 
 def _entries(file: ExportFile, history: _History) -> Iterator[tuple[int, dict[str, Value] | Unacceptable | Warned]]:
-    """Yield the entries that are messages, with their lines, and the faults of others."""
+    """Yield the entries with messages, with their lines, and the faults of others."""
     for candidate in parsed_lines(file.file):
         number, entry = candidate.line, candidate.value
         if candidate.broken and candidate.text and not candidate.text.endswith("\n"):
@@ -176,10 +176,10 @@ def _entries(file: ExportFile, history: _History) -> Iterator[tuple[int, dict[st
 def _message(
     entry: dict[str, Value], left_out: LeftOut, last: tuple[str | None, int], history: _History
 ) -> Message | None:
-    """Return the message of an entry; `last` is the time of the one before, and its place among those of that time."""
+    """Return an entry's message; `last` is the previous message's time, and the number among messages at that time."""
     id, session, ts = (require_text(entry, name) for name in ("uuid", "sessionId", "timestamp"))
     role = _ROLES[require_text(entry, "type")]
-    words, hidden = block_words(_content(entry), with_tools=left_out.texts.system_messages)
+    words, hidden = block_words(_find_content(entry), with_tools=left_out.texts.system_messages)
     left_out.counts[SYSTEM] += hidden
     if left_out.skips(system=_is_system(entry, words)):
         return None

@@ -1,4 +1,4 @@
-"""Conversations of Discord: channels as DiscordChatExporter writes them, and Discord's own export of an account."""
+"""Reads Discord conversations: channels as written by DiscordChatExporter, and Discord's own account export."""
 
 import csv
 import re
@@ -33,7 +33,7 @@ _LONGEST_FIELD: Final = 1_000_000
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """Return the messages of a channel; none of the lists of a package; None for any other file."""
+    """Return a channel's messages; none for a package's lists; None for any other file."""
     if file.name.name == "messages.json":
         first = first_of(file.head, file.file)
         if isinstance(first, dict) and first.keys() >= _OWN:
@@ -87,7 +87,7 @@ def _is_of_package(file: ExportFile) -> bool:
 
 
 def _read_own(file: ExportFile) -> Callable[[Value], Iterator[Message | Unacceptable]]:
-    """Return the reader of a channel in a package of Discord's, whose owner wrote all messages in it."""
+    """Return the reader of a channel in a Discord package, whose owner wrote all messages in it."""
     folder = file.name.parent
     described = _object(file.around.read(folder, "channel.json"))
     account = next(
@@ -124,7 +124,7 @@ def _is_bot(item: Value) -> bool:
 
 
 def _event(item: Value) -> str | None:
-    """Return the type of a message of the system; None for a message of a person or program."""
+    """Return a system message's type; None for a message from a person or program."""
     type = text(item, "type")
     return None if type in _WRITTEN else type
 
@@ -156,7 +156,7 @@ def _own_files(item: Value) -> list[str]:
 
 
 def _milliseconds(id: str) -> int:
-    """Return those of the moment that an id was made at, within its second."""
+    """Return the milliseconds within the second of an id's creation time."""
     return ((int(id) >> 22) + _EPOCH_MS) % 1000 if id.isascii() and id.isdigit() and len(id) < 20 else 0
 
 

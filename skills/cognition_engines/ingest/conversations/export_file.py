@@ -38,7 +38,7 @@ HEAD: Final = 2**16  # bytes by which a format is recognised
 
 @dataclass(slots=True)
 class LeftOut:
-    """Counts of skipped items of a file, by reason. `broken` are lists of an export that cannot be read."""
+    """Counts of a file's skipped items, by reason. `broken` are unreadable lists of an export."""
 
     texts: Texts
     counts: Counter[str] = field(default_factory=Counter)
@@ -66,16 +66,16 @@ class Neighbours(Protocol):
     def has(self, root: PurePosixPath, name: str) -> bool: ...
 
     def read(self, root: PurePosixPath, name: str) -> bytes | None:
-        """Return the content; None for a file that is absent, unreadable or larger than LARGEST_WHOLE bytes."""
+        """Return the content; None for an absent or unreadable file, or a file larger than LARGEST_WHOLE bytes."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFile:
-    """`path` is for messages; `name` is the path of the file in its archive or on disk.
+    """`path` is for messages; `name` is the file's path in the archive or on disk.
 
-    `file` is at its start, and `head` the first HEAD bytes of it. `explicit` says that the file was named explicitly.
-    `left_out` counts skipped items, of all files of an archive together.
+    `file` is at the start, and `head` has the first HEAD bytes. `explicit` says that the file was named explicitly.
+    `left_out` counts skipped items, of all files in an archive together.
     """
 
     path: str
@@ -105,12 +105,12 @@ class InFolder:
         if identity is None or identity[-1] > LARGEST_WHOLE:
             return None
         try:
-            return _content(path, self._below, identity)
+            return _read_content(path, self._below, identity)
         except (OSError, NotAFile):
             return None
 
     def _identity(self, path: Path) -> tuple[int, ...] | None:
-        """Return the values that change when the file is written, its size last; None if it is no file in `below`."""
+        """Return the values that change when the file is written, size last; None if it is no file in `below`."""
         if self._below is None or not path.is_relative_to(self._below):
             return None
         try:
@@ -122,6 +122,6 @@ class InFolder:
 
 
 @lru_cache(maxsize=8)  # the list of users is read again for each day
-def _content(path: Path, below: Path | None, _identity: tuple[int, ...]) -> bytes:
+def _read_content(path: Path, below: Path | None, _identity: tuple[int, ...]) -> bytes:
     with open_file(path, below) as file:
         return file.read(LARGEST_WHOLE)

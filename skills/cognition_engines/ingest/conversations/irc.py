@@ -1,4 +1,4 @@
-"""Logs of IRC as its programs write them: `[10:15] <ana> text`, `10:15 * ana waves`, `10:15 -!- bo has joined`."""
+"""IRC logs as written by IRC programs: `[10:15] <ana> text`, `10:15 * ana waves`, `10:15 -!- bo has joined`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ _LEAST: Final = 2  # messages with a time
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message or an action on a line (0-based), with its time if the line has one."""
+    """A message or an action on a line (0-based), with the line's time, if given."""
 
     line: int
     nick: str
@@ -42,19 +42,19 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The messages of a log; `events` are the lines (0-based) that only the program wrote."""
+    """A log's messages; `events` are the lines (0-based) written by the program alone."""
 
     messages: Sequence[Message]
     events: frozenset[int]
 
     @property
     def is_timed(self) -> bool:
-        """Return whether times show that it is a log; names in angle brackets alone do not."""
+        """Return whether times identify the text as a log; names in angle brackets alone do not."""
         return sum(message.time is not None for message in self.messages) * 2 > max(len(self.messages), _LEAST)
 
 
 def read_log(lines: Sequence[str]) -> Log | None:
-    """Parse a text as a log: at least half of its lines must be log lines, and two messages."""
+    """Parse a text as a log: at least half of the lines must be log lines, and two messages."""
     matches = {at: match for at, line in enumerate(lines) if (match := _LINE.fullmatch(line.rstrip())) is not None}
     nicks = {match["nick"].casefold() for match in matches.values() if match["nick"] is not None}
     if not nicks:
@@ -107,6 +107,6 @@ def _words(match: re.Match[str], nicks: set[str]) -> str | None:
 
 
 def _time(match: re.Match[str], day: str | None) -> str | None:
-    """Return the time of a line with its day, if that is known."""
+    """Return the line's time, with the day if known."""
     date, time = match["date"] or day, match["time"]
     return time if time is None or date is None else f"{date} {time}"

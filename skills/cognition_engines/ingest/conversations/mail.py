@@ -1,6 +1,6 @@
-"""Mails: an `.eml` is one, an mbox holds many. A thread is a conversation, and each mail in it a turn.
+"""Reads mails: an `.eml` is a single mail, an mbox holds many. A thread is a conversation, each mail in it a turn.
 
-So a thread is recalled as a whole by its id, which it could not be if each mail were a document.
+So a thread can be recalled as a whole by id; mails as documents would not allow that.
 """
 
 import re
@@ -38,30 +38,30 @@ _HEADER: Final = re.compile(rb"[!-9;-~]{1,100}:[ \t]?")
 _EARLY: Final = re.compile(r"[a-z][ \t-]{1,9}0\d{2,3}(?!\d)", re.IGNORECASE)  # a year before 1000
 _LEAST: Final = re.compile(rb"^(?:from|date|message-id|subject|received):", re.IGNORECASE | re.MULTILINE)
 _DAYS: Final = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
-# the first line of a mail in an mbox, and not a sentence that begins so
+# a mail's first line in an mbox, and not a sentence beginning so
 _FROM: Final = re.compile(rb"From \S.{0,300} " + _DAYS + rb",? .{0,50}\d{2}:\d{2}.{0,50}\d{4}")
 _FIRST: Final = re.compile(rb"\s{0,100}>?From [^\n]{0,1000}\n")
 _BOM: Final = b"\xef\xbb\xbf"
 _QUOTED_FROM: Final = re.compile(rb"^>(>*From )")
 _MESSAGE_ID: Final = re.compile(r"<([^<>\s]+)>")
 _SIGNATURE: Final = "-- "
-_MOST_NAMES: Final = 50  # of those that a mail went to
+_MOST_NAMES: Final = 50  # of a mail's receivers
 _LONGEST_HEADER: Final = 100_000  # characters
-_LONGEST_OF_PARTS: Final = 1_000  # characters of headers that the library reads, in quadratic time
+_LONGEST_OF_PARTS: Final = 1_000  # characters of headers parsed by the library, in quadratic time
 _REGISTRY: Final = HeaderRegistry(use_default_map=False)
 _REGISTRY.map_to_type("content-type", ContentTypeHeader)  # type: ignore[arg-type]
 _REGISTRY.map_to_type("content-disposition", ContentDispositionHeader)  # type: ignore[arg-type]
 _TOO_MANY: Final = (
     f"none of From, Date, Message-ID, Subject and Received is in the first {HEAD // 2**10} KiB of headers of the mail"
 )
-# Errors of the standard library for headers and bodies that break the rules of mail.
+# Errors of the standard library for invalid headers and bodies.
 _MALFORMED: Final = (ValueError, LookupError, AttributeError, TypeError)
 
 
 def read_eml(file: ExportFile) -> Iterator[Item] | None:
     """Return the mail in a file; None if it does not begin like a mail."""
     head = file.head.removeprefix(_BOM)
-    first = _FIRST.match(head)  # as a mail begins that was taken out of an mbox
+    first = _FIRST.match(head)  # as a mail taken from an mbox begins
     content = (head if first is None else head[first.end() :]).lstrip()
     if not _begins(content):
         return file.refuse(_TOO_MANY) if _is_all_headers(content, file) else None
@@ -70,7 +70,7 @@ def read_eml(file: ExportFile) -> Iterator[Item] | None:
 
 
 def read_mbox(file: ExportFile) -> Iterator[Item] | None:
-    """Return the mails of an mbox, one at a time; None for another file."""
+    """Return the mails of an mbox, singly; None for another file."""
     first, _, rest = file.head.removeprefix(_BOM).partition(b"\n")
     if not first.startswith(b"From ") or not _begins(rest):
         is_cut = _FROM.match(first) is not None and _is_all_headers(rest, file)
@@ -85,14 +85,14 @@ def _begins(head: bytes) -> bool:
 
 
 def _is_all_headers(head: bytes, file: ExportFile) -> bool:
-    """Return whether the beginning of a file is cut off inside of headers."""
+    """Return whether the beginning of a file ends inside headers."""
     lines = head.lstrip(b"\r\n").splitlines()[:-1]
     is_cut = len(file.head) == HEAD and all(_HEADER.match(line) or line[:1] in (b" ", b"\t") for line in lines)
     return is_cut and bool(lines)
 
 
 def _split(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the mails of an mbox, each with its line; of one that is too large just more than the limit."""
+    """Yield the mails of an mbox with their lines; of a too large mail just more than the limit."""
     start, held, size, blank = 1, list[bytes](), 0, True
     number = 0
     while line := file.readline(LARGEST_WHOLE):
@@ -120,12 +120,12 @@ def _message(content: bytes, left_out: LeftOut) -> Message | None:
         raise Unacceptable(f"a mail must have at most {LARGEST_WHOLE // 2**20} MiB")
     try:
         mail = BytesParser(policy=EmailPolicy(header_factory=_of_parts)).parsebytes(content)
-        return _read(mail, content, left_out)
+        return _read_mail(mail, content, left_out)
     except RecursionError:
         raise Unacceptable("the parts of the mail are nested too deeply") from None
 
 
-def _read(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message | None:
+def _read_mail(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message | None:
     thread = [*_ids(mail, "references"), *_ids(mail, "in-reply-to")]
     is_reply = bool(thread)
     texts = _texts(mail, ("text/plain", "text/html")) or _texts(mail, ())
@@ -136,7 +136,7 @@ def _read(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message | No
     automatic = (_header(mail, "auto-submitted") or "no").strip().lower() != "no"
     if left_out.skips(bot=automatic, blank=not said.strip()):
         return None
-    # one without an id is identified by all its content
+    # a mail without an id is identified by its whole content
     id = next(iter(_ids(mail, "message-id")), None) or f"sha256-{sha256(content.strip()).hexdigest()[:32]}"
     names, addresses = _people(mail, "from")
     return Message(
@@ -160,7 +160,7 @@ def _read(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message | No
 
 
 def _of_parts(name: str, value: str) -> BaseHeader:
-    """Return a header as the library makes it: those of parts with their parameters, all others as text.
+    """Return a header as made by the library: headers of parts with their parameters, all others as text.
 
     A too long header has no parameters. Raise `Unacceptable` if that removes a boundary.
     """
@@ -179,7 +179,7 @@ def _header(mail: EmailMessage, name: str) -> str | None:
 
 
 def _header_text(mail: EmailMessage, name: str) -> str | None:
-    """Return a header in its source form, on one line, its bytes decoded as most programs write them."""
+    """Return a header in source form, on a single line, with bytes decoded as most programs write them."""
     raw = next((str(value) for key, value in mail.raw_items() if key.lower() == name), None)
     if raw is None or len(raw) > _LONGEST_HEADER:
         return None
@@ -200,7 +200,7 @@ def _people(mail: EmailMessage, name: str) -> tuple[list[str], list[str]]:
 
 
 def _date(mail: EmailMessage) -> str | None:
-    """Return when a mail was sent; None if that cannot be read."""
+    """Return a mail's sending time; None if unreadable."""
     try:
         written = _header_text(mail, "date") or ""
         if _EARLY.search(written) is not None:  # the parser reads 0001 as 2001
@@ -212,7 +212,7 @@ def _date(mail: EmailMessage) -> str | None:
 
 
 def _texts(part: MIMEPart, types: Sequence[str]) -> list[str]:
-    """Return the texts of a mail in their order, of these types or of any; of alternatives the plain one with words."""
+    """Return a mail's texts in order, of these types or of any; of alternatives the plain text with words."""
     if part.is_multipart() and part.get_content_maintype() == "multipart":
         children = list(part.iter_parts())
         if part.get_content_subtype() == "alternative":
@@ -220,18 +220,18 @@ def _texts(part: MIMEPart, types: Sequence[str]) -> list[str]:
             return next(filter(None, (_texts(child, types) for child in children)), [])
         return [text for child in children for text in _texts(child, types) if _file_name(child) is None]
     kind = part.get_content_type()
-    # one without the boundaries that it names is a text as well
+    # a part without the boundaries it names is a text as well
     if part.get_content_disposition() == "attachment" or part.get_content_maintype() not in ("text", "multipart"):
         return []
     if types and kind not in types and part.get_content_maintype() == "text":
         return []
-    words = _text(part).replace("\r\n", "\n").replace("\0", NO_CHARACTER)
+    words = _decode_part(part).replace("\r\n", "\n").replace("\0", NO_CHARACTER)
     words = html_words(words) if kind == "text/html" else words
     return [words] if words.strip() else []
 
 
-def _text(part: MIMEPart) -> str:
-    """Return the text of a part, whatever is wrong with its headers."""
+def _decode_part(part: MIMEPart) -> str:
+    """Return a part's text, whatever flaws the headers have."""
     try:
         way, label = str(part.get("Content-Transfer-Encoding", "")).strip().lower(), part.get_content_charset()
     except _MALFORMED:
@@ -240,7 +240,7 @@ def _text(part: MIMEPart) -> str:
         content = part.get_payload() if way == "base64" else part.get_payload(decode=True)
     except _MALFORMED:
         content = part.get_payload()
-    if isinstance(content, str):  # with surrogates for bytes that are not ASCII
+    if isinstance(content, str):  # with surrogates for non-ASCII bytes
         content = content.encode("ascii", "surrogateescape")
         content = decode_base64(content) if way == "base64" else content
     return decode_text(content, label) if isinstance(content, bytes) else ""
@@ -262,7 +262,7 @@ def _file_name(part: MIMEPart) -> str | None:
 
 
 def _without_ends(words: str, *, is_reply: bool) -> str:
-    """Return a text without its signature and the quoted end of a reply; the text itself if nothing is left."""
+    """Return a text without signature and a reply's quoted end; the text itself if nothing remains."""
     lines = words.rstrip().split("\n")
     if _SIGNATURE in lines:
         lines = lines[: lines.index(_SIGNATURE)]

@@ -1,4 +1,4 @@
-"""The text of mails: out of bytes by the labels of the WHATWG Encoding Standard, and out of HTML."""
+"""The text of mails: decoded from bytes by labels of the WHATWG Encoding Standard, and extracted from HTML."""
 
 import codecs
 import re
@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Final
 
 NO_CHARACTER: Final = "\N{REPLACEMENT CHARACTER}"  # for NUL, which no store holds
-# Codecs of labels that Python lacks or reads too narrowly; each is a superset of the encoding that is named.
+# Codecs of labels that Python lacks or reads too narrowly; each is a superset of the named encoding.
 _LABELS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("iso8859-1", "latin1", "latin-1", "l1", "cp819", "ansi", "x-cp1252", "x-ansi"), "cp1252"),
     **dict.fromkeys(("iso8859-9", "latin5", "latin-5", "x-cp1254"), "cp1254"),
@@ -33,12 +33,12 @@ _LABELS: Final[Mapping[str, str]] = {
     "koi8": "koi8-r",
     "koi8-ru": "koi8-u",
 }
-# Codecs that have the characters of NEC's row 13 as well, such as \N{CIRCLED DIGIT ONE}, which Windows writes.
+# Codecs that also have the characters of NEC's row 13, such as \N{CIRCLED DIGIT ONE}, written by Windows.
 _WIDER: Final[Mapping[str, str]] = {"euc_jp": "euc_jis_2004", "iso2022_jp_ext": "iso2022_jp_2004"}
 _ESCAPE: Final = re.compile(rb"\x1b\$[@B]")  # to JIS X 0208, of which JIS X 0213 is a superset
-# Labels that most programs write without looking at the text.
+# Labels written by most programs whatever the text.
 _SAY_NOTHING: Final = frozenset({"ascii", "utf-8", "us-ascii", "unknown-8bit", "unknown", "x-unknown", "default"})
-# Codecs of Python that are no encodings of texts in mails; the first takes a time that is quadratic.
+# Python codecs that are no encodings of mail texts; the first takes quadratic time.
 _NO_CHARSETS: Final = frozenset({"punycode", "idna", "unicode_escape", "raw_unicode_escape", "unicode-escape"})
 _WORD: Final = r"=\?[^?\s]{1,60}\?[bBqQ]\?[^?\s]{0,100000}\?="
 _WORDS: Final = re.compile(rf"{_WORD}(?:\s*{_WORD})*")
@@ -50,7 +50,7 @@ _BLOCKS: Final = frozenset({"p", "div", "br", "li", "tr", "table", "ul", "ol", "
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _BLANK: Final = re.compile(r"[ \t\r\n\f\u00a0]+")
 _GAPS: Final = re.compile(r"\n{3,}")
-_MOST_UNCLOSED: Final = 20  # tags and comments that are not closed, after which the rest is text
+_MOST_UNCLOSED: Final = 20  # unclosed tags and comments, after which the rest is text
 
 
 def decode_text(content: bytes, label: str | None) -> str:
@@ -69,17 +69,17 @@ def decode_text(content: bytes, label: str | None) -> str:
 
 
 def _is_whole(text: str) -> bool:
-    """Return whether few of the characters that are not ASCII could not be read: a text that was cut, or changed."""
+    """Return whether few non-ASCII characters were unreadable; otherwise the text was cut or changed."""
     return text.count(NO_CHARACTER) * 4 < sum(not character.isascii() for character in text)
 
 
 def decode_words(header: str) -> str:
-    """Return a header with its encoded words as text; adjacent ones may share a character."""
+    """Return a header with decoded encoded words; adjacent encoded words may share a character."""
     return _WORDS.sub(_decode_match, header)
 
 
 def decode_base64(content: bytes) -> bytes:
-    """Return the bytes of a base64 text up to its padding; other characters are skipped, as RFC 2045 requires."""
+    """Return the bytes of a base64 text up to the padding; other characters are skipped, as RFC 2045 requires."""
     digits = b"".join(_OF_BASE64.findall(content.partition(b"=")[0]))
     kept = len(digits) - (len(digits) % 4 == 1)
     return a2b_base64(digits[:kept] + b"=" * (-kept % 4))
@@ -138,7 +138,7 @@ class _Words(HTMLParser):
         self._break(tag)
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
-        """Parse `<![` as a comment up to `>`, as browsers do; the method of the base class raises for most of it."""
+        """Parse `<![` as a comment up to `>`, as browsers do; the base class's method raises for most such text."""
         return self.parse_bogus_comment(i)
 
     def _break(self, tag: str) -> None:
@@ -160,7 +160,7 @@ def html_words(written: str) -> str:
 
 
 def _end(words: _Words) -> None:
-    """Read the rest after a mark that is not closed; `close` would take time by the square of the length."""
+    """Read the rest after an unclosed mark; `close` would take time quadratic in the length."""
     for _ in range(_MOST_UNCLOSED):
         mark, closed, rest = words.rawdata.partition(">")
         if not closed:

@@ -1,4 +1,4 @@
-"""Tables of where the fields of a message stand in the items of an export, and the reader of such items."""
+"""Tables of the paths of message fields in export items, and the reader of such items."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,16 +18,16 @@ from cognition_engines.ingest.conversations.turn_drafts import (
 from cognition_engines.kinds.artifacts import Role
 from cognition_engines.models import Sensitivity
 
-# names of members, each in the one before, joined by dots; or a function of the item
+# nested member names, outermost first, joined by dots; or a function of the item
 Place: TypeAlias = str | Callable[[Value], Value]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """A conversation of an export; each of its messages has its `metadata`.
+    """A conversation of an export; each message has the conversation's `metadata`.
 
-    Messages of a private one are sensitive if no option sets a level. With `local`, conversations in other folders may
-    have the same id.
+    Messages of a private conversation are sensitive if no option sets a level. With `local`, conversations in other
+    folders may have the same id.
     """
 
     id: str
@@ -39,11 +39,11 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageFields:
-    """Table of where the fields of a message stand in an item; `id` and `ts` are required.
+    """Paths of message fields in an item; `id` and `ts` are required.
 
     `words` returns None if it has counted a message without words; the names of `files` replace absent words. The first
-    text of `speaker` counts. `event` marks a message of the system. `reactions` is the place of a reaction's name in
-    its object. `order` sorts messages of the same time by their ids.
+    text of `speaker` counts. `event` marks a system message. `reactions` is the path of a reaction's name in its
+    object. `order` sorts messages of the same time by their ids.
     """
 
     system: str
@@ -92,7 +92,7 @@ def read_message(
 
 
 def texts_in(place: str, *names: str) -> Callable[[Value], list[str]]:
-    """Return a function of an item: of each object in the list at a place, the first text under the names."""
+    """Return a function from an item to the first text under the names, for each object in the list at a path."""
     path = place.split(".")
 
     def find_texts(item: Value) -> list[str]:

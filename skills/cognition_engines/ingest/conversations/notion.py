@@ -1,6 +1,6 @@
-"""An export of Notion: a `.zip` of pages in Markdown, or a `.zip` of such archives, which is how Notion packs them.
+"""Reads a Notion export: a `.zip` of Markdown pages, or a `.zip` of such archives, as packed by Notion.
 
-Nothing is written to disk, and an archive in an archive is read whole.
+Nothing is written to disk; an archive within an archive is read whole.
 """
 
 import re
@@ -23,16 +23,16 @@ from cognition_engines.ingest.conversations.chat_exports import (
 from cognition_engines.ingest.items import DocumentDraft, Item, RejectedRecord, Warned, rejected, warned
 from cognition_engines.open_file import LARGEST_WHOLE
 
-PageReader: TypeAlias = Callable[[str, bytes], Iterator[Item] | None]  # of a path and its content
-_PAGE: Final = re.compile(r"(?:.*[ /])?[0-9a-f]{32}\.md")  # Notion ends the name of each page with its id
+PageReader: TypeAlias = Callable[[str, bytes], Iterator[Item] | None]  # of a path and the content
+_PAGE: Final = re.compile(r"(?:.*[ /])?[0-9a-f]{32}\.md")  # Notion ends each page name with the page id
 _MOST_PARTS: Final = 1000  # archives in an archive
 _MIB: Final = LARGEST_WHOLE // 2**20
 
 
 def read(path: str, file: BinaryIO, reader: PageReader) -> Iterator[Item] | None:
-    """Return the result of `reader` for the pages of an export, by name; None for any other file, at its start.
+    """Return the result of `reader` for an export's pages, by name; None for any other file, at the start.
 
-    A page that is damaged, encrypted, too large or packed too tightly is refused alone.
+    A damaged, encrypted, too large or too tightly packed page is refused alone.
     """
     try:
         archive = ZipFile(file)
@@ -50,8 +50,8 @@ def read(path: str, file: BinaryIO, reader: PageReader) -> Iterator[Item] | None
 
 
 def _part(archive: ZipFile, info: ZipInfo) -> ZipFile | str:
-    """Return an archive that is a member of another one, or why it is not read."""
-    content = _content(archive, info, f"has more than {_MIB} MiB inside of another archive: unpack that one first")
+    """Return an archive inside another archive, or the reason for not reading it."""
+    content = _read_member(archive, info, f"has more than {_MIB} MiB inside of another archive: unpack that one first")
     try:
         return content if isinstance(content, str) else ZipFile(BytesIO(content))
     except NO_ZIP as error:
@@ -68,7 +68,7 @@ def _packed_pages(path: str, archive: ZipFile, parts: Sequence[ZipInfo], reader:
 
 
 def _pages(where: str, archive: ZipFile, reader: PageReader) -> Iterator[Item]:
-    """Yield the pages of an archive, and a warning that counts the rest."""
+    """Yield an archive's pages, and a warning with the count of the rest."""
     infos = list_members(archive)
     if (reason := excess_of(infos)) is not None:
         yield rejected(where, reason)
@@ -85,7 +85,7 @@ def _pages(where: str, archive: ZipFile, reader: PageReader) -> Iterator[Item]:
 
 
 def _page(where: str, archive: ZipFile, info: ZipInfo, reader: PageReader) -> Iterator[Item]:
-    content = _content(archive, info, f"a page must have at most {_MIB} MiB")
+    content = _read_member(archive, info, f"a page must have at most {_MIB} MiB")
     if isinstance(content, str):
         yield rejected(where, content)
         return
@@ -93,7 +93,7 @@ def _page(where: str, archive: ZipFile, info: ZipInfo, reader: PageReader) -> It
         yield replace(item, member=info.filename) if isinstance(item, DocumentDraft) else item
 
 
-def _content(archive: ZipFile, info: ZipInfo, too_large: str) -> bytes | str:
+def _read_member(archive: ZipFile, info: ZipInfo, too_large: str) -> bytes | str:
     """Return the content of a member, or as a text why it is not read."""
     if (flaw := flaw_of(info)) is not None:
         return flaw
@@ -106,7 +106,7 @@ def _content(archive: ZipFile, info: ZipInfo, too_large: str) -> bytes | str:
 
 
 def _number_items(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the items with all that is stored counted, so that no two have one place in the file."""
+    """Yield the items, with stored items counted so that no two have the same position in the file."""
     count = 0
     for item in items:
         if isinstance(item, RejectedRecord | Warned):

@@ -1,4 +1,4 @@
-"""The export of a Slack workspace: a folder a channel, in it a file of messages a day, next to lists of names."""
+"""Reads a Slack workspace's export: a folder per channel with a message file per day, next to lists of names."""
 
 import json
 import re
@@ -28,7 +28,7 @@ from cognition_engines.ingest.items import Item
 from cognition_engines.ingest.parse.json_values import first_of, items_of
 
 USERS: Final = "users.json"
-# by a channel's list, whether only its members may read it
+# by a channel's list, whether only members may read the channel
 _PRIVATE: Final[Mapping[str, bool]] = {
     "channels.json": False,
     "groups.json": True,
@@ -42,7 +42,7 @@ _PRIVATE_FLAGS: Final = ("is_private", "is_group", "is_im", "is_mpim")
 _MARK: Final = re.compile(r"<([@#!]?)([^<>|]+)(?:\|([^<>]*))?>")
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
 _TS: Final = re.compile(r"([0-9]{1,11})\.([0-9]{6})")  # up to the year 5138
-# Files of an export that hold no messages.
+# Files of an export without messages.
 _OTHERS: Final = frozenset({"integration_logs.json", "canvases.json", "lists.json", "file_conversations.json"})
 # Messages of people and programs; all other subtypes describe events in the channel.
 _WRITTEN: Final = frozenset(
@@ -70,7 +70,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Users by id; channels by the name of their folder. `broken` are the lists that cannot be read."""
+    """Users by id; channels by folder name. `broken` are unreadable lists."""
 
     users: Mapping[str, User]
     channels: Mapping[str, Channel]
@@ -90,11 +90,11 @@ class Workspace:
 
 
 def workspace_of(root: PurePosixPath, around: Neighbours) -> Workspace:
-    """Return the contents of the lists of an export; an absent list is empty."""
-    return _workspace(tuple((name, _read(name, root, around)) for name in (USERS, *_PRIVATE)))
+    """Return the contents of an export's lists; an absent list is empty."""
+    return _workspace(tuple((name, _read_list(name, root, around)) for name in (USERS, *_PRIVATE)))
 
 
-def _read(name: str, root: PurePosixPath, around: Neighbours) -> bytes | None:
+def _read_list(name: str, root: PurePosixPath, around: Neighbours) -> bytes | None:
     """Return the content of a list, empty if it cannot be read; None if it is absent."""
     content = around.read(root, name)
     return b"" if content is None and around.has(root, name) else content
@@ -120,7 +120,7 @@ def _workspace(lists: tuple[tuple[str, bytes | None], ...]) -> Workspace:
 
 
 def _read_objects(content: bytes | None) -> list[dict[str, Value]] | None:
-    """Return the objects of a list; None if the content is no list of objects, or absent."""
+    """Return a list's objects; None for content that is absent or no list of objects."""
     try:
         value: Value = None if content is None else json.loads(content)
     except (ValueError, RecursionError):
@@ -130,7 +130,7 @@ def _read_objects(content: bytes | None) -> list[dict[str, Value]] | None:
 
 
 def is_user(value: Value) -> bool:
-    """Return whether it is a user as Slack writes one."""
+    """Return whether the object is a user as written by Slack."""
     return text(value, "id") is not None and text(value, "team_id") is not None
 
 
@@ -147,7 +147,7 @@ def _users(listed: list[dict[str, Value]]) -> Iterator[tuple[str, User]]:
 
 
 def name_in(user: Value) -> str | None:
-    """Return the name that is shown of a user, or of the `user_profile` of a message."""
+    """Return the shown name of a user, or of a message's `user_profile`."""
     profile = member(user, "profile") or user
     shown = text(profile, "display_name") or text(profile, "real_name") or text(user, "real_name")
     return shown or text(user, "name")
@@ -172,13 +172,13 @@ def _plain(workspace: Workspace, item: Value) -> str:
 
 
 def _mentions(workspace: Workspace, item: Value) -> tuple[str, ...]:
-    """Return the names of the users that a message mentions."""
+    """Return the names of users mentioned in a message."""
     names = (workspace.channel_name(target) for sign, target, _ in _MARK.findall(_words(item)) if sign == "@")
     return tuple(dict.fromkeys(name for name in names if name is not None))
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """Return the messages of a day; none of the lists of an export; None for any other file."""
+    """Return a day's messages; none for an export's lists; None for any other file."""
     name = file.name.name
     if name in LISTS | _OTHERS:
         return iter(()) if _is_list(file) else None
@@ -188,7 +188,7 @@ def read(file: ExportFile) -> Iterator[Item] | None:
     workspace = workspace_of(file.name.parent.parent, file.around)
     file.left_out.broken.update(workspace.broken)
     channel = _conversation(workspace.channel_of(folder), workspace, listed=folder in workspace.channels)
-    messages = one_each(partial(read_message, _fields(workspace), channel, file.left_out))
+    messages = one_each(partial(read_message, _list_fields(workspace), channel, file.left_out))
     return drafts(file.path, items_of(file.file), messages)
 
 
@@ -218,7 +218,7 @@ def _conversation(channel: Channel, workspace: Workspace, *, listed: bool) -> Co
     )
 
 
-def _fields(workspace: Workspace) -> MessageFields:
+def _list_fields(workspace: Workspace) -> MessageFields:
     return MessageFields(
         system="slack",
         id="ts",
@@ -247,7 +247,7 @@ def _is_bot(workspace: Workspace, item: Value) -> bool:
 
 
 def _words(item: Value) -> str:
-    """Return the text of a message; of one without any the texts attached to it."""
+    """Return a message's text; without text, the texts attached to it."""
     content = content_text(item, "text")
     if content.strip():
         return content

@@ -1,4 +1,4 @@
-"""The members of an export's objects, and its messages as checked turns."""
+"""Access to members of export objects, and conversion of messages to checked turns."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,20 +22,20 @@ _IS_PRINTABLE: Final = compiled(PRINTABLE)
 
 
 def member(value: Value, *names: str) -> Value:
-    """Return the value under one name after the other; None without one."""
+    """Return the value at nested names, outermost first; None if absent."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def text(value: Value, *names: str) -> str | None:
-    """Return `member` if it is a text that is not blank."""
+    """Return `member` if it is a text and not blank."""
     found = member(value, *names)
     return found if isinstance(found, str) and found.strip() else None
 
 
 def number_text(value: Value, *names: str) -> str | None:
-    """Do as `text`; return a whole number as its digits."""
+    """Do as `text`; return a whole number as digits."""
     found = member(value, *names)
     return str(found) if isinstance(found, int) and not isinstance(found, bool) else text(value, *names)
 
@@ -61,7 +61,7 @@ def require_text(value: Value, *names: str) -> str:
 
 
 def content_text(value: Value, name: str) -> str:
-    """Return a text that may be blank or absent. Raise `Unacceptable` for anything else."""
+    """Return a text, possibly blank or absent. Raise `Unacceptable` for anything else."""
     found = member(value, name)
     if found is not None and not isinstance(found, str):
         raise Unacceptable(f"{name} must be text")
@@ -69,7 +69,7 @@ def content_text(value: Value, name: str) -> str:
 
 
 def drop_empty(**members: Value) -> dict[str, Value]:
-    """Return the members that are not empty."""
+    """Return the members without empty values."""
     return {name: value for name, value in members.items() if value not in (None, False, "", [], {})}
 
 
@@ -89,11 +89,11 @@ def branch(parents: Mapping[str, str | None], leaf: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message, not yet checked.
+    """An unchecked message.
 
-    `ids` are the ids of the system, from the outermost container to the message. `place` orders messages of the same
-    `index` and time. `guard` is its sensitivity if no option sets one. `local` says that messages in another folder may
-    have the same ids.
+    `ids` are the system's ids, from the outermost container to the message. `place` orders messages of the same `index`
+    and time. `guard` is the sensitivity if no option sets it. `local` says that messages in another folder may have the
+    same ids.
     """
 
     system: str
@@ -113,7 +113,7 @@ class Message:
 
 
 def built(build: Callable[[T], Message | None], values: Iterable[T]) -> Iterator[Message | Unacceptable]:
-    """Yield the message that `build` makes of each value, or its `Unacceptable`; None is left out."""
+    """Yield the message made by `build` from each value, or the raised `Unacceptable`; None is left out."""
     for value in values:
         try:
             message = build(value)
@@ -125,7 +125,7 @@ def built(build: Callable[[T], Message | None], values: Iterable[T]) -> Iterator
 
 
 def one_each(build: Callable[[Value], Message | None]) -> Callable[[Value], Iterator[Message | Unacceptable]]:
-    """Return a function that makes one message of each item, or none: see `built`. An item must be an object."""
+    """Return a function making at most one message of each item: see `built`. An item must be an object."""
 
     def build_checked(item: Value) -> Message | None:
         if not isinstance(item, dict):
@@ -138,7 +138,7 @@ def one_each(build: Callable[[Value], Message | None]) -> Callable[[Value], Iter
 def drafts(
     path: str, items: Iterator[Value], messages: Callable[[Value], Iterator[Message | Unacceptable]]
 ) -> Iterator[Item]:
-    """Yield the turns of a file item by item; an invalid one is rejected, with its number in the file."""
+    """Yield a file's turns item by item; an invalid turn is rejected, with the number in the file."""
     number = 0
     try:
         for number, item in enumerate(items, 1):
@@ -149,7 +149,7 @@ def drafts(
 
 
 def draft(path: str, message: Message | Unacceptable, number: int, line: int | None = None) -> Item:
-    """Return the checked turn, or its refusal. `number` is its position in the file, from 1; `line` that of a text."""
+    """Return the checked turn, or the refusal. `number` is the position in the file, from 1; `line` a text's line."""
     where = f"item {number}: " if line is None else ""
     if isinstance(message, Unacceptable):
         return rejected(path, f"{where}{message}", line)
@@ -176,7 +176,7 @@ def draft(path: str, message: Message | Unacceptable, number: int, line: int | N
 
 
 def identifier(system: str, *ids: str) -> str:
-    """Return the id of a message, made of the system's ids; a digest if these are no valid id or too long."""
+    """Return a message's id, made of the system's ids; a digest if these are invalid or too long."""
     made = "-".join((system, *ids))
     if len(made) <= _LONGEST_ID and _IS_PRINTABLE.fullmatch(made):
         return made

@@ -39,12 +39,12 @@ _MARK: Final = "\u200e"  # before texts of the program
 _ATTACHED: Final = re.compile(r"<[^<>:]{3,30}: (?P<ios>[^<>/]+\.\w{2,5})>|^(?P<android>\S+\.\w{2,5}) \([^()]{5,40}\)")
 _OMITTED: Final = re.compile(r"<[^<>\n]{5,40}>|(?:\w+ ){1,2}omitted")
 _LEVELS: Final = frozenset({"info", "error", "debug", "warn", "warning", "trace", "fatal", "critical", "notice"})
-_LONGEST: Final = 1_000_001  # characters of one message that are kept, more than a turn may have
+_LONGEST: Final = 1_000_001  # kept characters of a message, more than a turn may have
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One message in its source form, from line `line` on."""
+    """A message in source form, from line `line` on."""
 
     line: int
     stamp: Stamp
@@ -52,14 +52,14 @@ class _Entry:
 
     @property
     def author_and_text(self) -> tuple[str | None, str]:
-        """The writer, None for the system, and the text."""
+        """Return the writer, None for the system, and the text."""
         found = _SPEAKER.fullmatch(self.rest)
         return (None, self.rest) if found is None else (found["name"].strip(MARKS + " "), found["text"])
 
 
 @dataclass(slots=True)
 class _Seen:
-    """The name and the layout of a chat, found in all of it: its first message, and the writers."""
+    """A chat's name and layout, found in the whole chat: first message, and writers."""
 
     first: _Entry | None = None
     voices: set[str] = field(default_factory=set)  # those of people
@@ -75,7 +75,7 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Chat:
-    """The layout of a chat, and the numbers of messages so far, by time and in total."""
+    """A chat's layout, and the numbers of messages so far, by time and in total."""
 
     name: str
     order: Order
@@ -104,7 +104,7 @@ def _begins(head: str, is_called: bool) -> bool:
 
 
 def _chat_name(file: ExportFile) -> str | None:
-    """Return the name that the file or the archive gives a chat."""
+    """Return the chat's name, given by the file or the archive."""
     path = PurePosixPath(file.path)
     called = (found for each in _NAMES for at in (path.name, path.parent.name) if (found := each.fullmatch(at)))
     return next((found["name"] for found in called), None)
@@ -130,7 +130,7 @@ def _turns(file: ExportFile) -> Iterator[Item]:
 
 
 def _entries(file: BinaryIO) -> Iterator[_Entry]:
-    """Yield the messages in order; one has all lines up to the next. Raise UnicodeDecodeError."""
+    """Yield the messages in order, each with all lines up to the next. Raise UnicodeDecodeError."""
     held: list[str] = []
     size, line_of, at = 0, 0, None
     for number, line in lines_of(file, LARGEST_WHOLE):
@@ -150,9 +150,9 @@ def _entries(file: BinaryIO) -> Iterator[_Entry]:
 
 
 def _name(file: ExportFile, first: _Entry, order: Order) -> str:
-    """Return the name of the chat: by its file, its archive, or the writer of its first line.
+    """Return the chat's name: from the file, the archive, or the first line's writer.
 
-    Without any of these it is a digest of the first message, which a longer export begins with as well.
+    Without any of these it is a digest of the first message, with which a longer export also begins.
     """
     name = _chat_name(file)
     speaker, said = first.author_and_text

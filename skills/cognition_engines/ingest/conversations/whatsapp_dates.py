@@ -1,7 +1,7 @@
-"""The beginnings of messages of WhatsApp, which a phone writes as its region does.
+"""The beginnings of WhatsApp messages, written by a phone in the style of a region.
 
-The order of day, month and year is found in all messages of a chat. The words next to a time of day are those of the
-tables of Unicode's CLDR.
+The order of day, month and year is found from all messages of a chat. The words next to a time of day are from
+Unicode's CLDR tables.
 """
 
 import re
@@ -26,13 +26,13 @@ _HEADS: Final = tuple(
     re.compile(rf"(?P<open>\[)?{stamp}(?(open)\] ?| [-–—] )") for stamp in (_DAY_AND_TIME, _TIME_AND_DAY)
 )
 _NUMBER: Final = re.compile(r"\d+")
-_BUDDHIST: Final = 543  # years that Thai phones count more
+_BUDDHIST: Final = 543  # years added by Thai phones
 _YEARS: Final = range(2009, 2100)  # of chats: the program is from 2009
-_HIJRI: Final = range(1380, 1500)  # years that phones with a calendar of Iran or of the Hijra write meanwhile
+_HIJRI: Final = range(1380, 1500)  # years now written by phones with the Iranian or the Hijri calendar
 
 
 class Half(Enum):
-    """The half of the day that a word means; NOON means the hours around it."""
+    """The half of the day denoted by a word; NOON means the hours around it."""
 
     MORNING = "morning"
     NOON = "noon"
@@ -54,7 +54,7 @@ _HALVES: Final = {
     **dict.fromkeys(_AFTERNOON.split(), Half.AFTERNOON),
     "中午": Half.NOON,
 }
-# Words between a day and a time, and after a time, that say nothing.
+# Words without meaning between a day and a time, and after a time.
 _IDLE_WORDS: Final = "klo um at à às ás kl klockan klukkan kello alle ore om la a alas o ogodz kell lúc в у u ve saat"
 _IDLE_BEFORE: Final = frozenset(_IDLE_WORDS.split())
 _IDLE_AFTER: Final = frozenset(("h", "uhr", "น", "ч", "hrs", "óra", "ora", "г"))
@@ -62,7 +62,7 @@ _NO_LETTER: Final = re.compile(r"[\W_]+")
 
 
 def half_of(before: str | None, after: str | None) -> tuple[bool, Half | None]:
-    """Return whether the words around a time are known, and the half of the day that they mean."""
+    """Return whether the words around a time are known, and the half of the day they denote."""
     first, last = (_NO_LETTER.sub("", word.casefold()) for word in (before or "", after or ""))
     halves = [
         _HALVES[word]
@@ -85,10 +85,10 @@ class Order(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """The three numbers of a date as they stand, whether points separate them or a year is first, and the time of day.
+    """A date's three numbers as written, whether points separate them or a year is first, and the time of day.
 
     `is_eastern` says that a short year is first in the writer's language, if not in each of its regions; `is_sure` that
-    other programs rarely write a line so.
+    other programs rarely write such a line.
     """
 
     date: tuple[int, int, int]
@@ -100,7 +100,7 @@ class Stamp:
 
 
 def begun(line: str) -> tuple[Stamp, str] | None:
-    """Return when a line was sent that begins a message, and the rest of it; None for any other."""
+    """Return a line's sending time and rest, if it begins a message; None for any other line."""
     start = line[:_LONGEST]
     places = [at for at, character in enumerate(start) if character not in MARKS]
     plain = "".join(_plain(start[at]) for at in places)
@@ -112,7 +112,7 @@ def begun(line: str) -> tuple[Stamp, str] | None:
 
 
 def _plain(character: str) -> str:
-    """Return a digit of any script as that of ASCII, and any blank as a blank."""
+    """Return any script's digit as an ASCII digit, and any blank as a blank."""
     digit = unicodedata.decimal(character, None)
     return str(digit) if digit is not None else " " if character.isspace() else character
 
@@ -141,7 +141,7 @@ def _stamp(match: re.Match[str]) -> Stamp | None:
 
 @dataclass(slots=True)
 class _Dates:
-    """The common format of all dates of a chat."""
+    """The common format of all dates in a chat."""
 
     possible: set[Order] = field(default_factory=lambda: set(Order))
     out_of_order: set[Order] = field(default_factory=set)
@@ -153,7 +153,7 @@ class _Dates:
     differ: bool = False  # the order changes the meaning of a date
 
     def add(self, each: Stamp) -> None:
-        """Add a date. One that is invalid in every order is ignored. Raise ValueError for one of another calendar."""
+        """Add a date; ignore a date invalid in every order. Raise ValueError for a date in another calendar."""
         days = {order: found[:10] for order in Order if (found := moment(each, order)) is not None}
         if not days:
             if any(number in _HIJRI for number in each.date):
@@ -178,14 +178,13 @@ class _Dates:
 
 
 def order_of(stamps: Iterable[Stamp], day_first: bool | None) -> Order:
-    """Return the order of all dates of a chat; `day_first` decides if they do not.
+    """Return the order of all dates in a chat; `day_first` decides if they do not.
 
     A number above 12 is a day, dates with points begin with the day, unless their last numbers change more than the
-    first, and a chat is in the order of time. Raise ValueError if none of this decides, or if dates contradict each
-    other.
+    first, and a chat is in time order. Raise ValueError if none of this decides, or if dates contradict each other.
     """
     dates = _Dates()
-    for each in stamps:  # all of them, so that faults of later ones are found now
+    for each in stamps:  # all of them, so that faults of later dates are found now
         dates.add(each)
     if dates.year_first or (dates.last_is_day and day_first is None):
         return Order.YEAR_FIRST
@@ -210,7 +209,7 @@ def moment(found: Stamp, order: Order) -> str | None:
     """Return the time in ISO 8601 without a zone, which the chat does not give; None if there is no such day."""
     day, month, year = (found.date[at] for at in order.value)
     if year < 100:
-        year += 2500 if year + 2500 - _BUDDHIST in _YEARS else 2000  # a short one of Thailand
+        year += 2500 if year + 2500 - _BUDDHIST in _YEARS else 2000  # a short Thai year
     try:
         year -= _BUDDHIST if year > 2400 else 0
         return datetime(year, month, day, *found.clock).isoformat() if year in _YEARS else None

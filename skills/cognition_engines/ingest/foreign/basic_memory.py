@@ -1,7 +1,7 @@
-"""Notes of basic-memory: Markdown whose front matter has a permalink, with observations and relations as list items.
+"""Reads basic-memory notes: Markdown with a permalink in front matter, and observations and relations as list items.
 
-A note is a document, and its observations are part of its text. Its relations are edges from the note's entity to those
-that it links to.
+A note is a document, and observations are part of the text. Relations are edges from the note's entity to the
+linked entities.
 """
 
 import re
@@ -16,18 +16,18 @@ from cognition_engines.kinds.graph import Edge
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.markdown.document import Document, Line
 
-# possessive, so that a run of blanks is shared out in one way
+# possessive, so that a run of blanks matches in a single way
 _RELATION: Final = re.compile(
     r"\s*+[-*+]\s++([^\[\]()\n]{1,64}?)\s*+\[\[([^\[\]\n]{1,300})\]\]\s*+(?:\(([^()\n]{1,500})\))?+\s*+"
 )
 _QUOTES: Final = "\"'`"
-_LINKS_TO: Final = "relates to"  # basic-memory's type of a relation without one
+_LINKS_TO: Final = "relates to"  # basic-memory's type for an untyped relation
 
 
 def with_graph(path: str, document: Document, items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the items of a document, and after it the entity and the edges of a note of basic-memory.
+    """Yield a document's items, then the entity and the edges of a basic-memory note.
 
-    They have the rights that the front matter gives the document.
+    They have the rights given to the document by front matter.
     """
     for item in items:
         yield item
@@ -66,7 +66,7 @@ def _graph(path: str, document: Document, draft: DocumentDraft) -> Iterator[Item
 
 
 def _relations(document: Document) -> Iterator[tuple[int, str, str, str | None]]:
-    """Line, type, target and context of each relation: list items outside of code that end with a link."""
+    """Return line, type, target and context of each relation: list items outside code that end with a link."""
     running = {entry.at for entry in document.entries if isinstance(entry, Line)}
     for at in range(document.body, len(document.lines)):
         match = _RELATION.fullmatch(document.lines[at])

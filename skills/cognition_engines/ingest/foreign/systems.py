@@ -1,6 +1,6 @@
-"""The systems whose objects are recognised by their members: the detection of each, and plain values.
+"""The systems whose objects are recognised by their members: detection, and conversion to plain values.
 
-Graphs are nodes of Neo4j as `apoc.export.json` writes them, and entities of the MCP memory server.
+Graphs are nodes of Neo4j as written by `apoc.export.json`, and entities of the MCP memory server.
 """
 
 import re
@@ -34,10 +34,10 @@ _RELATION: Final = frozenset({"from", "to", "relationType"})
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A system with the detection and conversion of its objects.
+    """A system with the detection and conversion of objects.
 
-    `is_one` returns whether an object is certainly from this system. `members` returns, for the objects of one file, a
-    function that returns their members with plain values.
+    `is_one` returns whether an object is certainly from this system. `members` returns, for the objects of a file, a
+    function from an object to members with plain values.
     """
 
     is_one: Callable[[Value], bool]
@@ -45,7 +45,7 @@ class System:
 
 
 def plain_members() -> Callable[[dict[str, Value]], dict[str, Value]]:
-    """Return a function that returns the members of objects with plain values."""
+    """Return a function from objects to their members with plain values."""
     return dict
 
 
@@ -76,23 +76,25 @@ def _is_of_graphiti(value: Value) -> bool:
 
 
 def _graphiti_members() -> Callable[[dict[str, Value]], dict[str, Value]]:
-    """Return a function that returns the members of objects of an export, or of Graphiti's models as JSON."""
+    """Return a function from objects of an export, or of Graphiti's models as JSON, to their members."""
     of_export = _GraphMembers()
     return lambda value: of_export(value) if _is_graph_object(value) else dict(value)
 
 
 class _GraphMembers:
-    """The members of nodes and relationships, in the order of an export: nodes before the relationships of them."""
+    """The members of nodes and relationships, in export order: nodes before their relationships."""
 
     def __init__(self) -> None:
-        self._own: dict[str, tuple[str, Value]] = {}  # the id of a record and its name by the id of the node
+        self._own: dict[str, tuple[str, Value]] = {}  # the id and name of a record by the node's id
 
     def __call__(self, value: dict[str, Value]) -> dict[str, Value]:
-        """Return the properties, next to `node_id` and `labels`, or to `relationship_id`, `relationship`, and
-        `start_id`, `start_name`, `end_id` and `end_name`.
+        """Return the properties, next to the members of a node or of a relationship.
 
-        A node with a `uuid` is identified by it, and a relationship refers to a node without an id by its name.
-        Properties of these names are left in `properties`.
+        Those of a node are `node_id` and `labels`; of a relationship `relationship_id`, `relationship`, and `start_id`,
+        `start_name`, `end_id` and `end_name`.
+
+        A node with a `uuid` is identified by it; a relationship refers to a node without an id by name. Properties of
+        these names are left in `properties`.
         """
         properties = value.get("properties")
         members = {name: _time(of) for name, of in properties.items()} if isinstance(properties, dict) else {}
@@ -110,7 +112,7 @@ class _GraphMembers:
         return {**members, **added, **({"properties": clash} if clash else {})}
 
     def _end(self, end: Value) -> tuple[Value, Value]:
-        """Return the id of the entity at an end, and its name."""
+        """Return the id and the name of the entity at an end."""
         if not isinstance(end, dict):
             return None, None
         properties, id = end.get("properties"), end.get("id")
@@ -126,7 +128,7 @@ def _uuid(members: dict[str, Value]) -> str | None:
 
 
 def _time(value: Value) -> Value:
-    """Return a time without the name of its zone, which follows its offset."""
+    """Return a time without the zone name, which follows the offset."""
     return _ZONE.sub(r"\1", value) if isinstance(value, str) and value.endswith("]") and len(value) < 100 else value
 
 
@@ -138,8 +140,8 @@ def _is_of_memory_graph(value: Value) -> bool:
 def _memory_graph_members(value: dict[str, Value]) -> dict[str, Value]:
     """Return the members of an entity or a relation.
 
-    An entity has its observations as one text `observed`, a line each, an `observed_id` that stays when they change,
-    and as `name_alias` its name with blanks for `_`.
+    An entity has the observations as a single text `observed`, a line each, an `observed_id` that stays when they
+    change, and as `name_alias` the name with blanks for `_`.
     """
     observations, name = value.get("observations"), value.get("name")
     if "entityType" not in value or not isinstance(name, str):

@@ -1,7 +1,7 @@
-"""Objects of Qdrant, Firestore and MongoDB with plain values.
+"""Conversion of Qdrant, Firestore and MongoDB objects to plain values.
 
-Firestore's are documents as its REST API has them: a name, and fields whose values name their types. MongoDB's are in
-Extended JSON, as `mongoexport` writes it, relaxed and canonical, version 1 and 2.
+Firestore's are documents as in the REST API: a name, and fields whose values name their types. MongoDB's are in
+Extended JSON, as written by `mongoexport`, relaxed and canonical, version 1 and 2.
 """
 
 import re
@@ -26,7 +26,7 @@ _DEEPEST: Final = 64
 _TOO_DEEP: Final = RefusedValue(f"nested too deeply: at most {_DEEPEST} levels are read")
 _BINARY: Final = RefusedValue("binary data is not read: a map can drop it")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_UUIDS: Final = frozenset({"04", "4"})  # the subtype of binary values that are UUIDs; that of 03 depends on its driver
+_UUIDS: Final = frozenset({"04", "4"})  # the binary subtype of UUIDs; subtype 03 depends on the driver
 _HEX: Final = frozenset("0123456789abcdef")
 
 
@@ -39,7 +39,7 @@ def is_point(value: Value) -> bool:
 
 
 def point_members(value: dict[str, Value]) -> dict[str, Value]:
-    """Return the payload with the id of the point; a `point_id` of the payload is `payload_point_id`."""
+    """Return the payload with the point's id; a `point_id` of the payload is `payload_point_id`."""
     payload = value.get("payload")
     members = dict(payload) if isinstance(payload, dict) else {}
     if _POINT_ID in members:
@@ -62,7 +62,7 @@ def _text_of_node(content: Value) -> Value:
 
 
 def is_typed_document(value: Value) -> bool:
-    """Return whether an object can only be a document of Firestore, or a line of an answer that holds one."""
+    """Return whether an object can only be a Firestore document, or a response line with such a document."""
     document = _document(value)
     return isinstance(document.get("name"), str) and _NAME.fullmatch(str(document["name"])) is not None
 
@@ -75,9 +75,9 @@ def _document(value: Value) -> dict[str, Value]:
 
 
 def typed_members(value: dict[str, Value]) -> dict[str, Value]:
-    """Return the fields with plain values, and the id of the document: a field of that name is `field_document_id`.
+    """Return the fields with plain values, and the document's id: a field of that name is `field_document_id`.
 
-    The times of the document are `create_time` and `update_time` if no field has the name.
+    The document's times are `create_time` and `update_time` if no field has the name.
     """
     document = _document(value)
     fields = document.get("fields")
@@ -116,9 +116,9 @@ def _plain_typed(value: Value, depth: int) -> Value:
 
 
 def is_document(value: Value) -> bool:
-    """Return whether an object can only be a document of MongoDB.
+    """Return whether an object can only be a MongoDB document.
 
-    It has an `_id` and a value that only Extended JSON has.
+    It has an `_id` and a value unique to Extended JSON.
     """
     return isinstance(value, dict) and "_id" in value and any(_has_typed(member) for member in value.values())
 
@@ -143,7 +143,7 @@ def _is_object_id(value: Value) -> bool:
 def document_members(value: dict[str, Value]) -> dict[str, Value]:
     """Return the document with plain values: ids and decimals as text, times in ISO 8601, numbers as numbers.
 
-    A value that has no plain form, such as binary data, becomes a RefusedValue.
+    A value without a plain form, such as binary data, becomes a RefusedValue.
     """
     return {name: _plain_extended(member, 0) for name, member in value.items()}
 

@@ -1,4 +1,4 @@
-"""Documents that are ZIP archives: bounded before anything of them is unpacked, with XML that declares no entities."""
+"""Documents in ZIP archives: bounded before anything is unpacked, with XML that declares no entities."""
 
 import re
 from io import BytesIO
@@ -12,7 +12,7 @@ from cognition_engines.markdown.front_block import Member
 
 _MOST_FILES: Final = 10_000
 _MOST_BYTES: Final = 256 * 2**20  # unpacked
-_MOST_MARKUP: Final = 64 * 2**20  # of one part
+_MOST_MARKUP: Final = 64 * 2**20  # of a part
 _OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
 _MARKUP: Final = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")
@@ -50,7 +50,7 @@ def opened_archive(content: bytes) -> ZipFile:
 
 
 def part(archive: ZipFile, name: str) -> bytes:
-    """Return one file of the archive. Raise Unreadable if it is absent or broken."""
+    """Return a file from the archive. Raise Unreadable if it is absent or broken."""
     try:
         return archive.read(name)
     except KeyError:
@@ -74,7 +74,7 @@ def element_of(content: bytes) -> etree._Element:
 
 
 def office_members(archive: ZipFile) -> tuple[Member, ...]:
-    """Return the title, authors, day and keywords of an Office document, and the rights in its custom properties."""
+    """Return an Office document's title, authors, day and keywords, and the rights in custom properties."""
     names = set(archive.namelist())
     said: dict[str, str] = {}
     if "docProps/custom.xml" in names:

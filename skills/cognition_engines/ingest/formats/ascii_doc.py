@@ -1,4 +1,4 @@
-"""AsciiDoc to Markdown, line by line: no library that is kept up reads it in Python."""
+"""Converts AsciiDoc to Markdown, line by line: no maintained Python library reads it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ _VERBATIM: Final = re.compile(r"(-{4,}|\.{4,}|\+{4,}|`{3,})(\w*)$")
 _LEVELS: Final = "=-~^+"  # underlines of titles
 _UNDERLINE: Final = re.compile(r"=+|-+|~+|\^+|\++")
 _TITLED: Final = re.compile(r"[^\W_]|\{")
-_MISSING: Final = 2  # characters by which an underline may differ from its title
+_MISSING: Final = 2  # characters by which an underline may differ from the title
 _COMMENT: Final = re.compile(r"/{4,}$")
 _AROUND: Final = re.compile(r"(?:={4,}|\*{4,}|_{4,}|--)$")
 _TABLE: Final = re.compile(r"[|,:!]={3,}$")
@@ -64,7 +64,7 @@ class _Reader:
         return self.lines[self.at - 1]
 
     def until(self, fence: str) -> list[str]:
-        """Return the lines of a block up to its fence, or all if it is not closed."""
+        """Return a block's lines up to the fence, or all if unclosed."""
         found: list[str] = []
         while (line := self.next()) is not None and line.rstrip() != fence:
             found.append(line)
@@ -72,7 +72,7 @@ class _Reader:
 
 
 def convert(content: bytes) -> Converted:
-    """Return the document in a file. Files that it includes are not read."""
+    """Return the document in a file; included files are not read."""
     front, text = split_front(text_of(content))
     reader = _Reader(_one_line_titles(text.split("\n")))
     authors, created = _header(reader)
@@ -91,7 +91,7 @@ def convert(content: bytes) -> Converted:
 
 
 def _one_line_titles(lines: list[str]) -> list[str]:
-    """Return the lines with `== Title` for a title that is underlined, as older documents have them."""
+    """Return the lines with `== Title` for an underlined title, as found in older documents."""
     found: list[str] = []
     fence: str | None = None
     at = 0

@@ -1,4 +1,4 @@
-"""EPUB: the documents of its spine, one after the other."""
+"""Reads EPUB: the documents of the spine in sequence."""
 
 import posixpath
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def convert(content: bytes) -> Converted:
         package = element_of(part(archive, package_name))
         names = list(_spine(package, posixpath.dirname(package_name)))
         text, _ = join_parts((markdown_of(parse_html(decode_page(part(archive, name)))), Mark()) for name in names)
-        return Converted(text, _members(package))
+        return Converted(text, _read_package(package))
 
 
 def _check_encryption(archive: ZipFile) -> None:
@@ -50,7 +50,7 @@ def _package_name(archive: ZipFile) -> str:
 
 
 def _spine(package: etree._Element, folder: str) -> Iterator[str]:
-    """Yield the names of its pages in the order of reading, each once, without the table of contents."""
+    """Yield the page names in reading order, each once, without the table of contents."""
     items = {str(item.get("id")): item for item in _find_elements(package, "item")}
     seen: set[str] = set()
     for reference in _find_elements(package, "itemref"):
@@ -63,7 +63,7 @@ def _spine(package: etree._Element, folder: str) -> Iterator[str]:
             yield name
 
 
-def _members(package: etree._Element) -> tuple[Member, ...]:
+def _read_package(package: etree._Element) -> tuple[Member, ...]:
     named: dict[str, list[str]] = {}
     for element in _find_elements(package, "title", "creator", "date", "subject"):
         named.setdefault(etree.QName(element).localname, []).append("".join(str(text) for text in element.itertext()))

@@ -1,4 +1,4 @@
-"""The formats of documents, and their conversion to Markdown with the position of each page, slide or cell."""
+"""Document formats, and their conversion to Markdown with the position of each page, slide or cell."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from typing import Final
 from cognition_engines.markdown.front_block import Member, after_comments, front_block
 from cognition_engines.markdown.inline import is_title
 
-LENGTH: Final = Struct(">Q")  # before messages to and from the process that reads documents: their bytes
+LENGTH: Final = Struct(">Q")  # before messages to and from the reading process: their bytes
 _LONGEST_LINE: Final = 500  # characters of a title or a name
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _DATE: Final = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)")
@@ -28,7 +28,7 @@ _NO_TITLE: Final = re.compile(
 
 
 class Format(StrEnum):
-    """A format of documents; its value is the `type` of a source that was read from it."""
+    """A document format; the value is the `type` of a source in the format."""
 
     HTML = "html"
     PDF = "pdf"
@@ -71,12 +71,12 @@ LIBRARIES: Final[Mapping[Format, tuple[str, ...]]] = {
 
 
 def format_of(path: str) -> Format | None:
-    """Return the format of a file, by the extension of its name in any case."""
+    """Return a file's format, by the name's extension in any case."""
     return next((format for suffix, format in FORMATS.items() if path.lower().endswith(suffix)), None)
 
 
 class Unreadable(Exception):
-    """A document that cannot be read; the message is the reason of its rejection."""
+    """An unreadable document; the message is the reason for rejecting it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +104,12 @@ class Converted:
 
 
 def clean(text: str) -> str:
-    """Return the text with LF at the end of lines, and without the control characters that no text can have."""
+    """Return the text with LF as line end, and without the control characters not allowed in texts."""
     return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").replace("\v", "\n"))
 
 
 def join_parts(parts: Iterable[tuple[str, Mark]]) -> tuple[str, tuple[Mark, ...]]:
-    """Return the parts as one text, with a blank line between them, and their starts; empty ones are left out."""
+    """Return the parts as a single text, with a blank line between them, and their starts; leave out empty parts."""
     texts: list[str] = []
     marks: list[Mark] = []
     at = 0
@@ -129,7 +129,7 @@ def members_of(
     tags: Sequence[str] = (),
     **rights: str | None,
 ) -> tuple[Member, ...]:
-    """Return the members that metadata give: a title by a person, names, a date. `rights` are kept unchanged."""
+    """Return the members given by metadata: a title by a person, names, a date. `rights` are kept unchanged."""
     name = line_of(title or "")
     found: dict[str, str | list[str]] = {
         "title": "" if _NO_TITLE.fullmatch(name) else name,
@@ -138,17 +138,17 @@ def members_of(
         "tags": list(dict.fromkeys(filter(None, map(line_of, tags)))),
         **{name: (value or "").strip() for name, value in rights.items()},
     }
-    # the value as YAML: JSON is that
+    # the value as YAML: JSON is YAML
     return tuple(Member(name, json.dumps(value, ensure_ascii=False), 1) for name, value in found.items() if value)
 
 
 def right_of(values: Sequence[str]) -> str | None:
-    """Return a project or a sensitivity; different ones are joined, so that they are rejected."""
+    """Return a project or a sensitivity; different values are joined, and so rejected."""
     return " and ".join(dict.fromkeys(value.strip() for value in values if value.strip())) or None
 
 
 def line_of(text: str) -> str:
-    """Return the text on one line; empty when it is too long for a title or a name."""
+    """Return the text on a single line; empty if too long for a title or a name."""
     line = " ".join(clean(text).split())
     return line if len(line) <= _LONGEST_LINE and is_title(line) else ""
 
@@ -159,7 +159,7 @@ def literal(line: str) -> str:
 
 
 def date_of(text: str) -> str | None:
-    """Return the day that a text begins with, as YYYY-MM-DD; None when it is none."""
+    """Return the day at a text's beginning, as YYYY-MM-DD; None without a day."""
     match = _DATE.match(text.strip().removeprefix("D:"))
     try:
         day = None if match is None else date(int(match[1]), int(match[2]), int(match[3]))
@@ -169,7 +169,7 @@ def date_of(text: str) -> str | None:
 
 
 def text_of(content: bytes) -> str:
-    """Return the text of a file that must be UTF-8. Raise Unreadable."""
+    """Return the text of a file in UTF-8. Raise Unreadable."""
     try:
         return clean(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -178,9 +178,9 @@ def text_of(content: bytes) -> str:
 
 
 def split_front(text: str) -> tuple[str, str]:
-    """Return the front matter at the top of a text, all of its blocks, and the rest; all of it as front if flawed.
+    """Return all blocks of front matter at a text's top, and the rest; all of it as front if flawed.
 
-    Only a line of `---` opens it: other formats underline their titles with longer ones and with other marks.
+    Only a line of `---` opens it: other formats underline their titles with longer lines and with other marks.
     """
     lines = text.split("\n")
     start = after_comments(lines, 0)

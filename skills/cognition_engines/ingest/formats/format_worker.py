@@ -1,8 +1,8 @@
-"""The process that reads documents of other formats: `python -m ...formats.format_worker SECONDS BYTES FORMAT...`.
+"""Process reading documents of other formats: `python -m ...formats.format_worker SECONDS BYTES FORMAT...`.
 
 It imports the readers of these formats, then gives up memory, files, connections and processes (`confine`), and only
-then reads a document. It gets contents by its standard input, never a path, and answers with JSON; its first answer
-names the limits that this system cannot set. Memory and the time for one document are bounded by the system, too.
+then reads a document. It gets contents by standard input, never a path, and answers with JSON; the first answer
+names the limits that this system cannot set. The system, too, bounds memory and the time for a document.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ from cognition_engines.ingest.formats.converted import LENGTH, Converted, Format
 
 # their numbers on x86_64 and aarch64, None if the machine has no such call
 _REFUSED_CALLS: Final[Mapping[str, tuple[int | None, int | None]]] = {
-    # files, connections, and calls that reach them in another way
+    # files, connections, and other calls that reach them
     "open": (2, None), "creat": (85, None), "openat": (257, 56), "openat2": (437, 437), "mount": (165, 40),
     "open_by_handle_at": (304, 265), "open_tree": (428, 428), "fsopen": (430, 430), "mq_open": (240, 180),
     "memfd_create": (319, 279), "bpf": (321, 280), "perf_event_open": (298, 241), "io_uring_setup": (425, 425),
@@ -83,7 +83,7 @@ class _Program(ctypes.Structure):
 
 
 def confine(memory: int) -> tuple[str, ...]:
-    """Give up rights that reading a document does not need; `memory` is in bytes of addresses.
+    """Give up rights not needed to read a document; `memory` is in bytes of address space.
 
     Return the names of the limits that this system cannot set. Nothing can be imported afterwards.
     """
@@ -92,13 +92,13 @@ def confine(memory: int) -> tuple[str, ...]:
         *_set_limit("RLIMIT_AS", memory),
         *_set_limit("RLIMIT_CORE", 0),
         *_set_limit("RLIMIT_FSIZE", 0),
-        *_set_limit("RLIMIT_NOFILE", 0),  # the files that are open stay open
+        *_set_limit("RLIMIT_NOFILE", 0),  # open files stay open
     ]
     return (*missing, *_refuse_calls(platform.machine()))
 
 
 def _set_limit(name: str, value: int) -> Iterable[str]:
-    """Lower a limit for good; yield its name if that is not possible."""
+    """Lower a limit permanently; yield the limit's name if that is impossible."""
     kind = getattr(resource, name)
     try:
         _, hard = resource.getrlimit(kind)
@@ -109,7 +109,7 @@ def _set_limit(name: str, value: int) -> Iterable[str]:
 
 
 def _refuse_calls(machine: str) -> Iterable[str]:
-    """Let the kernel refuse the calls that open a file or a connection, start a process or change a path."""
+    """Have the kernel refuse calls that open a file or a connection, start a process or change a path."""
     if sys.platform != "linux" or machine not in _MACHINES or sys.maxsize < 2**32:
         return ("seccomp",)
     column = _MACHINES.index(machine)
@@ -153,12 +153,12 @@ def main() -> None:
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime + seconds) + 1, hard))
         format = Format(name.decode().strip())
-        answer = _answer(format, readers[format], source.read(size))
+        answer = _convert_document(format, readers[format], source.read(size))
         _send(answers, answer | {"peak": _peak(status)})
 
 
 def _load_what_python_loads_late() -> None:
-    """Load each encoding, which a document may name, the reader of times, and the rules of the local time."""
+    """Load every encoding a document may name, the reader of times, and the local time rules."""
     import_module("_strptime")
     for module in iter_modules(encodings.__path__):
         with suppress(ImportError):  # of another system
@@ -166,7 +166,7 @@ def _load_what_python_loads_late() -> None:
     time.localtime()
 
 
-def _answer(format: Format, reader: _Attempt[ModuleType], content: bytes) -> dict[str, object]:
+def _convert_document(format: Format, reader: _Attempt[ModuleType], content: bytes) -> dict[str, object]:
     """Return the document, or why it is refused."""
     module, refused = reader
     converted = None
@@ -190,9 +190,9 @@ def _attempt(format: Format, action: Callable[[], T]) -> _Attempt[T]:
 
 
 def _peak(status: int | None) -> int:
-    """Return the most memory, in bytes, that this process had resident; `status` is a file that Linux has.
+    """Return this process's peak of resident memory, in bytes; `status` is a file on Linux.
 
-    getrusage counts the process that started this one: its peak outlives exec.
+    getrusage includes the parent process, whose peak outlives exec.
     """
     if status is not None:
         for line in os.pread(status, 65_536, 0).decode("ascii", "replace").splitlines():

@@ -37,7 +37,7 @@ def convert(content: bytes) -> Converted:
         raise Unreadable(f"is no sound notebook: {type(error).__name__}") from None
     front = ""
     if cells and cells[0].cell_type in ("raw", "markdown"):
-        front, rest = split_front(clean(_text(cells[0].source)).lstrip("\n"))
+        front, rest = split_front(clean(_join_text(cells[0].source)).lstrip("\n"))
         cells[0].source = rest if front else cells[0].source
     language = str(_inner(metadata, "language_info", "name") or _inner(metadata, "kernelspec", "language") or "")
     parts = (("\n\n".join(_cell(cell, language)), Mark(cell=number)) for number, cell in enumerate(cells, 1))
@@ -57,7 +57,7 @@ def convert(content: bytes) -> Converted:
 
 
 def _cell(cell: Any, language: str) -> Iterator[str]:
-    source = clean(_text(cell.source))
+    source = clean(_join_text(cell.source))
     if cell.cell_type != "code":
         yield source
         return
@@ -72,12 +72,12 @@ def _cell(cell: Any, language: str) -> Iterator[str]:
 def _output(output: Any) -> str:
     """Return the plain text of an output."""
     if output.get("output_type") == "stream":
-        return _text(output.get("text"))
+        return _join_text(output.get("text"))
     data = output.get("data")
-    return _text(data.get("text/plain")) if isinstance(data, dict) else ""
+    return _join_text(data.get("text/plain")) if isinstance(data, dict) else ""
 
 
-def _text(value: object) -> str:
+def _join_text(value: object) -> str:
     return value if isinstance(value, str) else "".join(map(str, value)) if isinstance(value, list) else ""
 
 

@@ -1,4 +1,4 @@
-"""PDF: the text of each page, with the entries of the outline as headings."""
+"""Reads PDF: the text of each page, with outline entries as headings."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,8 +22,8 @@ from cognition_engines.ingest.formats.converted import (
 
 _MOST_ENTRIES: Final = 10_000  # of an outline
 _DEEPEST: Final = 6
-_NAMED: Final = 20  # pages that a warning names
-_HYPHEN: Final = re.compile("\ufffe\r?\n?")  # if pdfium found a word that continues in the next line
+_NAMED: Final = 20  # pages named in a warning
+_HYPHEN: Final = re.compile("\ufffe\r?\n?")  # if pdfium found a word continued in the next line
 _NUMBER: Final = re.compile(
     r"^(?:chapter\s+|section\s+|appendix\s+)?(?:\d{1,3}|[A-Z](?=[.\d]))[.\d]*[.:)]?\s+", re.IGNORECASE
 )
@@ -80,7 +80,7 @@ def _pages(
 
 
 def _lines(page: PdfPage) -> list[str]:
-    """Return the lines of a page that are not blank; none of them is anything but text to Markdown."""
+    """Return a page's lines without blank lines; to Markdown each is only text."""
     words = page.get_textpage()
     text = clean(_HYPHEN.sub("", words.get_text_bounded()))
     words.close()
@@ -89,7 +89,7 @@ def _lines(page: PdfPage) -> list[str]:
 
 
 def _add_headings(lines: Sequence[str], entries: Iterable[_Entry]) -> list[str]:
-    """Return the lines with a heading for each entry: in place of the line that says it, else above all."""
+    """Return the lines with a heading for each entry: in place of the line with the same text, else above all."""
     found = list(lines)
     above: list[str] = []
     at = 0  # entries are in the order of the text
@@ -105,7 +105,7 @@ def _add_headings(lines: Sequence[str], entries: Iterable[_Entry]) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    """Return a line to be compared: without its number."""
+    """Return a line for comparison: without a number."""
     return _NUMBER.sub("", " ".join(line.split()), count=1).casefold()
 
 

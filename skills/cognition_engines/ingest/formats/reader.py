@@ -31,9 +31,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FormatLimits:
-    """Limits of one document: `seconds`, of processor time and by the clock, and `memory` (bytes of address space).
+    """Limits of a document: `seconds`, of processor time and by the clock, and `memory` (bytes of address space).
 
-    The process is replaced after `documents`, and after one that needed more than `resident` bytes.
+    The process is replaced after `documents`, and after a document that needed more than `resident` bytes.
     """
 
     seconds: float = 60.0
@@ -51,7 +51,7 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """The message of a process before its first document."""
+    """A process's message before the first document."""
 
     missing: tuple[str, ...]
 
@@ -62,11 +62,11 @@ DEFAULT_LIMITS: Final = FormatLimits()
 
 
 class _Killed(Unreadable):
-    """The process was killed, but not by this one."""
+    """The process was killed, but not by the parent."""
 
 
 class FormatReader:
-    """Turns documents into Markdown. Its process begins with the first document; `close` ends it."""
+    """Converter of documents to Markdown. The process begins with the first document; `close` ends it."""
 
     def __init__(self, limits: FormatLimits = DEFAULT_LIMITS) -> None:
         self._limits = limits
@@ -83,7 +83,7 @@ class FormatReader:
 
     @property
     def process_id(self) -> int | None:
-        """The id of the process that reads; None without a process."""
+        """Return the reading process's id; None without a process."""
         return None if self._process is None else self._process.pid
 
     def can_read(self, format: Format) -> bool:
@@ -93,7 +93,7 @@ class FormatReader:
         return self._installed[format]
 
     def leave(self, path: str) -> bool:
-        """Return whether to leave out a file of a folder since a package for its format is missing, and note it."""
+        """Return whether to skip a folder's file because a package for the format is missing, and note it."""
         format = format_of(path)
         if format is None or self.can_read(format):
             return False
@@ -113,9 +113,9 @@ class FormatReader:
         if not self.can_read(format):
             raise Unreadable(f"is not read: {format.value} needs {REMEDY}")
         try:
-            answer = self._answer(format, content)
+            answer = self._ask_process(format, content)
         except _Killed:  # from outside, or for lack of memory: the second time it is the document's fault
-            answer = self._answer(format, content)
+            answer = self._ask_process(format, content)
         self._read += 1
         if answer.peak > self._limits.resident or self._read >= self._limits.documents:
             self._end()
@@ -128,7 +128,7 @@ class FormatReader:
         if self._process is not None:
             self._end()
 
-    def _answer(self, format: Format, content: bytes) -> _Answer:
+    def _ask_process(self, format: Format, content: bytes) -> _Answer:
         """Return the process's answer. Raise Unreadable if it ends or takes too long, _Killed if it is killed."""
         if self._process is not None and self._process.poll() is not None:
             self._end()
@@ -137,7 +137,7 @@ class FormatReader:
         return self._ask_within(self._limits.seconds, lambda process: _ask(process, format, content))
 
     def missing_limits(self) -> tuple[str, ...]:
-        """Return the limits that this system cannot set for the process that reads documents.
+        """Return the limits that this system cannot set for the reading process.
 
         Raise Unreadable if no such process starts.
         """
@@ -194,7 +194,7 @@ class FormatReader:
             timer.join()
 
     def _end(self, patience: float = 0.0) -> int:
-        """End the process, which has `patience` seconds to end first; its exit code, negative for a signal."""
+        """End the process, which has `patience` seconds to end first; return the exit code, negative for a signal."""
         process, self._process = self._process, None
         assert process is not None
         assert process.stdin is not None

@@ -66,7 +66,7 @@ class _AnyOption(dict[str, Any]):
 
 
 class _Holder(Directive):  # type: ignore[misc]  # docutils has no types
-    """A directive that docutils does not know: its argument and its content."""
+    """A directive unknown to docutils: argument and content."""
 
     has_content = True
     optional_arguments = 1
@@ -92,7 +92,7 @@ class _Holder(Directive):  # type: ignore[misc]  # docutils has no types
 
 
 class _Translator(html5_polyglot.HTMLTranslator):  # type: ignore[misc]
-    """HTML in which an image is its alternative text: docutils would read the file that an image names."""
+    """HTML with images as their alternative texts: docutils would read the file named by an image."""
 
     def visit_image(self, node: nodes.image) -> None:
         words = self.encode(node.get("alt", ""))
@@ -114,7 +114,7 @@ class _Writer(html5_polyglot.Writer):  # type: ignore[misc]
 def _as_written(
     name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = ()
 ) -> tuple[list[nodes.Node], list[nodes.Node]]:
-    """Return a role that docutils does not know: the title that is given with a target, else the target."""
+    """Return a role unknown to docutils: the title given with a target, else the target."""
     title, _, target = text.removesuffix(">").rpartition("<")
     titled = text.endswith(">") and ">" not in target and title.rstrip()
     words = (titled or text).lstrip("~!")
@@ -122,13 +122,13 @@ def _as_written(
 
 
 def convert(content: bytes) -> Converted:
-    """Return the document in a file; keep unsound reStructuredText as it stands, with one warning."""
+    """Return the document in a file; keep unsound reStructuredText unchanged, with a single warning."""
     front, text = split_front(text_of(content))
     _register(text)
     said = StringIO()
     tree = publish_doctree(text, settings_overrides=_SETTINGS | {"warning_stream": said})
     flaws = _without_messages(tree)
-    members = _members(tree)
+    members = _remove_fields(tree)
     page = publish_from_doctree(tree, writer=_Writer(), settings_overrides=_SETTINGS | {"warning_stream": said})
     main = parse_html(page if isinstance(page, str) else page.decode()).select_one("main")
     if main is None:
@@ -143,7 +143,7 @@ def convert(content: bytes) -> Converted:
 
 
 def _register(text: str) -> None:
-    """Make every directive and role of the text known that docutils does not know."""
+    """Register every directive and role in the text that docutils does not know."""
     language = languages.get_language("en")
     known = {*language.directives, *directives._directive_registry} - _NO_TEXT - _CODE
     for name in {match[1] for match in _NAMED.finditer(text)}:
@@ -157,7 +157,7 @@ def _register(text: str) -> None:
 
 
 def _without_messages(tree: nodes.document) -> list[tuple[int, str]]:
-    """Remove the messages of docutils from the document, but not their text; return each with its 1-based line."""
+    """Remove docutils messages from the document, but not their text; return each with a 1-based line."""
     flaws: list[tuple[int, str]] = []
     for message in list(tree.findall(nodes.system_message)):
         if message.get("level", 0) >= _SETTINGS["report_level"]:
@@ -171,7 +171,7 @@ def _without_messages(tree: nodes.document) -> list[tuple[int, str]]:
     return flaws
 
 
-def _members(tree: nodes.document) -> tuple[Member, ...]:
+def _remove_fields(tree: nodes.document) -> tuple[Member, ...]:
     """Return the members of the fields above all text, which are taken out."""
     found: dict[str, list[str]] = {}
     first = next((node for node in tree.children if not isinstance(node, nodes.Invisible | nodes.target)), None)

@@ -1,4 +1,4 @@
-"""PPTX: each slide under its title, with its lists, tables and notes."""
+"""PPTX: each slide under the slide's title, with lists, tables and notes."""
 
 from collections.abc import Iterable, Iterator
 from io import BytesIO

@@ -1,4 +1,4 @@
-"""HTML to Markdown: the content of a page without its navigation, and the metadata in its head."""
+"""Converts HTML to Markdown: a page's content without navigation, and the metadata in the head."""
 
 import codecs
 import re
@@ -29,7 +29,7 @@ _DROPPED: Final = (
 _AROUND: Final = "footer, [role=navigation], [role=search], [role=contentinfo], [hidden], .sphinxsidebar, .related"
 _ANCHORS: Final = frozenset({"¶", "#", "§", "🔗", ""})
 _MAIN: Final = ("main", "[role=main]", "article", "div.body", "div.document", "#content")
-_LEAST_SHARE: Final = 0.3  # of the text of the page that its main part has
+_LEAST_SHARE: Final = 0.3  # of the page's text in its main part
 _LANGUAGE: Final = re.compile(r"(?:^|\s)(?:language|lang|highlight|brush:?|code)[-\s]+([a-z][\w+#-]{0,19})")
 _MARK: Final = re.compile(r"(^|\n)([ \t]*)(?=#{1,6}\s|<[A-Za-z/!?]|[=-]+[ \t]*(?:\n|$))")
 _BLANKS: Final = re.compile(r"\n{3,}")
@@ -44,7 +44,7 @@ class _Writer(MarkdownConverter):
     """Markdown without addresses within a site, without pictures, and with definitions as paragraphs."""
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
-        """Escape text that begins like a heading or an element."""
+        """Escape text beginning like a heading or an element."""
         return _MARK.sub(r"\1\2\\", text)
 
     def convert_a(self, element: Tag, text: str, parent_tags: set[str]) -> str:
@@ -110,7 +110,7 @@ def markdown_of_part(element: Tag) -> str:
 
 
 def _main(page: BeautifulSoup) -> Tag:
-    """Return the part of a page that has its content; all of it if no part has enough of the text."""
+    """Return the part of a page with the content; the whole page if no part has enough of the text."""
     whole = page.body or page
     enough = len(whole.get_text()) * _LEAST_SHARE
     for selector in _MAIN:
@@ -121,7 +121,7 @@ def _main(page: BeautifulSoup) -> Tag:
 
 
 def _language(element: Tag) -> str:
-    """Return the language named by the classes of a block of code, or of its surroundings."""
+    """Return the language named by the classes of a code block or the surroundings."""
     names = " ".join(_classes(element))
     match = _LANGUAGE.search(names)
     return "" if match is None or match[1] in ("default", "none", "text", "literal-block") else match[1]
@@ -147,16 +147,16 @@ def _depth(page: BeautifulSoup) -> int:
 
 
 def convert(content: bytes) -> Converted:
-    """Return the page in a file. Raise Unreadable for an encoding that is not declared and not UTF-8."""
+    """Return the page in a file. Raise Unreadable for an encoding neither declared nor UTF-8."""
     front, html = split_front(clean(decode_page(content)))
     page = parse_html(html)
-    members = _members(page)
+    members = _collect_metadata(page)
     text = markdown_of(page)
     return Converted(front + "\n" + text if front else text, members, front=bool(front))
 
 
 def decode_page(content: bytes) -> str:
-    """Return the text of a page: as its byte order mark says, else as it declares, else UTF-8."""
+    """Return a page's text, decoded by the byte order mark, else as declared, else as UTF-8."""
     marked = next((name for mark, name in _BOMS if content.startswith(mark)), None)
     named = marked or EncodingDetector.find_declared_encoding(content[:_HEAD], is_html=True)
     for encoding in dict.fromkeys((named or "utf-8", "utf-8")):
@@ -169,13 +169,13 @@ def decode_page(content: bytes) -> str:
     raise Unreadable(f"is not in the encoding that it declares, {line_of(str(named))}")
 
 
-def _members(page: BeautifulSoup) -> tuple[Member, ...]:
+def _collect_metadata(page: BeautifulSoup) -> tuple[Member, ...]:
     named = dict(_meta_contents(page))
     first = page.find("h1")
     heading = line_of(first.get_text(" ")) if first is not None else ""
     heading = heading.rstrip("¶#").strip()
     title = line_of(page.title.get_text()) if page.title is not None else ""
-    # the title of a page often ends with that of its site
+    # a page's title often ends with the site's
     title = heading if heading and title.startswith(heading) else title
     return members_of(
         title,

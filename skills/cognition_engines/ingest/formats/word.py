@@ -10,7 +10,7 @@ from cognition_engines.ingest.formats.archives import office_members, opened_arc
 from cognition_engines.ingest.formats.converted import Converted
 from cognition_engines.ingest.formats.web_page import markdown_of_part, parse_html
 
-# the names that Word itself gives, which mammoth reads in any language
+# Word's own names, which mammoth reads in any language
 _STYLES: Final = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
 
 

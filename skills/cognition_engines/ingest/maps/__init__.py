@@ -1,1 +1,1 @@
-"""Maps of fields, by which objects of other systems become records."""
+"""Field maps from objects of other systems to records."""

@@ -18,18 +18,18 @@ from cognition_engines.ingest.structured.records import Candidate
 from cognition_engines.kinds.spec import KIND_NAMES
 from cognition_engines.open_file import LARGEST_WHOLE
 
-_PEEKED: Final = 2**16  # bytes in which a dump has one of the marks
+_PEEKED: Final = 2**16  # bytes within which a dump has a mark
 _MARKS: Final = (
     *(b'"$oid"', b'"$date"', b'"payload"', b'"fields"', b'"memory"', b'"labels"', b'"group_id"', b'"start"'),
     *(b'"entityType"', b'"relationType"'),
 )
 # members by which an object of a list in a document is named
 _IDS: Final = ("point_id", "document_id", "node_id", "relationship_id", "id", "_id", "uuid", "name")
-_MORE: Final = ("result.next_page_offset", "nextPageToken")  # the member that says that more answers follow
+_MORE: Final = ("result.next_page_offset", "nextPageToken")  # the member announcing further answers
 
 
 def read_dump(path: str, file: BinaryIO, map: FieldMap | None) -> Iterator[Item] | None:
-    """Return the items of a file of another system, by a map or the shipped one of a recognised system.
+    """Return the items of another system's file, by a map or the shipped map of a recognised system.
 
     Return None, with the position of `file` restored, if it is from no such system or cannot be parsed.
     """
@@ -69,7 +69,7 @@ def _read_whole(path: str, file: BinaryIO, map: FieldMap | None) -> Iterator[Ite
 
 
 def parsed_documents(text: str, *, yaml: bool) -> Sequence[ParsedDocument]:
-    """Return the documents of JSON, or of YAML if it may be that. Raise MalformedText."""
+    """Return the documents of JSON, or of YAML if the text may be YAML. Raise MalformedText."""
     try:
         return [parse_json(text)]
     except MalformedText:
@@ -79,7 +79,7 @@ def parsed_documents(text: str, *, yaml: bool) -> Sequence[ParsedDocument]:
 
 
 def _recognise_map(values: Sequence[Value]) -> FieldMap | None:
-    """Return the shipped map of the first objects' system, unless one of them names a kind of ours."""
+    """Return the shipped map of the first objects' system, unless an object names a kind of records."""
     objects = list(islice((one for value in values for one, _ in listed_objects(value, None)), LOOKED_AT))
     if any(isinstance(one, dict) and named_kind(one) in KIND_NAMES for one in objects):
         return None
@@ -88,7 +88,7 @@ def _recognise_map(values: Sequence[Value]) -> FieldMap | None:
 
 
 def listed_objects(value: Value, path: str | None) -> Iterator[tuple[Value, bool]]:
-    """Yield the objects at the path, or in the lists that systems use, and whether each is inside the document."""
+    """Yield the objects at the path, or in the lists used by systems, and whether each is inside the document."""
     if path is not None:
         inner = at(value, path)
         yield from ((one, True) for one in (inner if isinstance(inner, list) else [inner]))
@@ -105,7 +105,7 @@ def listed_objects(value: Value, path: str | None) -> Iterator[tuple[Value, bool
 
 
 def _list_of(value: Value) -> list[Value] | None:
-    """Return the objects of a list, or of an object that has them by their ids."""
+    """Return the objects of a list, or of an object with objects by id."""
     if isinstance(value, dict) and value and all(isinstance(one, dict) for one in value.values()):
         return [*value.values()] if any(recognise_system(one) for one in value.values()) else None
     return value if isinstance(value, list) else None
@@ -120,7 +120,7 @@ def _candidates(documents: Iterable[ParsedDocument]) -> Iterator[Candidate]:
 
 
 def _find_objects(candidates: Iterable[Candidate], map: FieldMap, *, of_lines: bool) -> Iterator[Found]:
-    """Yield the objects with plain values. Those of a list in a document are named, for its line is that of all."""
+    """Yield the objects with plain values. Objects of a list in a document get a name, for all share a line."""
     members = plain_members() if map.system is None else SYSTEMS[map.system].members()
     for candidate in candidates:
         # a plain object of a line may have lists under any names
@@ -137,7 +137,7 @@ def plain(value: Value, members: Callable[[dict[str, Value]], dict[str, Value]])
 
 
 def object_name(value: Value) -> str | None:
-    """Return the id or name that names an object in rejections."""
+    """Return an object's id or name, for use in rejections."""
     names = [value.get(name) for name in _IDS] if isinstance(value, dict) else []
     return next((str(name) for name in names if isinstance(name, str | int)), None)
 

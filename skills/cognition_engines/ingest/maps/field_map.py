@@ -1,4 +1,4 @@
-"""Field maps: from objects of another system to kinds of records, and from their members to fields."""
+"""Field maps: from objects of another system to kinds of records, and from members to fields."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,13 +7,13 @@ from typing import Final, Literal, TypeAlias
 from cognition_engines.drafts.plain_values import Value
 
 Epoch: TypeAlias = Literal["seconds", "milliseconds"]
-DETECTED: Final = "detected"  # instead of a kind: the members of an object decide, as in a file of records
-SKIP: Final = "skip"  # instead of a kind: no record is made of the object
+DETECTED: Final = "detected"  # instead of a kind: an object's members decide, as in a file of records
+SKIP: Final = "skip"  # instead of a kind: the object becomes no record
 
 
 @dataclass(frozen=True, slots=True)
 class FieldRule:
-    """The source of a field's value: the first of `paths` that has one.
+    """The source of a field's value: the first of `paths` with a value.
 
     With `values` a value is replaced by the entry of that name, of a list the first value with an entry; by `otherwise`
     if there is none. With `epoch` a number of seconds or milliseconds since 1970 becomes a time.
@@ -27,11 +27,11 @@ class FieldRule:
 
 @dataclass(frozen=True, slots=True)
 class MapEntry:
-    """One sort of objects.
+    """A sort of objects.
 
     It fits an object in which each member of `when` has the value, or a list with it, and at least one path of `has`
-    exists. `kind` is the label of a kind, DETECTED or SKIP. `sections` are paths by the headings under which their
-    texts are added below the text. `also` makes a record in addition to that of an entry above.
+    exists. `kind` is a kind's label, DETECTED or SKIP. `sections` are paths by the headings under which their texts are
+    added below the text. `also` makes a record in addition to that of an entry above.
     """
 
     kind: str
@@ -46,8 +46,10 @@ class MapEntry:
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
-    """`system` names how values are written, None for plain ones. `objects` is the path of the list that holds the
-    objects of a document; None finds it. Of an object the first entry of `records` that fits makes a record.
+    """A map for the objects of a system; the first fitting entry of `records` makes a record of an object.
+
+    `system` names the notation of values, None for plain values. `objects` is the path of a document's list of objects;
+    None finds it.
     """
 
     name: str
@@ -57,9 +59,9 @@ class FieldMap:
 
 
 def at(value: Value, path: str) -> Value:
-    """Return the value under a path; of a list the values of its items there. None without one.
+    """Return the value under a path; for a list the items' values there. None if absent.
 
-    A member whose name is the path itself comes first, for names may hold dots.
+    A member named by the path itself comes first, for names may hold dots.
     """
     if isinstance(value, list):
         found: list[Value] = [one for item in value if (one := at(item, path)) is not None]

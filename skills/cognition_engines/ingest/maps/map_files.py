@@ -1,4 +1,4 @@
-"""A map from its YAML file; invalid parts are rejected with their name and line."""
+"""Reads a map from a YAML file; invalid parts are rejected with their name and line."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -43,18 +43,18 @@ class _Loader(yaml.SafeLoader):
 
 
 def shipped_names() -> tuple[str, ...]:
-    """Return the maps that come with the package."""
+    """Return the names of the package's maps."""
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.yaml")))
 
 
 @cache
 def shipped_map(name: str) -> FieldMap:
-    """Return a map that comes with the package."""
+    """Return a map of the package."""
     return parsed_map((SHIPPED / f"{name}.yaml").read_text(encoding="utf-8"), name)
 
 
 def opened_map(text: str) -> FieldMap:
-    """Return the shipped map of this name, else that of the file. Raise ConfigurationError."""
+    """Return the shipped map of this name, else the file's map. Raise ConfigurationError."""
     if text in shipped_names():
         return shipped_map(text)
     try:
@@ -88,8 +88,8 @@ def parsed_map(text: str, name: str) -> FieldMap:
 
 
 def _map(root: yaml.Node, name: str) -> FieldMap:
-    members = _members(root, "a map", _TOP)
-    system = _text(members["system"], "system") if "system" in members else None
+    members = _parse_members(root, "a map", _TOP)
+    system = _parse_text(members["system"], "system") if "system" in members else None
     if system is not None and system not in SYSTEMS:
         raise _Wrong(members["system"], f"system must be one of {', '.join(SYSTEMS)}")
     if "records" not in members:
@@ -99,19 +99,19 @@ def _map(root: yaml.Node, name: str) -> FieldMap:
         raise _Wrong(listed, "records must be a list")
     if not listed.value:
         raise _Wrong(listed, "records must have an entry")
-    objects = _text(members["objects"], "objects") if "objects" in members else None
+    objects = _parse_text(members["objects"], "objects") if "objects" in members else None
     return FieldMap(name, system, objects, tuple(map(_entry, listed.value)))
 
 
 def _entry(node: yaml.Node) -> MapEntry:
-    members = _members(node, "an entry of records", _ENTRY)
+    members = _parse_members(node, "an entry of records", _ENTRY)
     if "kind" not in members:
         raise _Wrong(node, "kind is required")
-    kind = _text(members["kind"], "kind")
+    kind = _parse_text(members["kind"], "kind")
     if kind not in {*KINDS, DETECTED, SKIP}:
         raise _Wrong(members["kind"], f"kind must be one of {', '.join([*KINDS, DETECTED, SKIP])}")
-    fields = {name: _rule(value) for name, value in _fields(members.get("fields"), kind)}
-    constants = {name: _value(value) for name, value in _fields(members.get("constants"), kind)}
+    fields = {name: _rule(value) for name, value in _yield_fields(members.get("fields"), kind)}
+    constants = {name: _value(value) for name, value in _yield_fields(members.get("constants"), kind)}
     if both := fields.keys() & constants.keys():
         raise _Wrong(members["constants"], f"{min(both)} is among the fields and the constants")
     also = _value(members["also"]) if "also" in members else False
@@ -130,14 +130,14 @@ def _entry(node: yaml.Node) -> MapEntry:
         _texts(members["has"], "has") if "has" in members else (),
         also,
         fields,
-        {heading: _text(value, heading) for heading, value in sections.items()},
+        {heading: _parse_text(value, heading) for heading, value in sections.items()},
         constants,
         drop,
     )
 
 
 def text_of(kind: str) -> str:
-    """Return the field that is the text of a kind."""
+    """Return the field with a kind's text."""
     return _TEXT_OF.get(KINDS[kind], "content")
 
 
@@ -149,7 +149,7 @@ def _names_of(kind: str) -> frozenset[str]:
     return own_names(KINDS[kind])
 
 
-def _fields(node: yaml.Node | None, kind: str) -> Iterator[tuple[str, yaml.Node]]:
+def _yield_fields(node: yaml.Node | None, kind: str) -> Iterator[tuple[str, yaml.Node]]:
     """Yield members whose names are fields of the kind."""
     for key, name, value in _pairs(node, "fields"):
         if name not in _names_of(kind) - {"metadata"}:
@@ -166,21 +166,21 @@ def _free(node: yaml.Node | None, what: str) -> Iterator[tuple[str, yaml.Node]]:
 def _rule(node: yaml.Node) -> FieldRule:
     if not isinstance(node, yaml.MappingNode):
         return FieldRule(_texts(node, "a field"))
-    members = _members(node, "a field", _RULE)
+    members = _parse_members(node, "a field", _RULE)
     if "from" not in members:
         raise _Wrong(node, "from is required: the path of a member, or a list of them")
     values = None
     if "values" in members:
         values = {name: _value(value) for name, value in _free(members["values"], "values")}
-    epoch = _text(members["epoch"], "epoch") if "epoch" in members else None
+    epoch = _parse_text(members["epoch"], "epoch") if "epoch" in members else None
     if epoch is not None and epoch not in get_args(Epoch):
         raise _Wrong(members["epoch"], f"epoch must be one of {', '.join(get_args(Epoch))}")
     otherwise = _value(members["otherwise"]) if "otherwise" in members else None
     return FieldRule(_texts(members["from"], "from"), values, otherwise, cast("Epoch | None", epoch))
 
 
-def _members(node: yaml.Node, what: str, names: tuple[str, ...]) -> Mapping[str, yaml.Node]:
-    """Return the members of a node that has these and no others."""
+def _parse_members(node: yaml.Node, what: str, names: tuple[str, ...]) -> Mapping[str, yaml.Node]:
+    """Return a node's members, which must be these and no others."""
     found: dict[str, yaml.Node] = {}
     for key, name, value in _pairs(node, what):
         if name not in names:
@@ -196,14 +196,14 @@ def _pairs(node: yaml.Node | None, what: str) -> Iterator[tuple[yaml.Node, str, 
         raise _Wrong(node, f"{what} must be a list of names with values")
     seen = set[str]()
     for key, value in node.value:
-        name = _text(key, "a name")
+        name = _parse_text(key, "a name")
         if name in seen:
             raise _Wrong(key, f"{safe_name(name, 'that')} is given twice")
         seen.add(name)
         yield key, name, value
 
 
-def _text(node: yaml.Node, what: str) -> str:
+def _parse_text(node: yaml.Node, what: str) -> str:
     if not isinstance(node, yaml.ScalarNode) or not str(node.value).strip():
         raise _Wrong(node, f"{what} must be a text")
     return str(node.value)
@@ -213,7 +213,7 @@ def _texts(node: yaml.Node, what: str) -> tuple[str, ...]:
     nodes = list(node.value) if isinstance(node, yaml.SequenceNode) else [node]
     if not nodes:
         raise _Wrong(node, f"{what} must name a member")
-    return tuple(_text(each, what) for each in nodes)
+    return tuple(_parse_text(each, what) for each in nodes)
 
 
 def _value(node: yaml.Node) -> Value:

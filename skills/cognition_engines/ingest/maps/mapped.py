@@ -1,6 +1,6 @@
-"""Objects of another system to items, by a map: they become objects of records, and are read like those of files.
+"""Converts objects of another system to items, by a map: objects of records, then read like those of files.
 
-The rights that an object gives are kept, whatever a map says.
+The rights given by an object are kept, regardless of the map.
 """
 
 import json
@@ -38,14 +38,14 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.spec import KIND_NAMES, Kind
 from cognition_engines.store.values import FloatArray
 
-_PLACES: Final = ("", "metadata.")  # before the name of a right that objects may give
+_PLACES: Final = ("", "metadata.")  # before the name of a right given by an object
 _NOT_MAPPED: Final = "no entry of the map {} fits this object: see `cstp map --suggest`"
 _OF_DECISIONS: Final = frozenset(
     {"alternatives", "considered_options", "decision", "outcome", "rationale", "reasons", "stakes", "supersedes"}
 )
 _UNITS: Final[Mapping[Epoch, float]] = {"seconds": 1.0, "milliseconds": 1000.0}
 
-EMBEDDED: Final = (Chunk, ArtifactChunk, Artifact)  # records whose vector is that of their content, but for a title
+EMBEDDED: Final = (Chunk, ArtifactChunk, Artifact)  # records with their content's vector, but for a title
 
 
 class RightsUnclear(Exception):
@@ -58,9 +58,9 @@ def is_right(path: str) -> bool:
 
 
 def rights_of(value: dict[str, Value], entry: MapEntry, mapped: Mapping[str, tuple[str, Value]]) -> dict[str, Value]:
-    """Return the rights of a record. `mapped` are the fields with a value from the map, each with its path.
+    """Return a record's rights. `mapped` are the fields with a value from the map, with paths.
 
-    Raise RightsUnclear for an unknown spelling, for two that differ, and for a value that the map does not have.
+    Raise RightsUnclear for an unknown spelling, for two different values, and for a value absent from the map.
     """
     used = {path for name, (path, _) in mapped.items() if name in RIGHTS}
     given = _given_rights(value, used)
@@ -82,9 +82,9 @@ def rights_of(value: dict[str, Value], entry: MapEntry, mapped: Mapping[str, tup
 
 
 def _given_rights(value: Mapping[str, Value], used: set[str]) -> dict[str, Value]:
-    """Return the rights that an object gives by their names, outside and inside its metadata."""
+    """Return the rights given by an object, by name, outside and inside metadata."""
     found: dict[str, Value] = {}
-    for path, name, member in _members(value):
+    for path, name, member in _yield_rights(value):
         if path in used and name not in RIGHTS:
             continue
         if (wrong := misspelled_right(name)) is not None:
@@ -96,7 +96,7 @@ def _given_rights(value: Mapping[str, Value], used: set[str]) -> dict[str, Value
     return found
 
 
-def _members(value: Mapping[str, Value]) -> Iterator[tuple[str, str, Value]]:
+def _yield_rights(value: Mapping[str, Value]) -> Iterator[tuple[str, str, Value]]:
     """Yield the path, name and value of each member that may state rights."""
     inner = value.get("metadata")
     for place, members in zip(_PLACES, (value, inner if isinstance(inner, dict) else {}), strict=True):
@@ -105,7 +105,7 @@ def _members(value: Mapping[str, Value]) -> Iterator[tuple[str, str, Value]]:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An object of another system with plain values, and its 1-based line or position.
+    """An object of another system with plain values, and a 1-based line or position.
 
     `name` is used in rejections instead of the position; `vector`, of length 1, is from the embedder.
     """
@@ -117,7 +117,7 @@ class Found:
 
 
 class MappedReader:
-    """Reads the objects of one file or collection by one map."""
+    """Reader of a file's or collection's objects by a map."""
 
     def __init__(self, path: str, map: FieldMap) -> None:
         self._path = path
@@ -150,7 +150,7 @@ class MappedReader:
 
 
 def records_of(value: Value, map: FieldMap) -> Iterator[Value]:
-    """Yield the objects of records that an object becomes: none if it is skipped, else one or more.
+    """Yield the record objects made from an object: none for a skipped object, else one or more.
 
     A RefusedValue gives the reason for a rejection.
     """
@@ -180,7 +180,7 @@ def _fits(entry: MapEntry, value: dict[str, Value]) -> bool:
 
 
 def is_detected(value: dict[str, Value]) -> bool:
-    """Return whether an object is a record by its members; a title and a text alone do not make a decision."""
+    """Return whether an object's members identify it as a record; a title and a text alone do not make a decision."""
     if named_kind(value) in KIND_NAMES:
         return True
     kind = kind_of_members(value)
@@ -191,7 +191,7 @@ def is_detected(value: dict[str, Value]) -> bool:
 
 
 def _record(value: dict[str, Value], entry: MapEntry) -> Value:
-    """Return the object of a record; values without a field are in its metadata."""
+    """Return the record object; values without a field are in the metadata."""
     given = {name: found for name, rule in entry.fields.items() if (found := _choose_path(rule, value)) is not None}
     taken = {path for name, (path, whole, _) in given.items() if whole and (name in RIGHTS or not is_right(path))}
     if entry.kind == DETECTED:
@@ -222,7 +222,7 @@ def _flat(rest: dict[str, Value]) -> dict[str, Value]:
 
 
 def _choose_path(rule: FieldRule, value: dict[str, Value]) -> tuple[str, bool, Value] | None:
-    """Return the path that gives the value of a field, whether the whole value is used, and the value."""
+    """Return the path used for a field, whether the whole value is used, and the value."""
     for path in rule.paths:
         found = at(value, path)
         if not is_given(found):
@@ -242,7 +242,7 @@ def _name_of(value: Value) -> str:
 
 
 def _time(value: Value, epoch: Epoch | None) -> Value:
-    """Return a time out of a number; any other value unchanged, to be rejected by its field."""
+    """Return a time from a number; any other value unchanged, to be rejected by the field."""
     if epoch is None or isinstance(value, bool) or not isinstance(value, int | float):
         return value
     try:
@@ -252,7 +252,7 @@ def _time(value: Value, epoch: Epoch | None) -> Value:
 
 
 def _add_sections(fields: dict[str, Value], value: dict[str, Value], entry: MapEntry) -> None:
-    """Put texts that have no field below the text, each under its heading."""
+    """Put texts without a field below the text, each under a heading."""
     parts = [
         f"## {heading}\n\n{found.strip()}"
         for heading, path in entry.sections.items()

@@ -1,4 +1,4 @@
-"""Proposes a map of the fields of unknown objects: by their names, and by their content."""
+"""Proposes a field map for unknown objects: by member names and by content."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from cognition_engines.ingest.structured.aliases import is_record, snake
 from cognition_engines.ingest.structured.reader import parsed_lines, starts_lines
 from cognition_engines.open_file import LARGEST_WHOLE, NotAFile, open_file
 
-MOST: Final = 1000  # objects that are examined
-_DEEPEST_LIST: Final = 3  # of a path to a list of objects
+MOST: Final = 1000  # examined objects
+_DEEPEST_LIST: Final = 3  # of a path to an object list
 _DEEPEST: Final = 3
 _MOST_PATHS: Final = 4  # of a field
 _LONGEST_LINE: Final = 200
@@ -60,7 +60,7 @@ _RIGHTS: Final[Mapping[str, tuple[str, ...]]] = {"project": ("project",), "sensi
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`system` is that of the objects, None for plain ones; `objects` the path to their list, None if not needed."""
+    """`system` is the objects' system, None for plain values; `objects` the path to their list, None if not needed."""
 
     members: tuple[dict[str, Value], ...]
     system: str | None
@@ -116,7 +116,7 @@ def _list_path(value: Value, depth: int = 1) -> str | None:
         ):
             objects = at(member, inner)
             found[f"{name}.{inner}"] = len(objects) if isinstance(objects, list) else 0
-    # an object with a text is one, even if it has lists
+    # an object with a text is a record, even if it has lists
     if any(isinstance(member, str) and len(member) > 40 for member in value.values()):
         return None
     return max(found, key=lambda name: found[name], default=None)
@@ -130,7 +130,7 @@ def _sample(values: Sequence[Value], objects: str | None = None) -> Sample:
 
 
 def propose_map(sample: Sample) -> str:
-    """Return a map as YAML: a shipped one if it fits most objects, else one by their members."""
+    """Return a map as YAML: a shipped map if it fits most objects, else a map by their members."""
     shipped_one = "published_cstp" if all(map(_is_published, sample.members)) else sample.system
     if shipped_one is not None and _fits_most(sample, shipped_one):
         return (SHIPPED / f"{shipped_one}.yaml").read_text(encoding="utf-8")
@@ -141,7 +141,7 @@ def propose_map(sample: Sample) -> str:
     made: dict[str, Value] = {name: value for name, value in head.items() if value is not None}
     made["records"] = [entry]
     text = yaml.safe_dump(made, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
-    parsed_map(text, "the proposed map")  # an unreadable one is an error here
+    parsed_map(text, "the proposed map")  # an unreadable file is an error here
     return text
 
 
@@ -204,7 +204,7 @@ def _entry(paths: Mapping[str, list[Value]]) -> dict[str, Value]:
 
 
 def _id_of_its_name(paths: Mapping[str, list[Value]]) -> str | None:
-    """Return a member such as noteId, whose values are all different, one for each object."""
+    """Return a member such as noteId with a different value for each object."""
     most = max(map(len, paths.values()), default=0)
     for path, values in paths.items():
         different = len(values) == most and len({str(value) for value in values}) == most
@@ -218,7 +218,7 @@ def _one_or_all(paths: Sequence[str]) -> Value:
 
 
 def _contents(paths: Mapping[str, list[Value]]) -> list[str]:
-    """Return the paths of the text: by their names, else that of the longest texts; none if there are only names."""
+    """Return the paths of the text: by name, else the longest texts' path; none if there are only names."""
     texts = {path: values for path, values in paths.items() if all(isinstance(one, str) for one in values)}
     if found := _paths_named(texts, _TEXTS, lambda _: True):
         return found
@@ -229,7 +229,7 @@ def _contents(paths: Mapping[str, list[Value]]) -> list[str]:
 
 
 def _paths_named(paths: Mapping[str, list[Value]], names: Sequence[str], fits: Callable[[Value], bool]) -> list[str]:
-    """Return the paths whose last part is one of the names, if all values fit, nearest to the root first."""
+    """Return the paths ending with such a name, if all values fit, nearest to the root first."""
     found = [
         (path.count("."), names.index(last), path)
         for path, values in paths.items()

@@ -1,10 +1,10 @@
-"""The words for statuses of decision records in other languages, as the English words that are understood."""
+"""Words for statuses of decision records in other languages, as English words."""
 
 import re
 from typing import Final
 from unicodedata import normalize
 
-_BETWEEN: Final = r"[^\n]{1,200}"  # the record that a German or Chinese sentence names before its verb
+_BETWEEN: Final = r"[^\n]{1,200}"  # the record named before the verb of a German or Chinese sentence
 # German, French, Spanish, Portuguese, Italian, Dutch, Swedish, Polish, Russian, Japanese, Chinese, Korean.
 _WORDS: Final = (
     (
@@ -73,7 +73,7 @@ _ANY: Final = re.compile(
     r"|已?[被由](?P<by>[^\n]{1,200}?)(?:取代|替代|代替|替换))",
     re.IGNORECASE,
 )
-# The words before a status in its clause; others, as in "soll angenommen werden" and "ej godkänd", may negate it.
+# The words before a status in a clause; others, as in "soll angenommen werden" and "ej godkänd", may negate it.
 _KNOWN: Final = (
     "is was but and or status estado statut stato adr a été ha sido y i oder ou o eller lub или dann jetzt nun now"
     " actuellement actualmente diese dieser cette este esta questa deze entscheidung décision decisión decisão"

@@ -1,4 +1,4 @@
-"""The members of a Markdown file's front matter. Each is read by itself, for much of it is not quite YAML."""
+"""The members of a Markdown file's front matter. Each is read separately, for front matter often is not quite YAML."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ class FrontMatter:
         return self.values.get(name)
 
     def text(self, name: str) -> str:
-        """Return the member as one line of text, whatever its type; empty if absent or empty."""
+        """Return the member as a single line of text, whatever its type; empty if absent or empty."""
         if name not in self.members:
             return ""
         value = self.values[name]
@@ -56,16 +56,16 @@ class FrontMatter:
         return (text,) if text else ()
 
     def tags_in_line(self) -> bool:
-        """Return whether `tags` is one text with commas rather than a list."""
+        """Return whether `tags` is a text with commas rather than a list."""
         return isinstance(self.value("tags"), str)
 
     def tags(self, name: str = "tags") -> tuple[str, ...]:
-        """Return the tags of a member; other items of a list than texts are left to the validation."""
+        """Return a member's tags; list items other than texts are left to the validation."""
         value = labels(self.value(name))
         return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
     def lines_beside(self, consumed: frozenset[str]) -> Iterator[str]:
-        """Yield `name: value` for every member with a value that is not among the consumed ones."""
+        """Yield `name: value` for every unconsumed member with a value."""
         for name, member in self.members.items():
             shown = "" if name in consumed else _show_member(member, self.values[name])
             if shown:
@@ -106,7 +106,7 @@ def _says_something(item: Value) -> bool:
 
 
 def read_front_matter(members: Sequence[Member], flaw: Notice | None = None) -> FrontMatter:
-    """Return the members by name; an unclosed one is reported and kept as text, a repeated one is a flaw.
+    """Return the members by name; an unclosed member is reported and kept as text, a repeated member is a flaw.
 
     `flaw` is that of their block.
     """

@@ -23,7 +23,7 @@ def refuse_constant(_: str) -> RefusedValue:
     return RefusedValue("NaN and Infinity are not numbers")
 
 
-def _members(pairs: list[tuple[str, Value]]) -> dict[str, Value] | RefusedValue:
+def _join_members(pairs: list[tuple[str, Value]]) -> dict[str, Value] | RefusedValue:
     members: dict[str, Value] = {}
     for name, value in pairs:
         if name in members:
@@ -32,7 +32,9 @@ def _members(pairs: list[tuple[str, Value]]) -> dict[str, Value] | RefusedValue:
     return members
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_int=_integer, parse_constant=refuse_constant, strict=True)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_join_members, parse_int=_integer, parse_constant=refuse_constant, strict=True
+)
 
 
 class _Walk:
@@ -106,11 +108,11 @@ def _object(walk: _Walk) -> tuple[Value, dict[str, tuple[int, ...]]]:
             value = walk.value()
         pairs.append((str(name), value))
     walk.take("}")
-    return _members(pairs), listed
+    return _join_members(pairs), listed
 
 
 def parse_json(text: str) -> ParsedDocument:
-    """Return one JSON document. Raise MalformedText."""
+    """Return a JSON document. Raise MalformedText."""
     walk = _Walk(text)
     walk.skip_blank()
     line = walk.line
@@ -154,7 +156,7 @@ class _Reading:
         self._at = 0
 
     def peek(self) -> str:
-        """Return the next character that is not blank; "" at the end."""
+        """Return the next character other than a blank; "" at the end."""
         while True:
             while self._at < len(self._text):
                 character = self._text[self._at]
@@ -188,7 +190,7 @@ class _Reading:
             held = len(self._text) - self._at
             if held > LARGEST_WHOLE:
                 raise BrokenJson(f"one item has more than {LARGEST_WHOLE // 2**20} MiB, or is not valid JSON")
-            self._more(max(held, _CHUNK))  # twice as much, so that no item is read many times
+            self._more(max(held, _CHUNK))  # twice as much, so no item is read many times
 
     def items(self) -> Iterator[Value]:
         self.take("[")
@@ -202,7 +204,7 @@ class _Reading:
 
 
 def items_of(file: BinaryIO) -> Iterator[Value]:
-    """Yield the items of the list in a file, or its one object. Raise BrokenJson, OSError."""
+    """Yield the items of a file's list, or its single object. Raise BrokenJson, OSError."""
     reading = _Reading(file)
     if reading.peek() == "{":
         yield reading.value()
@@ -213,7 +215,7 @@ def items_of(file: BinaryIO) -> Iterator[Value]:
 
 
 def first_of(head: bytes, file: BinaryIO) -> Value:
-    """Return the first item of a list, or the one object; None if the file is neither. It is at its start again."""
+    """Return a list's first item, or the single object; None if the file is neither. Restore the start position."""
     if not head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"[", b"{")):
         return None
     try:

@@ -1,4 +1,4 @@
-"""YAML text to values, from the parser's events: no aliases, no tags, no guessing of types beyond those of JSON."""
+"""Converts YAML text to values, from the parser's events: no aliases, no tags, no types guessed beyond JSON's."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -104,7 +104,7 @@ def _open(event: yaml.CollectionStartEvent) -> _Open:
 
 
 def _is_text(stack: Sequence[_Open], texts: Collection[str]) -> bool:
-    """Return whether the next scalar is the value of one of these members, or an item of it; in `metadata` none is."""
+    """Return whether the next scalar is the value of such a member, or an item of it; in `metadata` none is."""
     holder = stack[-2:][0] if stack and stack[-1].values is not None else stack[-1] if stack else None
     if holder is None or not holder.has_key or holder.key not in texts:
         return False

@@ -1,6 +1,6 @@
-"""Names of the members of records, ours in both spellings and those of other systems, and the kinds they imply.
+"""Member names of records, ours in both spellings and those of other systems, and the kinds they imply.
 
-Another system's name counts only if our own is not given; else it is kept in the metadata, as are members that describe
+Another system's name counts only if our own is not given; else it is kept in the metadata, as are members describing
 that system's storage. Only vectors are dropped.
 """
 
@@ -22,18 +22,18 @@ from cognition_engines.kinds.registry import DETECTED, SPECS
 from cognition_engines.kinds.spec import KIND_NAMES, Kind
 
 VECTORS: Final = frozenset({"embedding", "embeddings", "vector", "centroid_768d", "centroid_5d", "context_embedding"})
-# Members of other systems about their storage, in records of any kind and of one.
+# Members of other systems about their storage, in records of any kind or of a single kind.
 _STORAGE: Final = VECTORS | frozenset(
     {"artifact_uid", "content_hash", "content_type", "embedding_dimensions", "embedding_model", "embedding_provider"}
     | {"embedding_status", "extraction_run_id", "ingested_at", "is_chunked", "is_latest", "last_embedded_at"}
     | {"last_error", "normalized_name", "num_chunks", "project_id", "retry_count", "revision_id", "schema_version"}
     | {"token_count", "updated_at", "vector_id"}
 )
-# Members of an extraction's content that other systems write next to it, or into it.
+# Content members of an extraction that other systems write next to the content, or into it.
 _CONTENT_NAMES: Final = {"tradeoffs": "trade_offs"}
 _TITLE: Final = "extraction_title"  # another system's name for the content
 _BESIDE: Final = frozenset({"context_level", "context_id", "chunk_ids"})  # of an extraction, which others write into it
-KIND: Final = "kind"  # the member that names it
+KIND: Final = "kind"  # the member naming it
 _OF_DECISIONS: Final = frozenset(
     {"alternatives", "considered_options", "decided_by", "decision", "rationale", "reasons", "stakes", "supersedes"}
     | {"superseded_by", "context_and_problem_statement", "decision_drivers", "decision_outcome"}
@@ -44,7 +44,7 @@ _DECISIONS: Final = frozenset({"decisions", "adrs"})
 
 
 class DuplicateField(Exception):
-    """A member is given in both spellings, or in two places that differ; the message begins with its `name`."""
+    """A member given in both spellings, or in two places with different values; the message begins with its `name`."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"{name} {reason}")
@@ -53,9 +53,9 @@ class DuplicateField(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The members of a record by our names, and members without one, under their original names.
+    """A record's members by our names, and members without a name of ours, under their original names.
 
-    `storage` are those of the latter that describe another system's storage.
+    `storage` are the latter members that describe another system's storage.
     """
 
     known: Mapping[str, Value]
@@ -65,7 +65,7 @@ class Members:
 
 @lru_cache(maxsize=1024)
 def snake(spelling: str) -> str:
-    """Return the name in snake_case of one in camelCase; any other stays as it is."""
+    """Return a camelCase name in snake_case; any other name unchanged."""
     name = to_snake(spelling)
     return name if to_camel(name) == spelling else spelling
 
@@ -77,8 +77,8 @@ def own_names(kind: Kind) -> frozenset[str]:
     return frozenset(names | {"content"} if kind is Kind.SOURCE else names)
 
 
-def own(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """Return the members that have one of these names in either spelling, by name; and all others. Raise `Twice`."""
+def split_members(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, Value], dict[str, Value]]:
+    """Split members: those with the names, in either spelling, by name; and all others. Raise `DuplicateField`."""
     known: dict[str, Value] = {}
     others: dict[str, Value] = {}
     for spelling, value in members.items():
@@ -93,8 +93,8 @@ def own(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, 
 
 
 def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
-    """Return the members of a record of a kind by our names. Raise `Twice`."""
-    known, others = own(given, own_names(kind))
+    """Return a record's members by our names for its kind. Raise `DuplicateField`."""
+    known, others = split_members(given, own_names(kind))
     known = {name: value for name, value in known.items() if value is not None}
     spelled = _find_spellings(others, SPECS[kind].aliases.keys())
     for other, name in SPECS[kind].aliases.items():
@@ -103,13 +103,13 @@ def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
     if kind is Kind.EXTRACTION:
         known, others = _with_content(known, others)
     if kind is Kind.TURN and others.get("context") == CONVERSATION:
-        del others["context"]  # that of every turn
+        del others["context"]  # every turn's
     others = {name: value for name, value in others.items() if value is not None}
     return Members(known, others, frozenset(name for name in others if snake(name) in _tolerated_names(kind)))
 
 
 def _find_spellings(members: Mapping[str, Value], names: AbstractSet[str]) -> dict[str, str]:
-    """Return the spellings of the names that are given. Raise `Twice`."""
+    """Return the given spellings of the names. Raise `DuplicateField`."""
     spelled: dict[str, str] = {}
     for spelling in members:
         if (name := snake(spelling)) in names:
@@ -121,7 +121,7 @@ def _find_spellings(members: Mapping[str, Value], names: AbstractSet[str]) -> di
 
 @cache
 def _tolerated_names(kind: Kind) -> frozenset[str]:
-    """Return other systems' names that may be given next to ours."""
+    """Return other systems' names allowed next to ours."""
     title = {_TITLE} if kind is Kind.EXTRACTION else frozenset()
     return _STORAGE | SPECS[kind].storage | title | SPECS[kind].aliases.keys() - {"text", "markdown"}
 
@@ -133,13 +133,13 @@ def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[di
         return known, others
     names = content_names(type)
     if isinstance(content, dict):
-        inner, strange = own(content, names | _BESIDE)
+        inner, strange = split_members(content, names | _BESIDE)
         for name in sorted(_BESIDE & inner.keys()):
             value = inner.pop(name)
             if value is not None and known.setdefault(name, value) != value:
                 raise DuplicateField(name, "is given in content and outside it, and the two differ")
     elif content is None:
-        inner, others = own(others, names)
+        inner, others = split_members(others, names)
         strange = {name: others.pop(name) for name in list(others) if name in _CONTENT_NAMES}
     else:
         return known, others
@@ -158,7 +158,7 @@ def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[di
 
 
 def named_kind(value: Mapping[str, Value]) -> str | None:
-    """Return the kind that an object names, known or not; None when it names none."""
+    """Return the kind named by an object, known or not; None if it names none."""
     kind = value.get(KIND)
     return kind if isinstance(kind, str) else None
 
@@ -173,7 +173,7 @@ def kind_of_members(value: Value) -> Kind | None:
 
 
 def is_record(value: Value, *, of_decisions: bool = False) -> bool:
-    """Return whether an object is a record of a known kind, so that its file is one of records.
+    """Return whether an object is a record of a known kind, which makes its file a file of records.
 
     `of_decisions` says that the file or list calls itself decisions: then a title or a text is enough.
     """
@@ -186,17 +186,17 @@ def is_record(value: Value, *, of_decisions: bool = False) -> bool:
 
 
 def is_called_decisions(path: str) -> bool:
-    """Return whether the last word of the name of a file says decisions, as in `decisions-2024.yaml`."""
+    """Return whether a file name's last word says decisions, as in `decisions-2024.yaml`."""
     words = re.findall(r"[^\W\d_]+", PurePath(path).stem.casefold())
     return bool(words) and words[-1] in _DECISIONS
 
 
 def _is_decision(value: Mapping[str, Value]) -> bool:
-    """Return whether an object has a title or a text, and members that are rare in other records.
+    """Return whether an object has a title or a text, and members rare in other records.
 
     An id, a title, a text, tags, a date and a project may belong to any record, and so may a status such as done or
-    open. Two members that are common in other records count in an object with at most one unknown member, three in any;
-    a rare status counts twice.
+    open. Two members common in other records count in an object with at most one unknown member, three in any; a rare
+    status counts twice.
     """
     if "_id" in value and "title" not in value:
         return False  # a question of a test collection

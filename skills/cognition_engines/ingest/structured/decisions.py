@@ -1,6 +1,4 @@
-"""The members of one decision, checked: those that are part of its text become sections, as a record in Markdown has
-them.
-"""
+"""Checks a decision's members: members belonging to its text become sections, as in a Markdown record."""
 
 import json
 import re
@@ -35,7 +33,7 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
 from cstp.values.decisions import Reason
 
-# In the order of the text. Of several names of one section each that is given has its own section.
+# In text order. If several names of a section are given, each has a separate section.
 HEADINGS: Final[Mapping[str, str]] = {
     "context": "Context",
     "decision": "Decision",
@@ -62,13 +60,13 @@ _OF_OTHERS: Final = frozenset(
 
 
 def section(name: str, value: Value) -> str | None:
-    """Return the section of a member that is part of the text; None for one without text."""
+    """Return the section for a member belonging to the text; None for a member without text."""
     body = _body(value) or (_write_value(value) if _has_text(value) else None)
     return None if body is None else f"## {HEADINGS[name]}\n\n{body}"
 
 
 def prose_section(name: str, value: Value) -> str | None:
-    """Return the section of a member that no field or heading takes; None for a value without prose."""
+    """Return the section for a member without a field or heading; None for a value without prose."""
     if not _has_prose(value) and not (name.casefold() in _OF_TEXTS and isinstance(value, str) and value.strip()):
         return None
     return f"## {' '.join(name.split())}\n\n{_write_value(value)}"
@@ -81,7 +79,7 @@ def _has_text(value: Value) -> bool:
 
 
 def _has_prose(value: Value) -> bool:
-    """Return whether a value holds a text of several words, or a long one of a script without blanks."""
+    """Return whether a value holds a text of several words, or a long text in a script without blanks."""
     if isinstance(value, str):
         return len(value.split()) >= _FEWEST_WORDS or len(_WITHOUT_BLANKS.findall(value)) >= _LEAST_LONG
     if isinstance(value, list):
@@ -111,7 +109,7 @@ def _body(value: Value) -> str | None:
 
 
 def _section_item(value: Value) -> str | None:
-    """Return a text, or `option: why` of an object that has no other member."""
+    """Return a text, or `option: why` for an object with no other member."""
     if isinstance(value, str):
         return value.strip() or None
     if not isinstance(value, dict):
@@ -127,9 +125,9 @@ R = TypeVar("R", bound=Record, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class ReadRecord(Generic[R]):
-    """A record, the text to be cut into its chunks, and the names of the members that went to its metadata.
+    """A record, the text to cut into its chunks, and the names of the members moved to its metadata.
 
-    `text` is that of a source; an artifact has its own. `vectors` names members that were left out.
+    `text` is a source's text; an artifact has its own. `vectors` names left-out members.
     """
 
     record: R
@@ -140,7 +138,7 @@ class ReadRecord(Generic[R]):
 
 @dataclass(slots=True)
 class _Members:
-    """The members of a record: fields by their name, sections of the text by theirs, all others as they came."""
+    """A record's members: fields by name, sections of the text by name, all others unchanged."""
 
     known: dict[str, Value] = field(default_factory=dict)
     sections: dict[str, Value] = field(default_factory=dict)
@@ -191,7 +189,7 @@ def _with_sections(found: _Members) -> None:
 
 
 def _metadata(found: _Members) -> dict[str, JsonValue]:
-    """Return the given metadata with the members that have no place; note its flaws."""
+    """Return the given metadata with the members without another place; note its flaws."""
     given = found.known.pop("metadata", {})
     if not isinstance(given, dict):
         found.wrong.append(_rules()["metadata"])
@@ -268,8 +266,8 @@ def read_decision(
 ) -> ReadRecord[Decision]:
     """Check the members of a record. Raise `Unacceptable` with all violations.
 
-    Members that no field holds go to the text or the metadata. In a record that names its kind (`named_kind`) a member
-    that no known tool writes is rejected instead. `titled` says that it must have a title.
+    Members without a field go to the text or the metadata. In a record that names its kind (`named_kind`) a member
+    written by no known tool is rejected instead. `titled` says that it must have a title.
     """
     found = _sort_members(record, strict=named_kind)
     found.wrong += unsound(found.sections).values()

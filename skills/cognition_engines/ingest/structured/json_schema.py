@@ -17,7 +17,7 @@ _TEXT: Final = {"type": "string", "minLength": 1, "maxLength": LONG}
 _QUOTE: Final = {"type": "string", "minLength": 1, "maxLength": 2000}
 # a text for a list: an item for each line
 _LINES: Final = {"type": "string", "pattern": r"\S"}
-# tags: one text is cut at its commas, numbers and booleans become texts
+# tags: a text is cut at commas, numbers and booleans become texts
 _TAGS_IN_LINE: Final = {"type": "string", "pattern": r"^[^,\r\n]{0,100}(,[^,\r\n]{0,100}){0,63}$", "minLength": 1}
 _NUMBER: Final = {"type": "integer"}
 _NO_TEXT: Final = ({"type": "number"}, {"type": "boolean"})
@@ -28,7 +28,7 @@ _TEXT_OF_A_SOURCE: Final = {
 
 
 def record_schema(kind: Kind) -> dict[str, Any]:
-    """Return the JSON Schema of a record of a kind: members in snake_case or camelCase, null for an absent one."""
+    """Return a kind's JSON Schema: members in snake_case or camelCase, null for an absent member."""
     schema: dict[str, Any] = adapter(kind).json_schema(by_alias=False)
     given = schema.pop("$defs", {})
     _tolerate(kind, schema, given)
@@ -51,7 +51,7 @@ def record_schema(kind: Kind) -> dict[str, Any]:
 
 
 def _tolerate(kind: Kind, schema: dict[str, Any], definitions: Mapping[str, dict[str, Any]]) -> None:
-    """Let the schema take the forms that are read leniently; see docs/record-files.md."""
+    """Extend the schema by the leniently read forms; see docs/record-files.md."""
     if kind is Kind.DECISION:
         for name in ("supersedes", "superseded_by"):
             items, item = schema["properties"][name]["anyOf"]

@@ -24,15 +24,15 @@ from cognition_engines.ingest.structured.records import Candidate, ObjectReader
 from cognition_engines.kinds.spec import KIND_NAMES
 from cognition_engines.open_file import LONGEST_LINE, lines_of
 
-LOOKED_AT: Final = 100  # lines that are not blank, by which JSONL is recognised
-# A line that gives a member called title, or a kind, in either notation: only then is a broken file reported.
+LOOKED_AT: Final = 100  # nonblank lines that identify JSONL
+# A line with a member called title, or a kind, in either notation: only then is a broken file reported.
 _TITLE: Final = re.compile(r"""^[ \t{\[,-]{0,80}["']?title["']?[ \t]{0,8}:""", re.MULTILINE)
 _JSON_TITLE: Final = re.compile(r'"title"\s{0,8}:')
 _KIND: Final = re.compile(rf"""\bkind["']?\s{{0,8}}:\s{{0,8}}["']?(?:{"|".join(KIND_NAMES)})\b""")
 
 
 def starts_lines(file: BinaryIO) -> bool:
-    """Return whether the first line that is not blank is a whole JSON object and more follow; restore the position."""
+    """Return whether the first nonblank line is a whole JSON object and more follow; restore the position."""
     start = file.tell()
     try:
         filled = (line for _, line in lines_of(file) if line is None or line.strip())
@@ -49,7 +49,7 @@ def starts_lines(file: BinaryIO) -> bool:
 
 
 def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | None:
-    """Return one record for each line, read lazily; a malformed line is rejected alone."""
+    """Return a record for each line, read lazily; a malformed line is rejected alone."""
     start = file.tell()
     lines = parsed_lines(file)
     head = list(islice(lines, LOOKED_AT))
@@ -68,7 +68,7 @@ def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | No
 
 
 def parsed_lines(file: BinaryIO) -> Iterator[Candidate]:
-    """Yield the value of each line that is not blank; a line that cannot be parsed is `broken`."""
+    """Yield the value of each nonblank line; a malformed line is `broken`."""
     for number, line in lines_of(file):
         if line is None:
             most = f"the line has more than {LONGEST_LINE // 2**20} MiB"
@@ -90,7 +90,7 @@ def parsed_lines(file: BinaryIO) -> Iterator[Candidate]:
 
 
 def read_json_lines(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
-    """Return one record for each line, if the first is no object; or one JSON document."""
+    """Return the records of a text as a JSON document, or of each line if it is not JSON as a whole."""
     try:
         return _read_documents(path, [parse_json(text)], explicit)
     except MalformedText:
@@ -98,7 +98,7 @@ def read_json_lines(path: str, text: str, explicit: bool) -> Iterator[Item] | No
 
 
 def read_json(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
-    """Return the records of one JSON document."""
+    """Return the records of a JSON document."""
     try:
         return _read_whole(path, text, [parse_json(text)], explicit)
     except MalformedText as error:
@@ -106,7 +106,7 @@ def read_json(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
 
 
 def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
-    """Return the records of YAML of one or several documents, or of JSON."""
+    """Return the records of YAML, in a single document or several, or of JSON."""
     if text.lstrip()[:1] in {"{", "["}:
         try:
             return _read_whole(path, text, [parse_json(text)], explicit)
@@ -115,7 +115,7 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
     try:
         documents = parse_yaml(text, LABELS)
     except MalformedText as error:
-        # the documents before the broken one are whole
+        # the documents before the broken document are whole
         items = _read_documents(path, error.before, explicit)
         if items is None:
             return _refuse_malformed(path, text, error, explicit)
@@ -124,7 +124,7 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
 
 
 def _read_whole(path: str, text: str, documents: Sequence[ParsedDocument], explicit: bool) -> Iterator[Item] | None:
-    """Return the records of a whole file, or the rejection of one without certain records, as for duplicate members."""
+    """Return a whole file's records, or its rejection if records are uncertain, as for duplicate members."""
     items = _read_documents(path, documents, explicit)
     if items is not None:
         return items
@@ -159,7 +159,7 @@ def _candidates(parsed: ParsedDocument) -> Iterable[Candidate]:
 
 
 def _container(parsed: ParsedDocument) -> str | None:
-    """Return the member that holds the records of a document which is not one itself."""
+    """Return the member with the records of a document which is not a record itself."""
     value = parsed.value
     if not isinstance(value, dict) or "title" in value or "kind" in value:
         return None
@@ -167,7 +167,7 @@ def _container(parsed: ParsedDocument) -> str | None:
 
 
 def _rights_beside(path: str, parsed: ParsedDocument) -> Item | None:
-    """Return the refusal of a file whose records are given rights together, and not each its own."""
+    """Return the refusal of a file that gives its records rights together instead of singly."""
     value, name = parsed.value, _container(parsed)
     if not isinstance(value, dict):
         return None

@@ -22,7 +22,7 @@ from cognition_engines.drafts.plain_values import (
     unsound,
     whole,
 )
-from cognition_engines.drafts.refusal_messages import a, kinds, reasons
+from cognition_engines.drafts.refusal_messages import kinds, reasons, with_article
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, rejected, warned
 from cognition_engines.ingest.structured.aliases import (
     KIND,
@@ -42,7 +42,7 @@ from cognition_engines.kinds.registry import NAMESAKES, OtherRecord, Record, val
 from cognition_engines.kinds.spec import KIND_NAMES, Kind
 
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-# The member for the content of an extraction that is a mere text, by its type.
+# The member for an extraction's content given as a mere text, by type.
 AS_TEXT: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
     "decision": ({}, "question"),
     "pattern": ({"name": "Pattern"}, "solution"),
@@ -51,17 +51,17 @@ AS_TEXT: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
 
 
 def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> ReadRecord[OtherRecord]:
-    """Check the members of a record. Raise `Unacceptable` with all that is wrong.
+    """Check the members of a record. Raise `Unacceptable` with all faults.
 
-    Members that are not the kind's are refused when the record names its kind, else kept in the metadata.
+    Members unknown to the kind are refused if the record names its kind, else kept in the metadata.
     """
     bad = unsound(given)
     wrong = [*bad.values(), *filter(None, map(misspelled_right, given))]
-    members, twice = _members(kind, {name: value for name, value in given.items() if name not in bad})
+    members, twice = _rename_members(kind, {name: value for name, value in given.items() if name not in bad})
     wrong += twice.values()
     if named_kind:
         unknown = [name for name in members.others if name not in members.storage and misspelled_right(name) is None]
-        wrong += [f"{safe_name(name, 'an unknown member')} is not a field of {a(kind)}" for name in unknown]
+        wrong += [f"{safe_name(name, 'an unknown member')} is not a field of {with_article(kind)}" for name in unknown]
     known = {name: value if name == "metadata" else whole(value) for name, value in members.known.items()}
     text = known.pop("content", None) if kind is Kind.SOURCE else None
     if text is not None and not isinstance(text, str):
@@ -83,10 +83,10 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
     return ReadRecord(record, tuple(kept), left_out, text if isinstance(text, str) else None)
 
 
-def _members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str, str]]:
-    """Return the members by our names, and the rejections of duplicate ones, by their name.
+def _rename_members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str, str]]:
+    """Return the members by our names, and the rejections of duplicate members, by name.
 
-    The first of two is kept, so that other faults are found.
+    The first of two is kept, so other faults are found.
     """
     rest, twice = dict(given), dict[str, str]()
     while True:
@@ -134,7 +134,7 @@ def _make_strict(kind: Kind, known: dict[str, Value]) -> dict[str, Value]:
     if isinstance(card := known.get("knowledge_card"), dict) and "tags" in card:
         known["knowledge_card"] = {**card, "tags": labels(card["tags"])}
     if kind is Kind.EXTRACTION:
-        return known | {"content": _content(known.get("type"), known.get("content"))}
+        return known | {"content": _wrap_text(known.get("type"), known.get("content"))}
     if kind is Kind.ARTIFACT and isinstance(participants := known.get("participants"), str):
         known["participants"] = [name.strip() for name in participants.split(",") if name.strip()]
     if kind is Kind.EVENT:
@@ -146,7 +146,7 @@ def _make_strict(kind: Kind, known: dict[str, Value]) -> dict[str, Value]:
     return known
 
 
-def _content(type: Value, content: Value) -> Value:
+def _wrap_text(type: Value, content: Value) -> Value:
     if isinstance(content, str) and isinstance(type, str) and type in AS_TEXT:
         others, name = AS_TEXT[type]
         return {**others, name: content}
@@ -157,7 +157,7 @@ def _content(type: Value, content: Value) -> Value:
 
 
 def _items(value: Value) -> Value:
-    """Return a text as a list: one item, or one for each of its lines, without the marks of a list."""
+    """Return a text as a list: a single item, or an item for each line, without list marks."""
     if not isinstance(value, str):
         return value
     if "\n" not in value:
@@ -176,11 +176,11 @@ class Candidate:
 
 
 class ObjectReader:
-    """Reads the objects of one file. Objects whose members imply no kind are read as decisions."""
+    """Reader of a file's objects. Objects whose members imply no kind are read as decisions."""
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._seen: defaultdict[Kind, set[str]] = defaultdict(set)  # ids, by the first of the kinds that share theirs
+        self._seen: defaultdict[Kind, set[str]] = defaultdict(set)  # ids, by the first of the kinds that share ids
         # members moved to metadata, and dropped vectors, by kind
         self._kept: dict[Kind, dict[str, None]] = {}
         self._vectors: dict[Kind, dict[str, None]] = {}
@@ -189,7 +189,7 @@ class ObjectReader:
         """Yield the item of each candidate, in order; then a warning for each kind with unknown members."""
         for ordinal, candidate in enumerate(candidates):
             try:
-                yield self._read(candidate, ordinal)
+                yield self._read_candidate(candidate, ordinal)
             except Unacceptable as error:
                 yield rejected(self._path, str(error), candidate.line)
         for kind, names in self._kept.items():
@@ -197,7 +197,7 @@ class ObjectReader:
         for kind, names in self._vectors.items():
             yield warned(self._path, f"members of {kinds(kind)} that are not read: {list_names(names)}")
 
-    def _read(self, candidate: Candidate, ordinal: int) -> Item:
+    def _read_candidate(self, candidate: Candidate, ordinal: int) -> Item:
         """Return the draft of a candidate. Raise `Unacceptable`."""
         value = candidate.value
         if isinstance(value, RefusedValue):
@@ -228,7 +228,7 @@ class ObjectReader:
 
 
 def draft_object(read: ReadRecord[Record], ordinal: int, line: int) -> RecordDraft | DocumentDraft:
-    """Return a record; or a document, if its text must be cut. Raise `Unacceptable` if no chunk can hold a part."""
+    """Return a record, or a document if its text must be cut. Raise `Unacceptable` if no chunk can hold a part."""
     record = read.record
     if isinstance(record, Source) and read.text is not None:
         return DocumentDraft(record, pieces_of(read.text.replace("\r\n", "\n")), ordinal, line)

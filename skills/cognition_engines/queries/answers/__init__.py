@@ -1,1 +1,1 @@
-"""Common parts of the answers of several families: items, sizes, options of searches, and values of records."""
+"""Common parts of several families of answers: items, sizes, search options, and record values."""

@@ -32,7 +32,7 @@ def query_conditions(filters: QueryFilters) -> Conditions:
 
     Texts match whole values in any case. `current` leaves out decisions that are superseded, deprecated, rejected or
     expired; `as_of` keeps decisions that were in force then, and leaves out decisions without a date. The patterns of a
-    decision match one of `paths` at least.
+    decision must match at least one of `paths`.
     """
     return (
         *one_of("category", filters.category),
@@ -72,7 +72,7 @@ def list_conditions(params: ListDecisionsParams) -> Conditions:
 
 
 def overdue_at(moment: datetime) -> Conditions:
-    """Return the conditions that a decision is overdue for review: its `review_by` is earlier than the moment.
+    """Return the conditions for a decision overdue for review: with a `review_by` before the moment.
 
     It also has no outcome, and is not superseded.
     """
@@ -84,10 +84,10 @@ def overdue_at(moment: datetime) -> Conditions:
 
 
 def memory_conditions(params: ListMemoriesParams | RecallParams | SearchParams) -> Conditions:
-    """Return the conditions that a record must meet now, on fields that every kind of record has.
+    """Return the conditions that a record must meet now, on fields common to all kinds of records.
 
     A given condition leaves out records without the field; a `min_importance` of 0 is no condition. `current` leaves
-    out memories that another one supersedes, with their passages and events, and decisions out of force.
+    out superseded memories, with their passages and events, and decisions out of force.
     """
     level = None if params.sensitivity is None else SENSITIVITIES[params.sensitivity]
     author = None if params.author is None else collapse_blanks(params.author)

@@ -1,4 +1,4 @@
-"""Answers within a bound of tokens: texts are cut to their best passages, and items that do not fit are left out."""
+"""Answers within a token limit: texts are cut to their best passages, and items that do not fit are left out."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from cstp.values.base import Wire
 
 Cutting: TypeAlias = Callable[
     [str, Sequence[PassageRequest]], Awaitable[list[str | None]]
-]  # a passage of each text, for a query; None for a text that cannot be cut
+]  # a passage of each text, for a query; None for an uncuttable text
 NO_TIME: Final = {"query_time_ms": 0}  # of an answer whose size must be the same each time
-TOKEN_BYTES: Final = 3  # of JSON in UTF-8, so that no text of a usual language has more tokens than are counted
-LEAST: Final = 300  # bytes that each text gets before any gets more
+TOKEN_BYTES: Final = 3  # of JSON in UTF-8, so that no text in a usual language has more tokens than counted
+LEAST: Final = 300  # bytes for each text before any gets more
 _UNBOUNDED: Final = 2**62  # bytes
-_SPARE: Final = 100  # bytes, of counts and the time that the answer has in the end
+_SPARE: Final = 100  # bytes, of the answer's final counts and time
 _TRUNCATED: Final = len(',"truncated":false,')  # with the comma before the item
 
 
 @dataclass(frozen=True, slots=True)
 class FittedItem:
-    """One item of an answer; `field` is its member with the text of `stored` to be cut, None if it has none.
+    """An item of an answer; `field` is its member with the text of `stored` to cut, None without such a text.
 
     Items of a lower `rank` get remaining bytes before others. A `whole` item is never cut, whatever its size. `extra`
     are its bytes elsewhere in the answer. The other fields are those of `Cut`.
@@ -45,7 +45,7 @@ class FittedItem:
 
     @property
     def cost(self) -> int:
-        """Bytes that it takes without its text."""
+        """Return the item's bytes without its text."""
         bare = self.item if self.field is None else self.item.model_copy(update={self.field: ""})
         return size_of(bare) + _TRUNCATED + self.extra
 
@@ -65,8 +65,8 @@ async def fit(
 ) -> list[Wire | None]:
     """Return the items with texts cut so that the answer fits, added to `empty`; None for omitted items.
 
-    No text but that of a whole item has more than `longest` bytes. `truncated` of each states whether its text was cut;
-    a text that does not fit and cannot be cut is left out. Earlier items take precedence.
+    Only a whole item's text may have more than `longest` bytes. `truncated` of each states whether its text was cut; a
+    text that neither fits nor can be cut is left out. Earlier items take precedence.
     """
     left = _UNBOUNDED if max_tokens is None else max_tokens * TOKEN_BYTES - size_of(empty) - _SPARE
     most = _UNBOUNDED if longest is None else longest
@@ -91,7 +91,7 @@ async def fit(
 
 
 def _rooms(sized: Sequence[tuple[FittedItem, int, int]], left: int) -> list[int | None]:
-    """Return the bytes for each text: at first a few for each item that fits, then the rest by rank, evenly."""
+    """Return the bytes for each text: first a few for each fitting item, then the rest by rank, evenly."""
     rooms: list[int | None] = [size if part.whole else None for part, _, size in sized]
     left -= sum(cost + size for part, cost, size in sized if part.whole)
     for place, (part, cost, size) in enumerate(sized):

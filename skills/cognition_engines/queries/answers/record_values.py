@@ -1,4 +1,4 @@
-"""Stored records as values of answers: by the names of their members, with their levels and origins."""
+"""Stored records as values of answers: by member name, with levels and origins."""
 
 from typing import Final, TypeVar
 
@@ -13,7 +13,7 @@ LEVELS: Final[dict[Sensitivity, Level]] = {level: name for name, level in SENSIT
 
 
 def to_value(model: type[R], *records: object, **members: object) -> R:
-    """Return a value of `members`, with all other members of the model from the first record that has the name.
+    """Return a value of `members`, with all other members of the model from the first record with such a name.
 
     Takes longer than the model itself, so lists of records are made without it.
     """

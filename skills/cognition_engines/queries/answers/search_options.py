@@ -1,4 +1,4 @@
-"""Common parts of the answers of searches: the mode, conditions, abstention, explanations, and places."""
+"""Common parts of search answers: the mode, conditions, abstention, explanations, and places."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from cstp.values.reads import Boosts, Explained, Interpreted, LegRanks, MatchedW
 
 
 class AnySearchParams(Protocol):
-    """Parameters that every search has."""
+    """Parameters common to all searches."""
 
     @property
     def query(self) -> str | None: ...
@@ -51,12 +51,12 @@ class SearchOptions:
 
     @property
     def query_time_ms(self) -> int:
-        """The milliseconds since it began."""
+        """Return the milliseconds since it began."""
         return round((perf_counter() - self.began) * 1000)
 
 
 def read_options(searching: Search, params: AnySearchParams) -> SearchOptions:
-    """Return the options of a search's answer; its dates only if they are explained and the query names some.
+    """Return the options of a search's answer; its dates only if they are explained and named by the query.
 
     Raise InvalidParams for an unavailable mode, and for `abstain` in the mode keyword or without a least cosine.
     """
@@ -79,7 +79,7 @@ def _interpreted(searching: Search, query: str, as_of: datetime) -> Interpreted 
 
 
 def count_omitted(max_tokens: int | None, lacking: int) -> int | None:
-    """Return the number of results that an answer lacks; None if no bound of tokens is given and it lacks none."""
+    """Return the number of results missing from an answer; None without a token limit if none is missing."""
     return None if max_tokens is None and not lacking else lacking
 
 
@@ -119,7 +119,7 @@ def shown_place(record: object) -> PassagePlace | None:
 
 
 def shown_path(origin: Origin) -> str | None:
-    """Return the path of the record's file in its repository, or the name of the file; None if no file has it."""
+    """Return the path of the record's file in its repository, or the file's name; None for a record without a file."""
     if origin.path and origin.path != origin.source:
         return origin.path
     # paths of files on the server are not for callers

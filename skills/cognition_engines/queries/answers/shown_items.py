@@ -7,11 +7,11 @@ from typing import Final, Protocol, TypeVar
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.values import StoredRecord
 
-_ATTEMPTS: Final = 3  # at a page without records that are set aside meanwhile
+_ATTEMPTS: Final = 3  # at a page without records set aside meanwhile
 
 
 class Found(Protocol):
-    """A record that was found or listed."""
+    """A found or listed record."""
 
     @property
     def stored(self) -> StoredRecord: ...
@@ -48,8 +48,8 @@ async def make_page(
 ) -> tuple[P, list[T]]:
     """Return a page of a list and its items; `count` is the number of its records.
 
-    Read the page again if records of it are set aside, so that others have their places: a client takes a page with
-    fewer records than its limit for the last one.
+    Read the page again if some of its records are set aside, so others fill their places: a client takes a page with
+    fewer records than its limit for the last page.
     """
     for _ in range(_ATTEMPTS):
         page = await read()

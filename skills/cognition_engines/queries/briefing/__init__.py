@@ -1,1 +1,1 @@
-"""The briefing for the start of a session: its records, their items, and the choice of those that fit."""
+"""The briefing for a session's start: records, items, and the choice of fitting items."""

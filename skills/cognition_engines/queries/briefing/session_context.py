@@ -48,14 +48,14 @@ MOST_CHANGES: Final = 50
 MOST_GOVERNING: Final = 100
 LESSONS: Final = 3  # patterns, warnings and episodes, of each
 SNIPPET: Final = Room(300)  # characters
-_READ: Final = 5000  # characters of a text in which its snippet is looked for
+_READ: Final = 5000  # characters of a text searched for its snippet
 _SOONEST: Final = Order("review_by", ascending=True)
 _OLDEST: Final = Order("at", ascending=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """A call: its parameters, the viewer, the agent, whose undecided decisions are due, and the time."""
+    """A call: the parameters, the viewer, the agent, whose undecided decisions are due, and the time."""
 
     params: GetSessionContextParams
     viewer: Viewer
@@ -65,7 +65,7 @@ class _Session:
 
     @property
     def sections(self) -> Sequence[Section]:
-        """The wanted sections in the order of answers."""
+        """Return the wanted sections in the order of answers."""
         return [name for name in SECTIONS if self.params.include is None or name in self.params.include]
 
     @property
@@ -78,7 +78,7 @@ class _Session:
 
 
 class Sessions:
-    """Reads what a session needs. Raises ComponentFailed naming the part that did not answer."""
+    """Reader of a session's records. Raises ComponentFailed naming the part that did not answer."""
 
     def __init__(
         self,
@@ -103,11 +103,11 @@ class Sessions:
     async def read(
         self, params: GetSessionContextParams, viewer: Viewer = Viewer(), agent: Agent = None
     ) -> GetSessionContextResult:
-        """Return the briefing of a session. Raise Conflict for a cursor that is not from this store."""
+        """Return a session's briefing. Raise Conflict for a cursor from another store."""
         since = None if params.since is None else await self._following.start(params.since, viewer, agent)
         session = _Session(params, viewer, agent, self._pools.caller(agent), datetime.now(UTC))
         wanted = session.sections
-        followed = await self._follow(session, since)  # first, so that later changes come after its cursor
+        followed = await self._follow(session, since)  # first, so that later changes come after the cursor
         decisions, beyond = await self._decisions(session) if "decisions" in wanted else ([], 0)
         ready = await self._ready(session) if "ready" in wanted else []
         changes = await self._changed_records(session, followed.changes)
@@ -126,7 +126,7 @@ class Sessions:
     def _make_items(
         self, drafts: Sequence[Draft], beyond: int, *, markdown: bool
     ) -> tuple[list[Item], Counter[Section]]:
-        """Return the items, and the number of records of each section without one, with the decisions `beyond`."""
+        """Return the items, and the number of each section's records without an item, with the decisions `beyond`."""
         items: list[Item] = []
         unread: Counter[Section] = Counter({"decisions": beyond})
         for draft in drafts:
@@ -147,7 +147,7 @@ class Sessions:
         return await self._following.read(params, viewer, agent)
 
     async def _decisions(self, session: _Session) -> tuple[list[Draft], int]:
-        """Return decisions that govern the files, proposals and the best others, and the number of further ones."""
+        """Return decisions governing the files, proposals and the best others, and the number of further decisions."""
         governing, beyond = await self._governing_decisions(session)
         known = {draft.stored.key for draft in governing if draft.stored is not None}
         limit = session.params.decisions_limit
@@ -160,7 +160,7 @@ class Sessions:
         ], beyond
 
     async def _governing_decisions(self, session: _Session) -> tuple[list[Draft], int]:
-        """Return the first decisions that govern the files, and proposals, and the number of the others."""
+        """Return the first decisions governing the files, and proposals, and the number of the others."""
         params = session.params
         if not params.files:
             return [], 0
@@ -238,7 +238,7 @@ class Sessions:
         return by_space.get(space.name, listings.episodes)
 
     async def _search(self, session: _Session, task: str, scope: SearchScope, limit: int) -> list[StoredRecord]:
-        """Return the best records; lessons that are not near the task are none."""
+        """Return the best records; lessons far from the task are left out."""
         abstain, viewer, caller = scope.space is not DECISIONS, session.viewer, session.caller
         query = Query(task, viewer, self._searching.modes[0], (scope,), limit, abstain)
 
@@ -258,7 +258,7 @@ def _make_item(draft: Draft, *, markdown: bool) -> Item:
     return measure(draft.make(), markdown=markdown)
 
 
-# of each section: its space in searches, its space in lists, and its conditions
+# of each section: the space in searches, the space in lists, and the conditions
 _LESSONS: Final[Mapping[Section, tuple[Space, Space, Conditions]]] = {
     "patterns": (KNOWLEDGE, EXTRACTIONS, one_of("type", "pattern")),
     "warnings": (KNOWLEDGE, EXTRACTIONS, one_of("type", "warning")),
@@ -267,7 +267,7 @@ _LESSONS: Final[Mapping[Section, tuple[Space, Space, Conditions]]] = {
 
 
 def _within(viewer: Viewer, project: str | None) -> Viewer:
-    """Return the viewer's sight of a project alone; its whole sight for None."""
+    """Return the viewer's sight of a project alone; the whole sight for None."""
     if project is None:
         return viewer
     seen = viewer.projects is None or project in viewer.projects
@@ -275,7 +275,7 @@ def _within(viewer: Viewer, project: str | None) -> Viewer:
 
 
 def _beginning(stored: StoredRecord) -> str:
-    """Return the beginning of the text of a record that its title does not say."""
+    """Return the beginning of a record's text, without a leading title."""
     record = stored.record
     if isinstance(record, Episode):
         return (record.reflection or "")[:_READ]

@@ -1,4 +1,4 @@
-"""The answer of recall: the items that can be shown, with texts cut if they are to be short."""
+"""The answer of recall: the showable items, with shortened texts on request."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ from cstp.values.recall import (
 class Recalled:
     """The parts of an answer: results, each with its events, and others; `total` is the number of matching records.
 
-    `expected` is the number of records of the answer with those that cannot be read or shown.
+    `expected` is the number of the answer's records, including unreadable and hidden records.
     """
 
     selector: Selector
@@ -61,7 +61,7 @@ class Recalled:
 def show_results(
     set_aside: SetAside, results: Sequence[Result], superseded_by: Successors, *, by_id: bool
 ) -> list[tuple[FittedItem, Sequence[FittedItem]]]:
-    """Return the results that can be shown, each with its events. With `by_id` raise as the record does."""
+    """Return the showable results, each with its events. With `by_id` raise as the record does."""
     shown: list[tuple[FittedItem, Sequence[FittedItem]]] = []
     for result in results:
         events = make_plain_items(set_aside, result.events, attached_event)
@@ -74,26 +74,26 @@ def show_results(
 
 
 def show_turns(set_aside: SetAside, page: TurnPage, superseded_by: Successors) -> list[FittedItem]:
-    """Return the turns of a conversation that can be shown."""
+    """Return a conversation's showable turns."""
     indices = {stored.key: index for stored, index in zip(page.stored, page.indices, strict=True)}
     make = partial(turn_item, indices=indices, superseded_by=superseded_by)
     return [FittedItem(item, "content", stored) for stored, item in make_plain_items(set_aside, page.stored, make)]
 
 
 def show_related(set_aside: SetAside, related: Iterable[Relation], superseded_by: Successors) -> list[FittedItem]:
-    """Return the related records that can be shown."""
+    """Return the showable related records."""
     made = ((one, make_item(set_aside, one[0], partial(related_item, one, superseded_by))) for one in related)
     return [FittedItem(item, "content", stored, rank=1) for (stored, _, _), item in made if item is not None]
 
 
 def show_entities(set_aside: SetAside, counted: Iterable[tuple[StoredRecord, int]]) -> list[FittedItem]:
-    """Return the entities that can be shown."""
+    """Return the showable entities."""
     made = ((stored, make_item(set_aside, stored, partial(entity_item, stored, count))) for stored, count in counted)
     return [FittedItem(item, None, stored, rank=1) for stored, item in made if item is not None]
 
 
 async def make_answer(found: Recalled, params: RecallParams, dates: Interpreted | None, cut: Cutting) -> RecallResult:
-    """Return the answer, with its texts cut if `params` bound them.
+    """Return the answer, with texts cut if `params` bound them.
 
     Results and turns take precedence, then events, entities and related records.
     """
@@ -131,7 +131,7 @@ async def make_answer(found: Recalled, params: RecallParams, dates: Interpreted 
 
 
 def _with_events(items: Sequence[Wire | None], found: Recalled) -> list[RecallItem]:
-    """Return the results among the items of an answer, each with its events."""
+    """Return the results among an answer's items, each with its events."""
     count = len(found.results)
     events = iter(items[count + len(found.turns) :])
     results = []

@@ -26,15 +26,15 @@ from cstp.values.recall import EntityReason
 SEEDS: Final = 5  # results whose events are looked at
 MOST_REFS: Final = 64  # names to start from
 MOST_ENTITIES: Final = 50
-# The kinds of memory that name people or things, apart from events.
+# The kinds of memory naming people or things, apart from events.
 _NAMING: Final = tuple(kind for kind in MEMORY.kinds if SPECS[kind].names is not None and kind is not Kind.EVENT)
-EDGE_WEIGHT: Final = 0.8  # of a record reached by an edge, relative to one with the same name
+EDGE_WEIGHT: Final = 0.8  # of a record reached by an edge, relative to a record with the same name
 DECIMALS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A person or thing in the graph, by all its names; `name` is its entity's, None if it has no entity."""
+    """A person or thing in the graph, by all names; `name` is the entity's, None without an entity."""
 
     name: str | None
     names: frozenset[str]
@@ -42,7 +42,7 @@ class Node:
 
 
 def refs_of(record: Record) -> dict[str, str]:
-    """Return the actors and subjects that a record names: in the form to compare, each with its spelling there."""
+    """Return the actors and subjects named by a record: in compared form, each with the record's spelling."""
     return {normal(ref): ref for _, ref in _refs(record)}
 
 
@@ -51,7 +51,7 @@ def _refs(record: Record) -> list[tuple[Role, str]]:
 
 
 def seeds(results: Iterable[StoredRecord], named: Mapping[tuple[str, Role], int]) -> dict[str, EntityReason]:
-    """Return the names to start from: those in the results and those that `named` counts, actors before subjects.
+    """Return the names to start from: those in the results and those counted by `named`, actors before subjects.
 
     At most MOST_REFS, the most frequent, ties by name; in that order.
     """
@@ -70,7 +70,7 @@ def seeds(results: Iterable[StoredRecord], named: Mapping[tuple[str, Role], int]
 
 
 def nodes_of(refs: Mapping[str, EntityReason], around: Neighbourhood) -> list[Node]:
-    """Return the nodes that the names stand for, in their order, then those one edge away."""
+    """Return the nodes denoted by the names, in order, then the nodes one edge away."""
     entities: dict[str, list[NamedEntity]] = {}
     for entity in around.here:
         for name in entity.names:
@@ -94,7 +94,7 @@ def candidates(
     nodes: Sequence[Node],
     without: Iterable[int],
 ) -> tuple[Ints, Ints]:
-    """Return the rows that name a node, ascending, and the first node that each names, by its place in `nodes`.
+    """Return the rows naming a node, ascending, and the first node named by each, as an index of `nodes`.
 
     Events of the categories, artifacts and turns, and the artifacts of such events. Only rows that the viewer sees and
     the conditions accept, without the keys `without`.
@@ -115,9 +115,9 @@ def candidates(
 
 
 def still_reached(record: Record, node: Node, categories: Sequence[str] | None) -> bool:
-    """Return whether a record that has changed still names the node; an event must be of the categories, too.
+    """Return whether a changed record still names the node; an event must be of the categories, too.
 
-    An artifact may be reached by the names in its events, which are not looked at again.
+    An artifact may be reached by the names in its events, which are not checked again.
     """
     if isinstance(record, Artifact):
         return True
@@ -128,7 +128,7 @@ def still_reached(record: Record, node: Node, categories: Sequence[str] | None) 
 
 
 def via(node: Node, record: Record, spelled: Mapping[str, str]) -> str:
-    """Return the name of a node: as its entity, else as the record spells it, else as others do."""
+    """Return a node's name: as its entity, else as the record spells it, else as others do."""
     if node.name is not None:
         return node.name
     (name,) = node.names
@@ -138,7 +138,7 @@ def via(node: Node, record: Record, spelled: Mapping[str, str]) -> str:
 def mentions(
     snapshot: Snapshot, conditions: Conditions, viewer: Viewer, entities: Sequence[NamedEntity]
 ) -> list[tuple[StoredRecord, int]]:
-    """Return the entities, each with the number of events, artifacts and turns that name it, without unnamed ones.
+    """Return the entities, each with the number of events, artifacts and turns that name it, without unnamed entities.
 
     The most named first, ties by name and id; at most MOST_ENTITIES.
     """
@@ -153,19 +153,19 @@ def _of_kinds(*kinds: Kind) -> OneOf:
 
 
 def _rows_naming(snapshot: Snapshot, mask: Bools, names: Iterable[str]) -> Ints:
-    """Return the rows under the mask that have one of the names as an actor or subject, ascending."""
+    """Return the rows under the mask with a name as an actor or subject, ascending."""
     rows = _spelling(snapshot, names)
     return rows[mask[rows]]
 
 
 def _spelling(snapshot: Snapshot, names: Iterable[str]) -> Ints:
-    """Return the rows that have one of the names as an actor or subject, ascending."""
+    """Return the rows with one of the names as an actor or subject, ascending."""
     texts = list(names)
     return np.union1d(snapshot.rows_with("actors", texts), snapshot.rows_with("subjects", texts))
 
 
 def passages(snapshot: Snapshot, mask: Bools, rows: Ints) -> Ints:
-    """Return the rows of the chunks of the artifacts at `rows`, of those under the mask."""
+    """Return the rows of chunks of the artifacts at `rows`, among those under the mask."""
     children = snapshot.children(snapshot.keys[rows].tolist())
     return children[mask[children] & is_kind(snapshot, children, Kind.ARTIFACT_CHUNK)]
 
@@ -181,7 +181,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class ReachedRecord:
-    """A related record as a snapshot has it, its score, and the node by which it was reached."""
+    """A related record as in a snapshot, the score, and the node through which it was reached."""
 
     key: int
     seq: int
@@ -191,7 +191,7 @@ class ReachedRecord:
 
 @dataclass(frozen=True, slots=True)
 class ScoredRow:
-    """A row and its score, 0.0 to 1.0; None if there is nothing to compare with."""
+    """A row with a score, 0.0 to 1.0; None without anything to compare."""
 
     row: int
     score: float | None
@@ -207,7 +207,7 @@ def reach(
     compared: Comparison,
     budget: int,
 ) -> list[ReachedRecord]:
-    """Return the best `budget` records that name a node, as `candidates` finds them."""
+    """Return the best `budget` records naming a node, as found by `candidates`."""
     rows, node_of = candidates(snapshot, conditions, viewer, categories, nodes, without)
     first = dict(zip(rows.tolist(), node_of.tolist(), strict=True))
     away = np.array([node.reason == "edge" for node in nodes], np.bool_)[node_of]
@@ -228,7 +228,7 @@ def reach(
 def by_meaning(
     snapshot: Snapshot, mask: Bools, near: Ints, far: Ints, vector: Floats, budget: int, viewer: Viewer
 ) -> list[ScoredRow]:
-    """Return the best rows by cosine, at least 0; those of `far` weigh less. An artifact counts with its best chunk."""
+    """Return the best rows by cosine, at least 0; rows of `far` weigh less. An artifact counts with the best chunk."""
     found: list[ScoredRow] = []
     for rows, weight in ((near, 1.0), (far, EDGE_WEIGHT)):
         best = _nearest(snapshot, mask, rows, vector, budget, viewer)
@@ -259,7 +259,7 @@ def by_time(snapshot: Snapshot, near: Ints, far: Ints, budget: int) -> list[Scor
 
 
 def mean_vector(snapshot: Snapshot, key: int, viewer: Viewer) -> Floats | None:
-    """Return the mean direction of the windows of a record and its chunks that the viewer sees; None without any."""
+    """Return the mean direction of a record's windows and its visible chunks' windows; None without windows."""
     row = snapshot.rows_of(np.array([key], np.int64))
     rows = np.concatenate((row, passages(snapshot, snapshot.mask((), viewer), row)))
     windows, _ = snapshot.vectors_of(rows)
@@ -273,7 +273,7 @@ def mean_vector(snapshot: Snapshot, key: int, viewer: Viewer) -> Floats | None:
 def _nearest(
     snapshot: Snapshot, mask: Bools, rows: Ints, vector: Floats, budget: int, viewer: Viewer
 ) -> dict[int, float]:
-    """Return the cosines of at least the best `budget` of the rows that have vectors."""
+    """Return the cosines of at least the best `budget` rows with vectors."""
     chosen = np.union1d(rows, passages(snapshot, mask, rows))
     limit = budget
     while True:
@@ -294,7 +294,7 @@ def _fold_scores(snapshot: Snapshot, ranked: RankedRows) -> dict[int, float]:
 
 
 def _fill_with_newest(snapshot: Snapshot, rows: Ints, scored: dict[int, float], budget: int) -> list[ScoredRow]:
-    """Return the scored rows and, if they are fewer than `budget`, the newest of the others with a score of 0."""
+    """Return the scored rows and, if fewer than `budget`, the newest of the others with a score of 0."""
     found = [ScoredRow(row, score) for row, score in scored.items()]
     if len(found) < budget:
         others = rows[~np.isin(rows, list(scored))] if scored else rows

@@ -21,7 +21,7 @@ Passage: TypeAlias = Chunk | ArtifactChunk
 
 
 def places_beside(results: Sequence[StoredRecord]) -> list[Place]:
-    """Return the places of the neighbours of the passages among the results."""
+    """Return the places of the resulting passages' neighbours."""
     found: list[Place] = []
     for stored in results:
         place = _place(stored)
@@ -74,7 +74,7 @@ def _passage(stored: StoredRecord | None) -> Passage | None:
 
 
 def _join_passages(first: Passage, second: Passage, text: str) -> str:
-    """Return `text`, which ends with the first passage, and the rest of the second one."""
+    """Return `text`, ending with the first passage, and the rest of the second passage."""
     overlap = _stated_overlap(first, second)
     if overlap is None:
         overlap = _seen_overlap(first.content, second.content)
@@ -107,7 +107,7 @@ def _seen_overlap(first: str, second: str) -> int:
 
 
 def _whole_words(first: str, second: str, size: int) -> bool:
-    """Return whether the overlap of `size` characters is at least LEAST_WORDS words that are whole in both texts."""
+    """Return whether the overlap of `size` characters has at least LEAST_WORDS words that are whole in both texts."""
     before, after = first[: len(first) - size][-1:], second[size:][:1]
     begins = not (before.isalnum() and second[0].isalnum())
     ends = not (second[size - 1].isalnum() and after.isalnum())

@@ -1,6 +1,6 @@
-"""Recall for an event loop: one search or read, then the records that belong to it, each part in its own pool.
+"""Recall for an event loop: a search or read, then the records belonging to the result, each part in a separate pool.
 
-Six store calls at most, whatever the limit and the budget; one is for superseded memories alone.
+Makes at most six store calls, whatever the limit and the budget, including a call for superseded memories alone.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ _COUNTS_KEPT: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call: its parameters, viewer and caller, the conditions on all its records, and the reader of their rows.
+    """A call: parameters, viewer and caller, the conditions on all records, and the reader of their rows.
 
     `text` and `vector` are compared with related records, None for a plain list.
     """
@@ -88,13 +88,13 @@ class _Call:
 
     @property
     def categories(self) -> Sequence[str] | None:
-        """The categories of related events; None if all are wanted."""
+        """Return the categories of related events; None if all are wanted."""
         named = DEFAULT_CATEGORIES if self.params.graph_filters is None else self.params.graph_filters
         return None if EVERY_CATEGORY in named else named
 
 
 class Recall:
-    """Recalls by each selector. Methods raise ComponentFailed naming the part that did not answer."""
+    """Recall by each selector. Methods raise ComponentFailed naming the part that did not answer."""
 
     def __init__(
         self,
@@ -111,11 +111,11 @@ class Recall:
         self._searching = searching
         self._passages = passages
         self._pools = pools
-        # how many records match, by space, its state, conditions and viewer: to count them is a pass over all
+        # how many records match, by space, state, conditions and viewer: counting passes over all records
         self._counted: dict[tuple[str, int, Conditions, Viewer], int] = {}
 
     async def answer(self, params: RecallParams, viewer: Viewer = Viewer(), agent: Agent = None) -> RecallResult:
-        """Return the records that the parameters select, for `agent`.
+        """Return the records selected by the parameters, for `agent`.
 
         Raise NotFound if the viewer sees no record of the id, and InvalidParams for a mode or an abstention that the
         engine lacks.
@@ -169,7 +169,7 @@ class Recall:
         return await self._complete(call, "context", found, page.total)
 
     async def _by_query(self, call: _Call, text: str, options: SearchOptions) -> Recalled:
-        """Return the records most like `text`, an artifact and its chunks being one result, with its events."""
+        """Return the records most like `text`, with their events; an artifact and its chunks form a single result."""
         asked = call.params
         sought = [
             SearchScope(*each) for each in sought_by_query(call.conditions, asked.conversation_id, asked.include_events)
@@ -220,7 +220,7 @@ class Recall:
     async def _results(
         self, call: _Call, query: Query, found: SearchHits, documents: Collection[Hit], read: WithSources
     ) -> list[Result]:
-        """Return the records of the hits of `documents`, with the records of the other hits as their events."""
+        """Return the records of the hits in `documents`, with the other hits' records as their events."""
         results: list[Result] = []
         events: dict[int, list[StoredRecord]] = {}
         for one in await self._searching.current_hits(
@@ -237,7 +237,7 @@ class Recall:
         return [replace(result, events=events.pop(owner_of(result.stored) or 0, [])) for result in results]
 
     async def _complete(self, call: _Call, selector: Selector, found: Sequence[Result], total: int) -> Recalled:
-        """Return the results with their events and neighbours, the related records, and the entities that are named."""
+        """Return the results with their events and neighbours, the related records, and the named entities."""
         attached, results = await asyncio.gather(self._attach_events(call, found), self._join_neighbours(call, found))
         results = with_events(results, attached, call.params.limit)
         reached = await self._reach_related(call, results, attached)
@@ -255,12 +255,12 @@ class Recall:
         )
 
     async def _successors(self, call: _Call, shown: Iterable[StoredRecord]) -> Successors:
-        """Return the ids of the visible successors of superseded memories, by key."""
+        """Return the ids of superseded memories' visible successors, by key."""
         ended, run = ended_memories(shown), self._pools.records.run
         return await run(call.caller, self._records.conversations.successors, ended, call.viewer) if ended else {}
 
     async def _attach_events(self, call: _Call, results: Sequence[Result]) -> AttachedEvents:
-        """Return the events that may be attached to the results, and the names in events of the SEEDS first results."""
+        """Return the events attachable to the results, and the names in events of the SEEDS first results."""
         asked = call.params
         owners = [owner for result in results if (owner := owner_of(result.stored)) is not None]
         first = [owner for result in results[:SEEDS] if (owner := owner_of(result.stored)) is not None]
@@ -299,7 +299,7 @@ class Recall:
     async def _reach_related(
         self, call: _Call, results: Sequence[Result], attached: AttachedEvents
     ) -> list[ReachedRecord]:
-        """Return the best related records: those that name a node of the results, or a node one edge away."""
+        """Return the best related records: records naming a node of the results, or a node one edge away."""
         budget = call.params.graph_budget
         if not call.params.expand or not budget:
             return []
@@ -321,14 +321,14 @@ class Recall:
         return await pool.run(call.caller, reach, snapshot, *chosen, nodes, without, compared, budget)
 
     def _direction(self, stored: StoredRecord, viewer: Viewer) -> Floats | None:
-        """Return the mean vector of a record; None without one."""
+        """Return a record's mean vector; None without vectors."""
         space = next(space for space in SEARCHED if stored.kind in space.kinds)
         return mean_vector(self._indexes[space].snapshot, stored.key, viewer)
 
     async def _read_named(
         self, call: _Call, results: Sequence[Result], reached: Sequence[ReachedRecord]
     ) -> tuple[list[Relation], Sequence[tuple[StoredRecord, int]]]:
-        """Return the records that are still related, and the entities named in the answer, with their counts."""
+        """Return the records still related, and the entities named in the answer, with their counts."""
         wanted, run = call.params.include_entities, self._pools.records.run
         shown = [each for result in results for each in (result.stored, *result.events)]
         spelled = {name: ref for stored in shown for name, ref in (self._names(stored) or {}).items()}
@@ -351,18 +351,18 @@ class Recall:
         return related, await run(call.caller, mentions, snapshot, call.conditions, call.viewer, entities)
 
     def _result(self, stored: StoredRecord, score: float | None) -> Result | None:
-        """Return the result of a record; None if its content cannot be read."""
+        """Return a record's result; None for unreadable content."""
         work = partial(make_result, stored, score)
         return self._indexes.set_aside.attempt(Part.ANSWERS, stored.version, work, None)
 
     def _names(self, stored: StoredRecord) -> Mapping[str, str] | None:
-        """Return the actors and subjects that a record names; None if they cannot be read."""
+        """Return the actors and subjects named by a record; None if unreadable."""
         work = partial(refs_of, stored.record)
         return self._indexes.set_aside.attempt(Part.SNIPPETS, stored.version, work, None)
 
 
 def _name_relation(call: _Call, reached: ReachedRecord, stored: StoredRecord, spelled: Mapping[str, str]) -> str | None:
-    """Return the name that relates a record; None if the record has changed and is related no more."""
+    """Return the name that relates a record; None if the record has changed and is no longer related."""
     node, changed = reached.node, stored.seq != reached.seq
     if changed and not (accepts(call.conditions, stored) and still_reached(stored.record, node, call.categories)):
         return None

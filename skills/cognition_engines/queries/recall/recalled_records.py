@@ -12,7 +12,7 @@ from cognition_engines.models import Decision
 from cognition_engines.queries.answers.record_values import LEVELS
 from cognition_engines.queries.answers.search_options import explain_result, shown_path, shown_place
 from cognition_engines.queries.decision_values import decision_members
-from cognition_engines.queries.knowledge import author, place, title
+from cognition_engines.queries.knowledge import author, format_chunk_position, title
 from cognition_engines.queries.recall.graph import ReachedRecord
 from cognition_engines.queries.recall.results import Result
 from cognition_engines.queries.recall.selection import content_of
@@ -21,7 +21,7 @@ from cognition_engines.store.values import StoredRecord
 from cstp.values import recall as values
 
 Successors: TypeAlias = Mapping[int, Sequence[str]]  # ids, by the key of a superseded memory
-Relation: TypeAlias = tuple[StoredRecord, ReachedRecord, str]  # a related record, and the name that relates it
+Relation: TypeAlias = tuple[StoredRecord, ReachedRecord, str]  # a related record, and the relating name
 _TYPES: Final[Mapping[Kind, values.ResultType]] = {
     Kind.ARTIFACT: "artifact",
     Kind.TURN: "artifact",
@@ -33,7 +33,7 @@ _TYPES: Final[Mapping[Kind, values.ResultType]] = {
 
 
 def recall_item(result: Result, superseded_by: Successors) -> values.RecallItem:
-    """Return a result, without its events."""
+    """Return a result, without events."""
     stored = result.stored
     return values.RecallItem(
         id=str(stored.record.id),
@@ -84,7 +84,7 @@ def related_item(relation: Relation, superseded_by: Successors) -> values.Relate
 
 
 def entity_item(stored: StoredRecord, count: int) -> values.EntityItem:
-    """Return an entity that `count` records name."""
+    """Return an entity named by `count` records."""
     entity = stored.record
     assert isinstance(entity, Entity)
     return values.EntityItem(
@@ -99,7 +99,7 @@ def entity_item(stored: StoredRecord, count: int) -> values.EntityItem:
 
 
 def turn_item(stored: StoredRecord, indices: Mapping[int, int], superseded_by: Successors) -> values.TurnItem:
-    """Return a turn of a conversation; `indices` are the places of turns there, by key."""
+    """Return a conversation's turn; `indices` are the turns' positions, by key."""
     turn = stored.record
     assert isinstance(turn, Turn)
     return values.TurnItem(
@@ -200,7 +200,7 @@ def _passage_metadata(
         source=stored.facets.system,
         source_id=None,
         artifact_id=add_prefix(Kind.ARTIFACT, chunk.artifact_id),
-        chunk_info=place(chunk),
+        chunk_info=format_chunk_position(chunk),
         tags=[],
         path=shown_path(stored.origin),
         superseded_by=superseded_by,
@@ -214,7 +214,7 @@ def _chunk_metadata(chunk: Chunk, stored: StoredRecord, source: SourceName | Non
         source=chunk.source,
         source_id=chunk.source_id,
         artifact_id=None,
-        chunk_info=place(chunk),
+        chunk_info=format_chunk_position(chunk),
         tags=list(chunk.tags),
         place=shown_place(chunk),
         path=shown_path(stored.origin),

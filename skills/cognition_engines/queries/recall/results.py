@@ -1,4 +1,4 @@
-"""Results of recall while they are read: each with its content and its events."""
+"""Results of recall while being read: each with content and events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ from cognition_engines.store.values import StoredRecord
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A record that was found. `content` is its `own`, or with its neighbours; `score` None if nothing is ranked.
+    """A found record. `content` is the record's `own`, or with neighbours; `score` None without a ranking.
 
-    `source` names the source of a chunk. `explanation` is None if none was asked for. `window` is the window of its
-    text nearest to the query; None if there is none or words alone decide.
+    `source` names a chunk's source. `explanation` is None if not requested. `window` is the text's window nearest to
+    the query; None without windows or if words alone decide.
     """
 
     stored: StoredRecord

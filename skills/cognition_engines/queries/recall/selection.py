@@ -1,4 +1,4 @@
-"""The records that selectors of recall look at, and the part of a ranking to show: documents, each with its events."""
+"""The records examined by recall's selectors, and the shown part of a ranking: documents, each with its events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ EVENT_SHARE: Final = 3  # one place in three is for events of the documents
 
 
 def named_by(id: str) -> list[tuple[Kind, str]]:
-    """Return the records that an id may name, the likeliest first: those whose prefix it has, then by kind."""
+    """Return the records possibly denoted by an id, the likeliest first: those with its prefix, then by kind."""
     first = [kind for kind, spec in SPECS.items() if spec.prefix and id.startswith(spec.prefix)]
     return [(kind, id) for kind in dict.fromkeys([*first, *_PLAIN])]
 
@@ -29,7 +29,7 @@ def named_by(id: str) -> list[tuple[Kind, str]]:
 def sought_by_query(
     conditions: Conditions, conversation: str | None, include_events: bool
 ) -> list[tuple[Space, Conditions]]:
-    """Return the spaces that a query searches, with the conditions on their records; events are the last of them.
+    """Return the spaces searched by a query, with the conditions on their records; events come last.
 
     For a conversation it is the turns alone.
     """
@@ -46,7 +46,7 @@ def sought_by_query(
 
 
 def embedded_matches(snapshot: Snapshot, mask: Bools) -> int:
-    """Return how many records under the mask have a vector, an artifact and its chunks being one.
+    """Return how many records under the mask have a vector, counting an artifact and its chunks as one.
 
     A chunked artifact without chunks has nothing to be found by.
     """
@@ -66,7 +66,7 @@ def other_matches(space: SpaceCandidates) -> int:
 
 
 def worded_matches(space: SpaceCandidates) -> int:
-    """Return how many records the keyword leg holds, an artifact and its chunks being one."""
+    """Return how many records the keyword leg holds, counting an artifact and its chunks as one."""
     found = np.zeros(len(space.mask), np.bool_)
     found[space.keyword.rows] = True
     return _count_matching(space.snapshot, found)
@@ -87,7 +87,7 @@ def _count_matching(snapshot: Snapshot, chosen: Bools) -> int:
 
 
 def groups(snapshot: Snapshot, rows: Ints) -> Ints:
-    """Return the key of each row's artifact if it is a chunk of one, else its own."""
+    """Return the key of each row's artifact if it is a chunk, else its own key."""
     parents = snapshot.numbers["parent"][rows]
     return np.where(is_kind(snapshot, rows, Kind.ARTIFACT_CHUNK) & (parents >= 0), parents, snapshot.keys[rows])
 
@@ -110,7 +110,7 @@ def content_of(stored: StoredRecord) -> str:
 
 
 def owner_of(stored: StoredRecord) -> int | None:
-    """Return the key of the record that events are attached to: a turn, an artifact, or the artifact of a chunk."""
+    """Return the key of the record with an attached event: a turn, an artifact, or a chunk's artifact."""
     if stored.kind in (Kind.ARTIFACT, Kind.TURN):
         return stored.key
     return stored.facets.parent if stored.kind is Kind.ARTIFACT_CHUNK else None
@@ -118,23 +118,23 @@ def owner_of(stored: StoredRecord) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Hits best first, and the hits of events, best first, by the key of the document that each belongs to."""
+    """Hits best first, and event hits, best first, by the key of the document they belong to."""
 
     hits: Sequence[Hit]
     events: Mapping[int, Sequence[Hit]]
 
     @property
     def all_hits(self) -> list[Hit]:
-        """The hits, then those of events."""
+        """Return the hits, then those of events."""
         return [*self.hits, *(event for events in self.events.values() for event in events)]
 
 
 def select(spaces: Sequence[SpaceCandidates], documents: Sequence[Hit], events: Sequence[Hit], limit: int) -> Selection:
-    """Return the best `limit` of two rankings with scores on one scale, documents and events together.
+    """Return the best `limit` of two rankings with comparable scores, documents and events together.
 
-    A document has the score of its best event if that is higher than its own. An event of one of the documents is shown
-    with it and never by itself; all such events have a third of the limit, or the places that the documents leave. Any
-    other event ranks as a document does.
+    A document has the score of its best event if higher than its own. An event of one of the documents is shown with it
+    and never by itself; all such events have a third of the limit, or the places left by the documents. Any other event
+    ranks as a document does.
     """
     own = {record_key(spaces[hit.space], hit.row): hit for hit in documents}
     owned = [(owner, event) for event in events if (owner := _parent(spaces[event.space], event)) in own]
@@ -154,5 +154,5 @@ def select(spaces: Sequence[SpaceCandidates], documents: Sequence[Hit], events: 
 
 
 def _parent(space: SpaceCandidates, hit: Hit) -> int:
-    """Return the key of the artifact of an event or a chunk; negative if there is none."""
+    """Return the key of the artifact of an event or a chunk; negative without an artifact."""
     return int(space.snapshot.numbers["parent"][hit.row])

@@ -116,7 +116,7 @@ class ChainReport:
 
 
 class _Verification:
-    """Follows a chain row by row."""
+    """Verification of a chain, row by row."""
 
     def __init__(self, head: ChainHead, noted: tuple[int, str] | None) -> None:
         self.head: Final = head

@@ -1,8 +1,8 @@
 """The cascade of forgetting a record, and its note in the ledger: ids and hashes, no content.
 
-The passages of a record are deleted with it, and those records of its owner that happened in it or are known from it
-alone. Records of other agents and of files stay, with a dangling id. The deletion of visible records does not depend on
-hidden ones.
+A record's passages are deleted with it, and the owner's records that happened in it or are known from it alone. Records
+of other agents and of files stay, with a dangling id. The deletion of visible records does not depend on hidden
+records.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ _COLUMNS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class ErasedRecord:
-    """A record to be deleted. `hash` is that of its content, 64 hexadecimal digits."""
+    """A record to be deleted. `hash` is the content's hash, 64 hexadecimal digits."""
 
     key: int
     kind: Kind
@@ -41,17 +41,17 @@ class ErasedRecord:
     hash: str
     recorded_at: int  # microseconds since 1970
     updated_at: int = 0  # as `recorded_at`
-    cut: bool = False  # a passage that the server cut from a text
+    cut: bool = False  # a passage cut from a text by the server
 
     @property
     def owner(self) -> str | None:
-        """The agent who wrote the record; None for the records of all files."""
+        """Return the agent who wrote the record; None for the records of all files."""
         return self.agent if self.written else None
 
 
 @dataclass(frozen=True, slots=True)
 class Erasable:
-    """All records to be deleted, the named one first.
+    """All records to be deleted, the named record first.
 
     `of_files` and `of_others` count the records that name it and stay, because files or other agents own them, as far
     as the viewer sees them.
@@ -107,7 +107,7 @@ class Sight:
 
 
 def cascade_of(connection: sa.Connection, gone: Sequence[ErasedRecord], viewer: Viewer | None) -> ForgetCascade:
-    """Count the records deleted with the first one, as far as the viewer sees them."""
+    """Count the records deleted with the first record, as far as the viewer sees them."""
     root, others = gone[0], gone[1:]
     seen = Sight(connection, viewer).of(one.key for one in others)
     kinds = [one.kind for one in others if one.key in seen]
@@ -150,7 +150,7 @@ def find_erased(connection: sa.Connection, column: sa.ColumnElement[Any], values
 
 
 def _keys(connection: sa.Connection, roles: Sequence[Role], targets: Sequence[str]) -> list[int]:
-    """Return the records that refer to one of these, in one of the roles."""
+    """Return the records that refer to any of these, in one of the roles."""
     found: set[int] = set()
     for page in pages(sorted(set(targets))):
         chosen = links.c.role.in_(list(map(int, roles))), links.c.target.in_(page)
@@ -171,7 +171,7 @@ def _targets(connection: sa.Connection, roles: Sequence[Role], keys: Sequence[in
 
 
 def drawn_from_only(sight: Sight, ids: Sequence[str]) -> list[ErasedRecord]:
-    """Return the extractions made of these passages and of no others in the store."""
+    """Return the extractions made from these passages and no others in the store."""
     connection, found = sight.connection, []
     going = {one.key: one.id for one in _passages(connection, ids)}
     gone = set(ids).difference(going.values())  # not in the store any more, so hidden from no viewer
@@ -190,7 +190,7 @@ def _passages(connection: sa.Connection, ids: Iterable[str]) -> list[ErasedRecor
 
 
 def named_by_only(sight: Sight, gone: Sequence[int]) -> list[ErasedRecord]:
-    """Return the entities that only deleted events and edges name."""
+    """Return the entities named only by deleted events and edges."""
     connection, found = sight.connection, []
     for judge, keys in sight.split(_entities_named(connection, gone)):
         for key in keys.intersection(_entities_named(connection, judge.of(gone))):
@@ -205,7 +205,7 @@ def _entities_named(connection: sa.Connection, keys: Iterable[int]) -> list[int]
 
 
 def edges_of(sight: Sight, entity: int | None, *names: str) -> list[ErasedRecord]:
-    """Return the edges from or to the names of an entity, its own and `names`, that no other entity has."""
+    """Return the edges from or to an entity's own name and `names`, except names of other entities."""
     connection = sight.connection
     found: list[int] = []
     called = {*names, *(() if entity is None else _targets(connection, (Role.NAME,), [entity]))}

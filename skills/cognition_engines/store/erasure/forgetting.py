@@ -1,8 +1,8 @@
 """Forgotten and expired records: their ledger, and their removal from the database.
 
-SQLite clears the cells of deleted rows, but not the copies that pages keep of rows which moved to other pages, nor the
-frames of its write-ahead log: VACUUM writes all rows into fresh pages, and a checkpoint cuts the log off. PostgreSQL
-keeps dead rows until VACUUM FULL has written each table again.
+SQLite clears the cells of deleted rows, but not the copies kept by pages of rows moved to other pages, nor the frames
+of its write-ahead log: VACUUM writes all rows into fresh pages, and a checkpoint cuts the log off. PostgreSQL keeps
+dead rows until VACUUM FULL has written each table again.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ from cognition_engines.store.values import StoredRecord
 EXPIRED: Final = "expired"  # the reason in the ledger if no agent gave one
 _COMPACTED: Final = "compacted"  # in `meta`: the seq up to which no bytes of forgotten records are left
 _BY_KEY: Final = (records, *TABLES.values(), links, vectors, revisions, reviews, decision_links, ended_links)
-_BUSY_MILLISECONDS: Final = 2000  # that a checkpoint waits for readers
+_BUSY_MILLISECONDS: Final = 2000  # for which a checkpoint waits for readers
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def named_records(connection: sa.Connection, id: str, viewer: Viewer) -> list[St
     for key, kind, stored_id in connection.execute(of_id).all():
         if stored_id == add_prefix(Kind(kind), id):
             found += found_by_keys(connection, [key], viewer, (Kind(kind),)).values()
-    found = [one for one in found if str(one.record.id) == id] or found  # before those that have a prefix
+    found = [one for one in found if str(one.record.id) == id] or found  # before kinds with a prefix
     if not found:
         for kind in Kind:
             found += only_given(connection, kind, [add_prefix(kind, id)], viewer).values()
@@ -80,12 +80,12 @@ class Forgetting:
             return ledger(connection, after)
 
     def find_erasures(self, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], Erasure]:
-        """Return the erasures of those of the records that were forgotten."""
+        """Return the erasures of these records, if forgotten."""
         with begin_read(self._store) as connection:
             return find_erasures(connection, names)
 
     def note(self, found: Sequence[Erasure]) -> None:
-        """Add erasures to the ledger, such as those of its file; of one record the latest counts."""
+        """Add erasures to the ledger, such as those in the ledger file; a record's latest erasure counts."""
         with begin_write(self._store) as connection:
             note(connection, found)
 
@@ -113,7 +113,7 @@ class Forgetting:
         return 0 if noted is None else int(noted)
 
     def left_of(self, gone: Sequence[ErasedRecord]) -> int:
-        """Return the number of rows of forgotten records in all tables, by their keys and ids."""
+        """Return the number of forgotten records' rows in all tables, by key and id."""
         keys, ids = [one.key for one in gone], [one.id for one in gone]
         with begin_read(self._store) as connection:
             found = sum(_count(connection, table, table.c.key, keys) for table in _BY_KEY)
@@ -126,7 +126,7 @@ class Forgetting:
             return found
 
     def expired_keys(self, now: datetime, most: int) -> list[int]:
-        """Return the keys of up to `most` records that have expired, the earliest first."""
+        """Return the keys of up to `most` expired records, the earliest first."""
         statement = sa.select(records.c.key).where(records.c.expires_at <= microseconds(now))
         with begin_read(self._store) as connection:
             return list(
@@ -141,10 +141,10 @@ class Forgetting:
         return None if found is None else moment(found)
 
     def expire(self, keys: Sequence[int], now: datetime) -> list[tuple[Kind, str]]:
-        """Forget those of the records that still exist and have expired; return their kinds and ids."""
+        """Forget the existing, expired records among these; return their kinds and ids."""
         done: list[tuple[Kind, str]] = []
         with begin_write(self._store) as connection:
-            for key in keys:  # one may have taken another one along, and another server may have been first
+            for key in keys:  # a record may have been deleted with another, or by another server
                 due = sa.select(records.c.key).where(records.c.key == key, records.c.expires_at <= microseconds(now))
                 if connection.execute(due).scalar() is not None:
                     gone = erasable(connection, key, None, with_files=True).gone
@@ -176,7 +176,7 @@ def _compact_sqlite(store: Store, most_bytes: int | None) -> CompactedDatabase:
             raw.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}").close()
             busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         finally:
-            connection.invalidate()  # the next one begins with the settings of the store
+            connection.invalidate()  # the next transaction begins with the store's settings
         if busy:
             return CompactedDatabase(False, pages * size, "readers kept the write-ahead log of the database")
     return CompactedDatabase(True, pages * size)

@@ -37,14 +37,14 @@ _log = logging.getLogger(__name__)
 # members of kept answers that quote other records, also under the names of earlier versions
 _QUOTED: Final = {"possible_duplicates", "possible_conflicts", "duplicates", "conflicts"}
 FORGET: Final = "Forget"  # the method under whose keys answers about erasures are kept: they have no content
-_LAST: Final = (Kind.SOURCE, Kind.ARTIFACT, Kind.TURN)  # they are deleted after the records that belong to them
+_LAST: Final = (Kind.SOURCE, Kind.ARTIFACT, Kind.TURN)  # deleted after the records that belong to them
 
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
     """The end of a record: `at` in microseconds since 1970, `agent` None if it expired.
 
-    `owner` is the agent who wrote the record, None if that is `agent`; see `written_by`.
+    `owner` is the agent who wrote the record, None if equal to `agent`; see `written_by`.
     """
 
     kind: Kind
@@ -57,7 +57,7 @@ class Erasure:
 
     @property
     def written_by(self) -> str | None:
-        """The agent who wrote the record; None for a record of a file."""
+        """Return the agent who wrote the record; None for a record of a file."""
         return self.agent if self.owner is None else self.owner
 
 
@@ -68,7 +68,7 @@ _COLUMNS: Final = tuple(erasures.c[one.name] for one in fields(Erasure))
 def erase(
     connection: sa.Connection, gone: Sequence[ErasedRecord], at: int, agent: str | None, reason: str | None
 ) -> None:
-    """Delete records, the named one last, with the answers to their authors; note each in the ledger."""
+    """Delete records, the named record last, with the answers to their authors; note each in the ledger."""
     names = [(one.kind, one.id, one.key) for one in gone]
     delete_records(connection, names[1:])  # first, else records that belong to the other would lack it
     delete_records(connection, names[:1])
@@ -79,7 +79,7 @@ def erase(
 
 
 def note(connection: sa.Connection, found: Sequence[Erasure]) -> None:
-    """Add erasures to the ledger; of one record the latest counts."""
+    """Add erasures to the ledger; a record's latest erasure counts."""
     seq = connection.execute(sa.select(counter.c.seq)).scalar_one()
     for page in pages(found):
         named = sa.select(erasures.c.kind, erasures.c.id, erasures.c.at).where(
@@ -103,7 +103,7 @@ def ledger(connection: sa.Connection, after: int = 0) -> list[Erasure]:
 
 
 def find_erasures(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], Erasure]:
-    """Return the erasures of those of the records that were forgotten."""
+    """Return the erasures of these records, if forgotten."""
     wanted = set(names)
     found: dict[tuple[Kind, str], Erasure] = {}
     for page in pages(sorted({id for _, id in names})):
@@ -115,7 +115,7 @@ def find_erasures(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) 
 
 @contextmanager
 def ledger_locked(file: Path) -> Iterator[None]:
-    """Keep other processes from adding to the file, by a lock of its folder. Raise OSError."""
+    """Keep other processes from adding to the file, by a lock on the folder. Raise OSError."""
     folder = os.open(file.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -136,7 +136,7 @@ def read_ledger(file: Path) -> list[Erasure]:
 
 
 def read_locked(file: Path, begin: int = 0) -> tuple[list[Erasure], int]:
-    """Return the erasures of a file from a byte on, and its size; see `read_ledger`. Its lock must be held."""
+    """Return a file's erasures from a byte on, and its size; see `read_ledger`. Its lock must be held."""
     if not file.exists():
         return [], 0
     with file.open("rb+") as opened:
@@ -169,10 +169,10 @@ def _parse_erasure(place: str, line: bytes) -> Erasure:
 
 
 def append_ledger(file: Path, fresh: Sequence[Erasure]) -> None:
-    """Add erasures to the file, readable for its owner only, and wait until they are on the disk. Raise OSError."""
+    """Add erasures to the file, readable by the owner only, and wait until they are on the disk. Raise OSError."""
     if not fresh:
         return
-    lines = "".join(f"{json.dumps(_members(one))}\n" for one in fresh)
+    lines = "".join(f"{json.dumps(_format_erasure(one))}\n" for one in fresh)
     new = not file.exists()
     with open(
         os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600), "w", encoding="utf-8"
@@ -193,8 +193,8 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _members(one: Erasure) -> dict[str, object]:
-    """Return the line of an erasure, which names the owner only if that is another agent."""
+def _format_erasure(one: Erasure) -> dict[str, object]:
+    """Return an erasure as a line, naming the owner only if another agent."""
     members = asdict(one) | {"kind": one.kind.label}
     return {name: value for name, value in members.items() if name != "owner" or value is not None}
 
@@ -215,7 +215,7 @@ def spend(connection: sa.Connection, gone: Sequence[ErasedRecord]) -> None:
 
 
 def _drop_quotes(answer: str, id: str) -> str | None:
-    """Return an answer about another record without its quotations of this one; None if more of it names this one."""
+    """Return an answer about another record without quotations of this record; None if more of it names this record."""
     members = json.loads(answer)
     for quoted in _QUOTED & members.keys():
         members[quoted] = [one for one in members[quoted] if one["id"] != id]
@@ -226,9 +226,9 @@ def _drop_quotes(answer: str, id: str) -> str | None:
 def erase_again(connection: sa.Connection, found: Sequence[Erasure]) -> int:
     """Forget the records that a restore added again; return their number.
 
-    These are the records of the ledger that are no younger than their erasure, and their owner's records that belong to
-    a forgotten one: an amendment may have dropped them before the erasure, so that the ledger does not have their ids.
-    A record of the same id that was written after the erasure is another one, and stays.
+    These are the ledger's records no younger than their erasure, and the owner's records that belong to a forgotten
+    record: an amendment may have dropped them before the erasure, so the ledger does not have their ids. A record with
+    the same id written after the erasure is another record, and stays.
     """
     note(connection, found)
     entries = ledger(connection)
@@ -251,7 +251,7 @@ def erase_again(connection: sa.Connection, found: Sequence[Erasure]) -> int:
 def _find_belonging(
     connection: sa.Connection, roots: Sequence[Erasure], back: Sequence[ErasedRecord], owner: str | None
 ) -> list[ErasedRecord]:
-    """Return the records of the owner that belong only to roots missing after the restore."""
+    """Return the owner's records that belong only to roots missing after the restore."""
     sight, last = Sight(connection, None), max(one.at for one in roots)
     gone: dict[int, ErasedRecord] = {}
 

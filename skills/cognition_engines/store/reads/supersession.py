@@ -137,7 +137,7 @@ def _ids(
 
 @cache
 def _select_named(guard: Guard) -> sa.Select[Any]:
-    """Role, name, id and repository; made once, for to make it takes longer than to run it."""
+    """Select role, name, id and repository; cached: building the statement costs more than running it."""
     roles = [int(role) for role in (Role.CALLED, Role.SUPERSEDES, Role.SUPERSEDED_BY)]
     place = sa.func.row_number().over(partition_by=(links.c.target, links.c.role), order_by=records.c.id)
     ranked = (

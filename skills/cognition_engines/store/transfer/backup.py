@@ -1,7 +1,7 @@
 """Backups: the records at a moment in an SQLite file, with the same tables as a store and notes about the backup.
 
-A backup is written next to the final name and gets it when it is complete, read back and synced to disk. It is never
-changed afterwards: readers open it so that no other file is created.
+A backup is written next to the final name and gets it when complete, read back and synced to disk. It is never changed
+afterwards: readers open it without creating another file.
 """
 
 import fcntl
@@ -41,7 +41,7 @@ from cognition_engines.store.transfer.copy import (
 
 FORMAT: Final = 1
 _CHECKSUM: Final = "checksum"  # the note about all others
-_APPLICATION_ID: Final = 0x43535450  # "CSTP", in the header that SQLite reserves for it
+_APPLICATION_ID: Final = 0x43535450  # "CSTP", in SQLite's header field for it
 _READ_ONLY: Final = "mode=ro&immutable=1"  # no locks, no journal: nothing ever writes a backup again
 _WRITE_NEW: Final = "mode=rw&nolock=1"  # no other process knows the file, and flock may be POSIX locks on a network
 _PRAGMAS: Final = ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA foreign_keys = ON")
@@ -64,7 +64,7 @@ _NOTED_CONTENTS: Final = sa.select(_notes.c.value).where(_notes.c.name == "conte
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """A backup's metadata. `attached` has additions from the program that made it, by name."""
+    """A backup's metadata. `attached` has additions from the writing program, by name."""
 
     program: str
     created_at: str  # ISO 8601, UTC
@@ -87,8 +87,8 @@ def write_backup(
     """Write every record with the vectors of all models, as of a moment, to `file`, for the owner only.
 
     `program` is the writing version, `attached` has additional values, by name. The file appears when it is complete
-    and on the disk. Raise `ConfigurationError` for a place that cannot hold it, `BackupFailed` when it cannot be
-    written. `replace` allows an older backup there, and nothing else.
+    and on the disk. Raise `ConfigurationError` for an unusable place, `BackupFailed` if writing fails. `replace` allows
+    an older backup there, and nothing else.
     """
     file = file.absolute()
     _check_place(file, replace=replace)
@@ -137,7 +137,7 @@ def restore_backup(
 def opened_backup(file: Path, watcher: Watcher) -> Iterator[Backup]:
     """Check a backup whole and open it for reading; nothing is written to it or next to it.
 
-    Raise ConfigurationError for a file that is no backup or a newer program's, BackupFailed for a damaged backup,
+    Raise ConfigurationError for a file that is no backup or from a newer program, BackupFailed for a damaged backup,
     OSError if it cannot be read.
     """
     file = file.absolute()
@@ -168,7 +168,7 @@ def _check_place(file: Path, *, replace: bool) -> None:
 
 
 def _refuse_to_empty(file: Path) -> None:
-    """Raise ConfigurationError if a backup without a record would replace one with records."""
+    """Raise ConfigurationError if a backup without records would replace a backup with records."""
     if file.exists() and (held := _noted_records(file)):
         raise ConfigurationError(
             f"{file} holds {held:,} records and the store none, so it is not replaced: see store.url and --data-dir "

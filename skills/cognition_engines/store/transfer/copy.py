@@ -1,8 +1,8 @@
-"""One store made equal to another, in one transaction of the target: for copies, backups and restores.
+"""Makes a store equal to another, in one transaction of the target: for copies, backups and restores.
 
 The source is read in pages inside one snapshot, so memory stays flat and writers of the source are not waited for. The
 target gets ordinary changes: a new `seq` from its own counter for different records, in the order of the source, and a
-tombstone for records that the source lacks. Followers of the target need no special case.
+tombstone for records missing from the source. Followers of the target need no special case.
 """
 
 from collections import Counter
@@ -53,7 +53,7 @@ _SPINE: Final = (
     "revision",
     "expires_at",
 )
-# Tables of reviews, links and history that agents wrote, and of the answers to them.
+# Tables of reviews, links and history written by agents, and of the answers to them.
 _WRITTEN: Final = (revisions, reviews, decision_links, ended_links)
 _WRITTEN_COLUMNS: Final = {table.name: [column for column in table.c if column.name != "key"] for table in _WRITTEN}
 _CONTENT: Final[Mapping[Kind, tuple[str, ...]]] = {
@@ -66,7 +66,7 @@ _AS_STORED: Final[Mapping[Kind, tuple[int, ...]]] = {
 
 
 class Watcher(Protocol):
-    """Receives the progress of long work, in records."""
+    """Receiver of long work's progress, in records."""
 
     def start(self, step: str, records: int) -> None: ...
 
@@ -88,7 +88,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class TransferSummary:
-    """Counts of the records that a transfer changed in the target."""
+    """Counts of the records changed in the target by a transfer."""
 
     new: int
     changed: int
@@ -109,7 +109,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A connection inside a snapshot, and the name of the component that has failed when it fails."""
+    """A connection inside a snapshot, and the component's name for failures."""
 
     connection: sa.Connection
     component: str = "records"
@@ -119,7 +119,7 @@ class Source:
 class _Record:
     """The content of a record's two rows, with all its vectors, ordered by model and window.
 
-    `written` are the rows that agents wrote about it, each after the name of its table, in order.
+    `written` are the rows written about it by agents, each after the name of its table, in order.
     """
 
     key: int
@@ -149,7 +149,7 @@ def copy_records(source: Store, target: Store, watcher: Watcher) -> Contents:
     """Copy every record with the vectors of all models into an empty store, in one transaction of `target`.
 
     Keys and `seq` are the target's own; everything else is equal, and read back before the commit. Raise
-    `ConfigurationError` for a target with records; `ComponentFailed` naming `target` when that fails.
+    `ConfigurationError` for a target with records; `ComponentFailed` naming `target` if that fails.
     """
     with begin_scan(source) as read, begin_write(target, "target") as write:
         if held := count_rows(write, records):
@@ -218,7 +218,7 @@ def contents(source: Source, watcher: Watcher) -> Contents:
 
 
 def verify(connection: sa.Connection, expected: Contents, component: str, watcher: Watcher) -> None:
-    """Read everything back. Raise ComponentFailed if it differs from the data that was written."""
+    """Read everything back. Raise ComponentFailed if it differs from the written data."""
     if contents(Source(connection, component), watcher) != expected:
         raise ComponentFailed(component, "what was written reads back otherwise; nothing was kept")
 
@@ -297,7 +297,7 @@ def _records(connection: sa.Connection, *chosen: sa.ColumnElement[bool]) -> list
 
 
 def _write(target: sa.Connection, page: Sequence[_Record], known: Mapping[tuple[Kind, str], _Record]) -> int:
-    """Store records that differ from the known ones; return the number of changed ones."""
+    """Store records that differ from the known records; return the number of changes."""
     work = [record for record in page if _differs(record, known.get(record.name))]
     if not work:
         return 0
@@ -341,7 +341,7 @@ def _differs(record: _Record, known: _Record | None) -> bool:
 
 
 def _remove_others(source: Source, target: sa.Connection) -> None:
-    """Delete the records that the source does not have."""
+    """Delete the records missing from the source."""
     after = 0
     listed = sa.select(records.c.kind, records.c.id, records.c.key).order_by(records.c.key).limit(PAGE)
     while page := target.execute(listed.where(records.c.key > after)).all():
@@ -353,7 +353,7 @@ def _remove_others(source: Source, target: sa.Connection) -> None:
 
 
 def _names(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> set[tuple[Kind, str]]:
-    """Return the kinds and ids of these that exist."""
+    """Return the kinds and ids of the existing records among these."""
     found: set[tuple[Kind, str]] = set()
     for kind in dict.fromkeys(kind for kind, _ in names):
         ids = [id for of, id in names if of is kind]

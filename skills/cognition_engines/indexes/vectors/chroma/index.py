@@ -66,12 +66,12 @@ class ChromaIndex:
 
     @property
     def noted_seq(self) -> int:
-        """The `seq` in the collection's metadata: less than `seq` if later changes did not concern the collection."""
+        """Return the `seq` in the collection's metadata: less than `seq` if later changes did not concern it."""
         return self._noted
 
     @property
     def identity(self) -> UUID:
-        """The collection's id, unique among all collections ever made, even with the same name."""
+        """Return the collection's id, unique among all collections ever made, even with the same name."""
         return self._collection.id
 
     def windows(self) -> int:
