@@ -1,7 +1,7 @@
-"""Small documents on the edge of JSON: 95 that a reader must take, 188 that it must refuse, 35 where readers differ.
+"""Small edge-case JSON documents: 95 that readers must accept, 188 that they must reject, 35 undecided.
 
-What is decided comes from RFC 8259; for the 35 `taken` is what the protocol says: whatever a double or UTF-8 cannot
-hold, lone surrogates, a byte order mark, other encodings and more than 64 levels are refused.
+RFC 8259 decides; for the 35 undecided ones `taken` follows the protocol: it refuses values outside double or UTF-8,
+lone surrogates, a byte order mark, other encodings and more than 64 levels.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ Verdict = Literal["taken", "refused", "open"]
 
 @dataclass(frozen=True)
 class Document:
-    """`verdict` is the standard's; `taken` ours for the document alone, `taken_inside` for it as a parameter."""
+    """A document: `verdict` is the standard's; `taken` ours for the document alone, `taken_inside` for a parameter."""
 
     data: bytes
     verdict: Verdict
@@ -95,7 +95,7 @@ ENVELOPE_DEPTH: Final = 2  # levels around a parameter: the request and its para
 
 
 def documents() -> list[Document]:
-    """All of them, the decided ones first."""
+    """Return all documents, decided ones first."""
     taken = (*_NUMBERS, *_TEXTS, *_STRUCTURES)
     refused = (*_BROKEN_STRUCTURES, *_BROKEN_NUMBERS, *_BROKEN_WORDS, *_BROKEN_TEXTS, *_BROKEN_BLANKS)
     found = [Document(text.encode(), "taken", True, True) for text in taken]
@@ -111,6 +111,6 @@ def documents() -> list[Document]:
 
 
 def _control_characters() -> Iterator[bytes]:
-    """Every control character of ASCII, as it is, in a string."""
+    """Yield every unescaped ASCII control character in a string."""
     for code in range(0x20):
         yield b'"a' + bytes([code]) + b'b"'

@@ -1,4 +1,4 @@
-"""A Chroma server killed, frozen, and robbed of its collection under a running server."""
+"""A Chroma server killed, frozen, or stripped of its collection under a running server."""
 
 import json
 import time
@@ -82,6 +82,6 @@ def mode(answer: Answer) -> str:
 
 
 def built(server: Served, chroma: ChromaProgram, windows: int) -> bool:
-    """Whether the collection holds every vector and the server uses it."""
+    """Return whether the collection has every vector and the server uses it."""
     parts = json.loads(server.request("GET", "/readyz")[1])["parts"]
     return parts["vectors"] == "ready" and chroma.windows() == windows

@@ -1,4 +1,4 @@
-"""Family 6: connections that are slow, silent, deaf or gone harm nobody else and leave nothing behind."""
+"""Family 6: slow, silent, non-reading or vanished connections harm nobody else and leave nothing behind."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ async def test_slow_and_silent_clients_are_cut_while_all_others_are_answered(cha
 
 
 async def cuts_of(server: Served, seconds: float, ramp: float) -> list[tuple[str, float]]:
-    """The slow clients, in a process of their own so that they do not slow the others' clocks."""
+    """Run the slow clients in a separate process, so that they do not slow other clients' clocks."""
     words = (sys.executable, "-m", "tests.chaos.slow", server.port, server.token, SOCKETS, seconds, ramp)
     process = await asyncio.create_subprocess_exec(*map(str, words), stdout=subprocess.PIPE, cwd=ROOT)
     printed, _ = await process.communicate()
@@ -129,6 +129,6 @@ async def test_clients_that_vanish_at_any_byte_leave_nothing_behind(chaos: Chaos
 
 
 def at_rest(server: Served) -> bool:
-    """Whether nothing runs and nothing waits, in the gate and in the pools."""
+    """Return whether nothing runs or waits, in the gate and in the pools."""
     busy = ("cstp_requests_running", "cstp_requests_waiting", "cstp_pool_running", "cstp_pool_waiting")
     return not any(value for name, value in server.metrics().items() if name.startswith(busy))

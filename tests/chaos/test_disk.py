@@ -1,4 +1,4 @@
-"""A disk without space: what cannot be written is refused, what is there is read on, and nothing is half there."""
+"""A full disk: impossible writes are refused, existing records stay readable, and nothing is half written."""
 
 import json
 import os
@@ -30,7 +30,7 @@ FULL = "the disk is full"
 
 @contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """A file system of that size at `folder`. Skips where this process may not mount one."""
+    """Mount a file system of this size at `folder`. Skips without permission to mount."""
     folder.mkdir(parents=True)
     words = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=700", "tmpfs", str(folder)]
     if os.geteuid() != 0 or subprocess.run(words, capture_output=True, check=False).returncode != 0:
@@ -43,7 +43,7 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
 
 @contextmanager
 def no_space(folder: Path, left: int = 0) -> Iterator[Callable[[], None]]:
-    """Fill the file system of `folder` but for `left` bytes; what is yielded fills it again."""
+    """Fill the file system of `folder` except `left` bytes; the yielded function refills it."""
     filler = folder / "filler"
 
     def take_space() -> None:
@@ -59,7 +59,7 @@ def no_space(folder: Path, left: int = 0) -> Iterator[Callable[[], None]]:
 
 
 def log_given_back(data: Path) -> bool:
-    """Whether SQLite's log has no length now: an ingest would be written into what an earlier one left of it."""
+    """Return whether SQLite's log could be emptied: an ingest would write into the space of a leftover log."""
     with closing(sqlite3.connect(data / "records.sqlite3")) as connection:
         busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return not busy
@@ -114,7 +114,7 @@ def seen(records: Records) -> Known:
 
 
 def whole_records(records: Records, known: Known) -> None:
-    """Every record has its vectors: nothing is half stored."""
+    """Assert that each record has its vectors: nothing is half stored."""
     assert models(records) == {model: len(known.texts) for model in models(records)}
     assert sum(records.counts().values()) == len(known.texts)
 
@@ -190,7 +190,7 @@ def test_indexes_without_space_show_nothing_that_words_do_not_find_and_catch_up(
 
 
 def words_are_refused(server: Served, records: Records, take_space: Callable[[], None]) -> bool:
-    """Return whether the server's log says that words cannot be written; add a record, for which there is no space."""
+    """Return whether the server's log reports an unwritable keyword index; add a record without space for it."""
     take_space()  # the index of vectors may have given some back when it failed
     fill(records, [decision(f"more{records.last_seq()}", "y" * 300)])
     return f"keywords: {FULL}" in server.log_path.read_text()
@@ -227,7 +227,7 @@ def test_with_the_disk_full_a_write_names_the_cause_and_the_server_is_degraded(c
 
 
 def named_with_remedy(server: Served, folder: Path) -> None:
-    """The status of the folder and of the server, and doctor, name the failing work, its cause and a remedy."""
+    """Check that folder status, server status and doctor name the failing work, its cause and a remedy."""
     of_folder = run_cstp("status", "--json", "--data-dir", server.data_dir, overrides=server.overrides, cwd=folder)
     asked = ("status", f"http://127.0.0.1:{server.port}", "--token", server.token, "--json")
     of_server = run_cstp(*asked, overrides=server.overrides, cwd=folder)
@@ -299,7 +299,7 @@ def test_a_process_that_locks_the_indexes_on_a_full_disk_can_be_asked_for_them_b
 
 
 def shown(server: Served, known: Known, prefix: str) -> None:
-    """What the nearest neighbours show, words find as well."""
+    """Assert that words also find the results of the nearest neighbours."""
     for place in range(0, 300, 60):
         id = f"{prefix}{place}"
         if asked(server, known.texts[id], "semantic", 1)[0]["id"] == id:

@@ -1,4 +1,4 @@
-"""A model that hangs, raises, or answers with what is no vector: words go on, nothing of it is stored, it recovers."""
+"""A model that hangs, raises or returns invalid vectors: words still work, nothing of it is stored, it recovers."""
 
 import signal
 import subprocess
@@ -31,7 +31,7 @@ BASE = 60
 
 @dataclass
 class Setting:
-    """A server over a store, the file that its model obeys, and the store as another process sees it."""
+    """A server over a store, the model's control file, and the store as seen by another process."""
 
     server: Served
     control: Path
@@ -44,7 +44,7 @@ class Setting:
         draft.replace(self.control)
 
     def failed_part(self, query: str, mode: str) -> str | None:
-        """The component that an answer names; None for a result."""
+        """Return the component named by an answer; None for a result."""
         reply = self.server.call("cstp.queryDecisions", {"query": query, "mode": mode})
         if "result" in reply:
             return None
@@ -55,7 +55,7 @@ class Setting:
 
 @pytest.fixture
 def setting(served: Callable[..., Served], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Setting]:
-    """Not yet started."""
+    """Yield a setting before its start."""
     use_embedder(monkeypatch, tmp_path / "behaviour")
     store_of(tmp_path / "data", BASE)
     server = served(MODEL | {"embedding.deadline_seconds": DEADLINE}, data_dir=tmp_path / "data", start=False)
@@ -65,7 +65,7 @@ def setting(served: Callable[..., Served], tmp_path: Path, monkeypatch: pytest.M
 
 
 def words_go_on(setting: Setting, number: int) -> None:
-    """Keyword answers stay complete, without distances; the other modes name the model, in time."""
+    """Check that keyword answers stay complete, without distances, and other modes name the model in time."""
     for mode in ("semantic", "hybrid"):
         began = time.monotonic()
         assert setting.failed_part(f"never asked before {mode} {number}", mode) == "embedder"

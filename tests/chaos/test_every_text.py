@@ -1,4 +1,4 @@
-"""Family 7: texts in every field of every method and file, 200,000 of them in the long form."""
+"""Family 7: texts in every field of every method and file, 200,000 texts in the long form."""
 
 from collections.abc import Callable
 from pathlib import Path

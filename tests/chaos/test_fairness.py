@@ -1,4 +1,4 @@
-"""Family 6: an agent that asks for all that it can get holds up no other one."""
+"""Family 6: a greedy agent delays no other agent."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ SAMPLE = (ROOT / "docs" / "sample", ROOT / "docs" / "decisions")
 
 @contextmanager
 def greedy(server: Served, token: str, name: str) -> Iterator[list[int]]:
-    """The greedy agent at work, on all its connections; the statuses of its answers are there when it is gone."""
+    """Run the greedy agent on all its connections; the answers' statuses are available after its end."""
     words = (sys.executable, "-m", "tests.chaos.greedy", str(server.port), token, name)
     statuses: list[int] = []
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
@@ -41,7 +41,7 @@ def greedy(server: Served, token: str, name: str) -> Iterator[list[int]]:
 
 @dataclass
 class Modest:
-    """An agent that asks one thing after another, and how many seconds each took."""
+    """An agent with sequential requests, and the seconds of each."""
 
     port: int
     token: str
@@ -49,7 +49,7 @@ class Modest:
     numbers: Iterator[int] = field(default_factory=count)
 
     async def ask(self, seen: dict[str, list[float]], seconds: float, rounds: int = 1) -> None:
-        """Everything at least `rounds` times, and for at least `seconds`; what fails fails the test."""
+        """Send everything at least `rounds` times, for at least `seconds`; a failure fails the test."""
         pipe, began = await Pipe.open(self.port), monotonic()
         while rounds > 0 or monotonic() < began + seconds:
             for asked in MODEST:
@@ -67,7 +67,7 @@ class Modest:
 
 
 def p99(took: list[float]) -> float:
-    """Milliseconds."""
+    """Return the p99 in milliseconds."""
     return sorted(took)[int(len(took) * 0.99)] * 1000
 
 
@@ -100,7 +100,7 @@ async def test_beside_a_greedy_agent_no_call_of_another_fails_or_waits_for_long(
 
 
 async def some_ids(server: Served) -> Mapping[str, str | int]:
-    """The ids of a chunk, of a decision and of an episode."""
+    """Return ids of a chunk, a decision and an episode."""
     pipe = await Pipe.open(server.port)
     chunks, decisions = Asked("cstp.searchKnowledge", {"query": "?"}), Asked("cstp.listDecisions", {"limit": 1})
     (answer,) = await pipe.exchange([chunks.request(server.token, 0)])
@@ -116,10 +116,10 @@ async def some_ids(server: Served) -> Mapping[str, str | int]:
 
 
 def compared(alone: Mapping[str, list[float]], beside: Mapping[str, list[float]]) -> tuple[float, str]:
-    """The ratio of the agent's p99 next to another agent to its p99 alone, over all methods; and in words.
+    """Return the ratio of the agent's p99 next to another agent to its p99 alone, over all methods; and a description.
 
-    The words name the method whose own ratio is the largest: where a call takes half a millisecond, that is a turn of
-    the scheduler.
+    The description names the method with the largest ratio: in a call of half a millisecond that is a scheduler time
+    slice.
     """
     ratios = {name: p99(beside[name]) / p99(alone[name]) for name in alone}
     worst = max(ratios, key=lambda name: ratios[name])

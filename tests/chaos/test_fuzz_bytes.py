@@ -1,4 +1,4 @@
-"""Family 7: bytes that are nearly JSON, and heads that are nearly HTTP."""
+"""Family 7: almost-JSON bytes and almost-HTTP heads."""
 
 import json
 import re
@@ -92,7 +92,7 @@ def test_hostile_heads_are_never_echoed(target: Target, chaos_scale: Any, chaos_
 
 
 def check_whatever_came(received: bytes, sent: bytes, token: str) -> Iterator[int]:
-    """The statuses of what came back before the connection ended: whole answers, none with anything of the caller's."""
+    """Yield statuses received before the connection ended: complete answers, none with caller data."""
     try:
         assert CANARY.encode() not in ECHOED_QUERY.sub(b"", received), "repeats what was sent"
         assert token.encode() not in received, "repeats the token"

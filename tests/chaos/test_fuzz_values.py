@@ -69,7 +69,7 @@ def try_values(
     *,
     fresh: bool,
 ) -> None:
-    """Examples of requests with values for one parameter; `size` is how many, and of how many requests each is."""
+    """Send example requests with values for a parameter; `size` is the number of examples and of requests in each."""
     count, together = size
 
     @examples(count, fresh=fresh)
@@ -86,13 +86,13 @@ def try_values(
 
 
 def plainly_accepted(target: Target, parameter: Parameter) -> bool:
-    """Whether the method runs with nothing but its required parameters: some want one of several."""
+    """Return whether the method runs with only required parameters: some methods need an optional parameter too."""
     (answer,) = target.send([call(parameter.method, parameter.base)])
     return reply_code(parse_answer(answer.body)) != INVALID_PARAMS
 
 
 def often(usual: Json, *others: Json, share: float = 0.7) -> Json:
-    """`usual` in that share of cases; `one_of` gives all the same weight."""
+    """Draw from `usual` in that share of cases; `one_of` weighs all alike."""
     return st.sampled_from([True] * round(share * 10) + [False] * round(10 - share * 10)).flatmap(
         lambda usually: usual if usually else st.one_of(*others)
     )

@@ -1,4 +1,4 @@
-"""Family 9: everything that agents may write, in any order, over two servers: a dictionary agrees with every answer."""
+"""Family 9: every possible agent write, in any order, over two servers: a dictionary agrees with every answer."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ EMBEDDER = SeededEmbedder("seeded-32", 32)  # so many dimensions that no two tex
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Doors]]:
-    """Two engines over a new store, each time."""
+    """Open two engines over a new store for each run."""
     numbers = count()
     databases: list[str] = []
     postgresql: PostgreSQL | None = None

@@ -1,4 +1,4 @@
-"""The rules that read decisions: by id, as lists, by searches."""
+"""Rules for reading decisions: by id, as lists, by searches."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ filters = st.lists(
 
 
 class Reading(Base):
-    """cstp.getDecision, cstp.listDecisions and cstp.queryDecisions, of each server."""
+    """Rules of cstp.getDecision, cstp.listDecisions and cstp.queryDecisions, on each server."""
 
     @rule(door=server, name=who, number=pick)
     def get(self, door: int, name: str, number: int) -> None:

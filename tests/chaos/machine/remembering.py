@@ -1,4 +1,4 @@
-"""The rules of memories, episodes and knowledge that agents write."""
+"""Rules of memories, episodes and knowledge written by agents."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ dry = st.sampled_from([False, False, False, True])
 
 
 class Remembering(Placing):
-    """cstp.remember: turns and artifacts, new ones and others, with events, and such as expire."""
+    """Rules of cstp.remember: new and existing turns and artifacts, with events, and expiring records."""
 
     @initialize(door=server)
     def remember_first(self, door: int) -> None:
-        """Each run has something, whichever rules it is of."""
+        """Remember something at the start of each run, whatever its rules."""
         plain: dict[str, Any] = {"same": False, "long": False, "expires": None, "number": None, "dry": False}
         self.remember(door, "cy", place=(RADIO, 0), rights={"project": "beta"}, events=None, **plain)
         self.remember(door, "ann", place=(RADIO, 1), rights={"project": "beta"}, events=1, **plain)
@@ -83,7 +83,7 @@ class Remembering(Placing):
 
 
 class Learning(Placing):
-    """cstp.storeEpisode and cstp.storeKnowledge."""
+    """Rules of cstp.storeEpisode and cstp.storeKnowledge."""
 
     @initialize(door=server)
     def learn_first(self, door: int) -> None:

@@ -1,4 +1,4 @@
-"""The rules of the state machine, by family. A new family of writes is a class in RULES."""
+"""State machine rules by family. A new family of writes is a class in RULES."""
 
 from tests.chaos.machine.base import Base
 from tests.chaos.machine.following import Following

@@ -1,4 +1,4 @@
-"""Clients of a soak that read: searches and lists whose answers are known, mistakes, disconnects, and changes."""
+"""Reading clients of a soak: searches and lists with known answers, mistakes, disconnects, and changes."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ ERRORS = (
 
 
 class Reader:
-    """Searches in all modes and lists, one call after the other; what is found of the first records must be whole."""
+    """Sequential searches in all modes and lists; found initial records must be complete."""
 
     def __init__(self, caller: HttpCaller, questions: Questions, pause: float, number: int) -> None:
         self._caller = caller
@@ -86,7 +86,7 @@ class Reader:
 
 
 class Mistakes:
-    """One connection after the other, of batches, errors, notifications and searches, then one that vanishes."""
+    """Sequential connections with batches, errors, notifications and searches, then a vanishing connection."""
 
     def __init__(self, ports: Sequence[int], token: str, outcomes: Outcomes, pause: float) -> None:
         self._ports = ports
@@ -146,7 +146,7 @@ class Mistakes:
 
 
 class Follower:
-    """A reader of changes. `known` has the number of the last change of each record, by kind and id."""
+    """A reader of changes. `known` has the number of each record's last change, by kind and id."""
 
     def __init__(self) -> None:
         self.cursor = 0
@@ -154,7 +154,7 @@ class Follower:
         self.count = 0
 
     def note(self, change: Any) -> None:
-        """Take one change in; it must come after all others."""
+        """Note a change, later than all others."""
         assert change["seq"] > self.cursor, f"{change} after {self.cursor}"
         self.cursor = change["seq"]
         self.count += 1
@@ -165,7 +165,7 @@ class Follower:
 
 
 class PageFollower(Follower):
-    """Waits for changes by calls of cstp.changes."""
+    """Follower by calls of cstp.changes."""
 
     def __init__(self, caller: HttpCaller) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ class PageFollower(Follower):
             stop.wait(0.2)
 
     def read_on(self, wait_ms: int = 0) -> bool:
-        """Take the next page in; return whether there is more."""
+        """Read the next page; return whether there is more."""
         params = {"since": self.cursor, "limit": 1000, "waitMs": wait_ms}
         answer = self._caller.ask("changes", params)
         self._caller.require_temporary(answer)
@@ -190,7 +190,7 @@ class PageFollower(Follower):
 
 
 class StreamFollower(Follower):
-    """Reads the stream of changes; one that ends is opened again, on the other port."""
+    """Follower by the stream of changes; an ended stream is reopened, on the other port."""
 
     def __init__(self, ports: Sequence[int], token: str) -> None:
         super().__init__()
