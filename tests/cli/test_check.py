@@ -30,7 +30,7 @@ def record(title: str, affects: str, status: str = "accepted") -> str:
 
 @pytest.fixture
 def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    """`git("commit", ...)` in the working folder, a repository with two records and a file."""
+    """Return `git("commit", ...)` in the working folder, a repository with two records and a file."""
     for name, value in (NAMED | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}).items():
         monkeypatch.setenv(name, value)
 
@@ -58,7 +58,7 @@ def commit(git: Repository, message: str) -> None:
 
 @pytest.fixture
 def checked(git: Repository, cstp: Callable[..., Done]) -> Callable[..., Done]:
-    """`checked("--staged")`: runs the command over a data folder with the records of the repository."""
+    """Return `checked("--staged")`: runs the command over a data folder with the repository's records."""
     assert cstp("ingest", "docs/adr", CSTP_EMBEDDING__MODEL="none").code == 0
     return lambda *words: cstp("check", *words)
 
@@ -108,7 +108,7 @@ def test_the_action_and_the_hooks_run_commands_that_there_are(cstp: Callable[...
 
 @pytest.fixture
 def run_action(git: Repository, tmp_path: Path) -> Callable[[], subprocess.CompletedProcess[str]]:
-    """`run_action()`: what the action runs to check the branch against `main`."""
+    """Return `run_action()`: runs the action's check of the branch against `main`."""
     git("checkout", "-q", "-b", "change")
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     (step,) = [step for step in action["runs"]["steps"] if "cstp check" in step.get("run", "")]

@@ -1,4 +1,4 @@
-"""Completion in a real bash, and the scripts of the other shells."""
+"""Completion in a real bash, and scripts for other shells."""
 
 import os
 import re
@@ -24,7 +24,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 @pytest.fixture
 def offered(tmp_path: Path) -> Callable[[str], list[str]]:
-    """`offered("cstp call cstp.getC")`: what bash would put in for the last word of a line."""
+    """Return `offered("cstp call cstp.getC")`: returns bash's completions of a line's last word."""
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("no bash")

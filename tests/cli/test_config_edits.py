@@ -19,7 +19,7 @@ GAPS = st.sampled_from(["", "", " ", "\n", "\n\t", " // c,}\n", "/* ] */", "\n  
 
 @st.composite
 def texts(draw: st.DrawFn, value: Any) -> str:
-    """The text of a value, with blanks, comments and commas before closing brackets, as drawn by chance."""
+    """Draw the text of a value, with blanks, comments and trailing commas."""
     if not isinstance(value, dict | list) or (not value and draw(st.booleans())):
         return json.dumps(value, ensure_ascii=draw(st.booleans()))
     parts = []

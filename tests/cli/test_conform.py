@@ -1,4 +1,4 @@
-"""`cstp conform`: our server passes, a wrong one fails, and what cannot be said of a server is skipped."""
+"""`cstp conform`: our server passes, a wrong server fails, and undecidable checks are skipped."""
 
 import json
 import re
@@ -93,7 +93,7 @@ def test_a_difference_is_told_without_the_records_that_came(altered: Any, cstp: 
 
 @pytest.fixture
 def altered(live_server: Any) -> Iterator[Callable[[Callable[[httpx.Response], bytes]], tuple[str, str]]]:
-    """`altered(change)`: the URL of a server whose bodies are what `change` makes of ours, and a token."""
+    """Yield `altered(change)`: returns the URL of a server whose bodies pass through `change`, and a token."""
     servers: list[HttpServer] = []
     clients: list[httpx.Client] = []
 

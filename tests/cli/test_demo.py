@@ -1,4 +1,4 @@
-"""`cstp demo` as a program: what it prints works when pasted, and its first answer is that of README.md."""
+"""`cstp demo` as a program: its output works when pasted, and its first answer equals README.md."""
 
 import json
 import os
@@ -37,7 +37,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    """Start one demo for all tests, in any order: none may end it."""
+    """Start a demo for all tests, in any order: no test may end it."""
     with demo(tmp_path_factory.mktemp("demo"), **NOWHERE) as started:
         yield started
 

@@ -36,12 +36,12 @@ PARTS += ["vectors", "documents", "limits", "server"]
 
 @pytest.fixture
 def tmp_path(folder_on_disk: Path) -> Path:
-    """On the disk: what lies in memory is a finding of `cstp doctor`."""
+    """Return a folder on disk: `cstp doctor` reports a folder in memory."""
     return folder_on_disk
 
 
 class Doctor:
-    """Runs the command and looks at what it found."""
+    """Runner of the command, with access to its findings."""
 
     def __init__(self, cstp: Cstp) -> None:
         self._cstp = cstp
@@ -60,13 +60,13 @@ class Doctor:
         return self
 
     def of(self, part: str, level: str) -> dict[str, str]:
-        """The one finding of a part, and its level."""
+        """Return the only finding of a part, and its level."""
         found = [one for one in self.findings if one["part"] == part]
         assert [one["level"] for one in found] == [level], found
         return found[0]
 
     def among(self, part: str, level: str, words: str) -> dict[str, str]:
-        """The finding of a part that has these words, among others of it."""
+        """Return the finding of a part with these words."""
         found = [one for one in self.findings if one["part"] == part and words in one["seen"]]
         assert [one["level"] for one in found] == [level], self.findings
         return found[0]
@@ -89,7 +89,7 @@ def doctor(cstp: Cstp, wordless: None) -> Doctor:
 
 @pytest.fixture
 def healthy(cstp: Cstp, adr: Callable[..., Path], wordless: None) -> Path:
-    """A data folder with records, a token and an index."""
+    """Make a data folder with records, a token and an index."""
     for number in range(3):
         adr(f"docs/{number}.md", f"Title {number}")
     assert cstp("ingest", "docs").code == 0
@@ -104,7 +104,7 @@ def modelled(healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def execute(*statements: str) -> list[Any]:
-    """Execute statements in the database of the folder, and return the first row of the last one."""
+    """Execute statements in the folder's database, and return the first row of the last statement."""
     with closing(sqlite3.connect(DATA / "records.sqlite3", isolation_level=None)) as connection:
         return [connection.execute(statement).fetchone() for statement in statements][-1]
 
@@ -117,7 +117,7 @@ def damage(file: Path, place: int, content: bytes) -> None:
 
 
 def tree(folder: Path) -> dict[str, tuple[int, int, int, str]]:
-    """Everything under a folder: mode, size, time of change and content. SQLite's shared memory is nobody's content."""
+    """Return mode, size, change time and content of all files in a folder; SQLite's shared memory has no content."""
     return {
         str(path.relative_to(folder)): (
             path.stat().st_mode,
@@ -357,7 +357,7 @@ def test_bad_limits_are_told(doctor: Doctor, monkeypatch: pytest.MonkeyPatch, re
 
 @contextmanager
 def answering(status: int, body: bytes) -> Iterator[str]:
-    """Something that answers every GET this way, and its port."""
+    """Serve every GET with this answer, and yield the port."""
     server = answering_server(status, body)
     try:
         yield str(server.server_port)

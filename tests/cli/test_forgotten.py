@@ -1,4 +1,4 @@
-"""What the operator does about what was forgotten: compact the files, and restore an older backup without it."""
+"""Handling of forgotten records by an operator: compaction, and restore of an older backup without them."""
 
 import json
 from collections.abc import Callable
@@ -17,7 +17,7 @@ WORD = "zirconium"
 
 @pytest.fixture
 def forgotten(serving: Callable[..., Any], cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A decision that was recorded, backed up and forgotten on a server that has ended; its id."""
+    """Return the id of a decision that was recorded, backed up and forgotten on an ended server."""
     server, url = serving("--data-dir", "data")
     _, token = create_token(Path("data/tokens.json"), "ann", scopes=("read", "write"), lifetime=timedelta(hours=1))
     monkeypatch.setenv("CSTP_TOKEN", token)

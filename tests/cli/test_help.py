@@ -1,4 +1,4 @@
-"""Help, misuse, settings, and the program without the server's packages."""
+"""Help, misuse, settings, and the program without server packages."""
 
 import os
 import re
@@ -81,7 +81,7 @@ sys.exit(code)
 
 
 def loaded(*words: str, **environment: str) -> tuple[set[str], str]:
-    """The packages that a command has imported when it is done, and what it printed."""
+    """Return the packages imported by a command, and its output."""
     done = run_python(PROGRAM, *words, env={**os.environ, **environment}, check=True)
     return set(done.stderr.split()), done.stdout
 

@@ -1,4 +1,4 @@
-"""The page, the holder, the marks and the start of `cstp hook`; `transcripts/hook.txt` has the rest."""
+"""Page, holder, marks and start of `cstp hook`; `transcripts/hook.txt` has the rest."""
 
 import json
 import os
@@ -24,14 +24,14 @@ SESSION = "5f6b0c1e-7d2a-4c53-9a53-2f6f3b0b9d11"
 
 @pytest.fixture(autouse=True)
 def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the user's caches; the working folder is a repository."""
+    """Return the user's cache folder; the working folder is a repository."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     (tmp_path / "repository/.git").mkdir(parents=True)
     return tmp_path / "caches/cstp/hooks"
 
 
 def sent(event: str, **members: Any) -> str:
-    """The input of a hook, as Claude Code 2.1 sends it."""
+    """Return hook input in the form of Claude Code 2.1."""
     common = {
         "session_id": SESSION,
         "transcript_path": f"/home/me/.claude/projects/-home-me-orders/{SESSION}.jsonl",
@@ -43,7 +43,7 @@ def sent(event: str, **members: Any) -> str:
 
 
 def edit(path: str, session: str = SESSION) -> str:
-    """The input before an edit of a file of the repository."""
+    """Return hook input before an edit of a file in the repository."""
     tool = {"file_path": str(Path("repository", path).absolute()), "old_string": "a", "new_string": "b"}
     return sent("PreToolUse", tool_name="Edit", tool_input=tool, tool_use_id="toolu_01", session_id=session)
 
@@ -70,7 +70,7 @@ def test_an_input_that_does_not_end_is_not_waited_for() -> None:
 
 
 def context_of(done: "subprocess.CompletedProcess[str]", event: str) -> str:
-    """The context that an answer adds; asserts its form, which Claude Code validates."""
+    """Return the context added by an answer; assert its form, which Claude Code validates."""
     answer = json.loads(done.stdout)
     assert list(answer) == ["hookSpecificOutput"]
     assert sorted(answer["hookSpecificOutput"]) == ["additionalContext", "hookEventName"]

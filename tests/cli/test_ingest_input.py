@@ -1,4 +1,4 @@
-"""What `cstp ingest` reads besides files: standard input; and what its summary tells of what it did not read."""
+"""Input of `cstp ingest` besides files: standard input; and its summary of skipped input."""
 
 import io
 import json
@@ -21,7 +21,7 @@ NAMELESS = b'{"kind": "decision", "title": "A"}\n{"kind": "decision", "title": "
 
 @pytest.fixture
 def feed(monkeypatch: pytest.MonkeyPatch) -> Feed:
-    """`feed(content)`: what the next command reads from a pipe."""
+    """Return `feed(content)`: sets the pipe input of the next command."""
 
     def give(content: bytes) -> None:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
@@ -30,7 +30,7 @@ def feed(monkeypatch: pytest.MonkeyPatch) -> Feed:
 
 
 def exported(cstp: Cstp) -> list[dict[str, Any]]:
-    """All records as `cstp export` writes them."""
+    """Return all records as `cstp export` writes them."""
     return [json.loads(line) for line in cstp("export", "-").out.splitlines()]
 
 

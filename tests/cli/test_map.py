@@ -1,4 +1,4 @@
-"""`cstp map`: proposes maps that `cstp ingest` reads by."""
+"""`cstp map`: proposes maps for `cstp ingest`."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""A server whose embedding model is changed, with real models: the one that ships and one in a folder."""
+"""A server with a changed embedding model, with real models: the packaged model and one in a folder."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ TITLES = [
 
 
 def found(url: str, token: str, mode: str, query: str = QUERY) -> list[tuple[str, float]]:
-    """Titles and distances, best first."""
+    """Return titles and distances, best first."""
     call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions"}
     params = {"query": query, "mode": mode, "limit": 50}
     answer = httpx.post(

@@ -1,4 +1,4 @@
-"""A folder that was moved keeps its records, by itself and by `cstp move`."""
+"""A moved folder keeps its records, automatically and by `cstp move`."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""`cstp copy`, `cstp backup` and `cstp restore`: what they say, beside a server, on a full disk, and killed."""
+"""`cstp copy`, `cstp backup` and `cstp restore`: their output, beside a server, on a full disk, and killed."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def held(url: str) -> Contents:
 
 
 def held_by(file: Path) -> Contents:
-    """What a backup holds that was found whole."""
+    """Return the content of a backup that passed verification."""
     with opened_backup(file, Quiet()) as backup:
         return backup.notes.contents
 
@@ -397,14 +397,14 @@ def test_a_restore_on_a_full_disk_changes_nothing(cstp: Cstp, program: Start, so
 
 
 class Target:
-    """A database that a killed command was writing into, and how far it has come."""
+    """A database under writes by a killed command, and the command's progress."""
 
     def __init__(self, kind: str, url: str) -> None:
         self.kind = kind
         self.url = url
 
     def written(self) -> int:
-        """Bytes that a transaction has written, committed or not."""
+        """Return bytes written by a transaction, committed or not."""
         if self.kind == "sqlite":
             wal = Path(f"{self.url.removeprefix('sqlite:///')}-wal")
             return wal.stat().st_size if wal.exists() else 0
@@ -424,7 +424,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]
 
 
 def kill_when(running: Any, reached: Callable[[], bool], wait_until: Wait) -> bool:
-    """SIGKILL as soon as `reached`; whether the program was still there."""
+    """Send SIGKILL as soon as `reached`; return whether the program was still running."""
     wait_until(lambda: reached() or running.process.poll() is not None)
     running.process.send_signal(signal.SIGKILL)
     return running.finish().code == -signal.SIGKILL
@@ -432,12 +432,12 @@ def kill_when(running: Any, reached: Callable[[], bool], wait_until: Wait) -> bo
 
 @pytest.fixture
 def kills(request: pytest.FixtureRequest) -> int:
-    """How often a command is killed; each time starts it anew, which takes a second or two."""
+    """Return the number of kills; each restart takes a second or two."""
     return 20 if request.config.getoption("--chaos") == "long" else 3
 
 
 def limits(database: Target, size: int, kills: int) -> Iterator[int]:
-    """How many bytes may be written before each kill, from the first one to about all."""
+    """Yield bytes to write before each kill, from the first byte to almost all."""
     random = Random(database.kind)
     for share in (0, *(random.random() for _ in range(kills - 1))):
         yield database.written() + max(1, int(share * size / 2))

@@ -1,4 +1,4 @@
-"""Which files of a folder `cstp ingest` reads: patterns, `.cstpignore` files, and a limit."""
+"""Selection of files in a folder by `cstp ingest`: patterns, `.cstpignore` files, and a limit."""
 
 import json
 import subprocess

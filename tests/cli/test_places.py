@@ -1,4 +1,4 @@
-"""Which store and which settings a command uses: it says so, and takes nothing that merely lies in the folder."""
+"""Store and settings of a command: it names them, and uses nothing that merely lies in the folder."""
 
 import json
 from collections.abc import Callable
@@ -51,7 +51,7 @@ def test_a_command_names_its_store_and_settings(cstp: Cstp, words: list[str]) ->
 
 @pytest.fixture
 def damaged(stored: None) -> Path:
-    """The store, when it can no longer be opened."""
+    """Return the store after damage has made it unopenable."""
     file = Path("data/records.sqlite3").absolute()
     file.write_bytes(b"noise" * 1000)
     return file

@@ -42,7 +42,7 @@ def write_lines(path: str, *members: dict[str, Any]) -> Path:
 
 
 def summary(done: Any) -> dict[str, Any]:
-    """The one JSON line of --json."""
+    """Return the JSON line of --json."""
     assert done.out.endswith("}\n")
     assert done.out.count("\n") == 1
     found: dict[str, Any] = json.loads(done.out)

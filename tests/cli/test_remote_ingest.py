@@ -1,4 +1,4 @@
-"""`cstp ingest --url`: files that are read here, put on a server elsewhere as an ingest there would put them."""
+"""`cstp ingest --url`: local files, stored on a remote server exactly as by an ingest there."""
 
 import json
 import os
@@ -20,7 +20,7 @@ LONG = "\n\n".join(f"Paragraph {number} is about locks and queues." for number i
 
 @pytest.fixture
 def server(live_server: Any, wordless: None, quiet: None, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A server of an empty store, with a token that may put records in the environment."""
+    """Start a server over an empty store, with a token that may put records in the environment."""
     (Path.cwd() / "far").mkdir()
     settings = {"limits.default": "6000/minute", "limits.writes": "6000/minute"}
     started = live_server(settings, data_dir=Path("far").absolute())
@@ -31,7 +31,7 @@ def server(live_server: Any, wordless: None, quiet: None, monkeypatch: pytest.Mo
 
 @pytest.fixture
 def files(adr: Callable[..., Path]) -> Path:
-    """A folder of decisions, a document and records that refer to each other."""
+    """Make a folder of decisions, a document and records that refer to each other."""
     for number in range(1, 21):
         adr(f"docs/adr/{number:04}-choice.md", f"Choice {number}", f"We choose {number}.")
     Path("docs/guide.md").write_text(f"# Guide\n\n{LONG}\n")
@@ -47,7 +47,7 @@ def files(adr: Callable[..., Path]) -> Path:
 
 
 def seen(server: Any) -> tuple[int, int]:
-    """How many records the server's store has, and its last `seq`."""
+    """Return the record count of the server's store, and its last `seq`."""
     records = open_records(server.settings.store_url)
     found = sum(records.counts().values()), records.last_seq()
     records.close()
@@ -60,7 +60,7 @@ def raw(cstp: Cstp, folder: str) -> list[dict[str, Any]]:
 
 
 def exported(cstp: Cstp, folder: str) -> list[dict[str, Any]]:
-    """The records of a store, without when and by whom they were put."""
+    """Return a store's records without time and author of storage."""
     found = raw(cstp, folder)
     for one in found:
         one.pop("updatedAt")

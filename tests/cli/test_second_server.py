@@ -1,4 +1,4 @@
-"""A second `cstp serve` over a folder: both addresses answer, and the second one goes on when the first has ended."""
+"""A second `cstp serve` over a folder: both addresses answer, and the second survives the end of the first."""
 
 import json
 import signal
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.long("starts servers")
 
 
 def titles(client: Client) -> list[str]:
-    """All decisions, page by page."""
+    """Return titles of all decisions, page by page."""
     found: list[str] = []
     while True:
         page = client.list_decisions(limit=100, offset=len(found))

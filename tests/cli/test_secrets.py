@@ -1,4 +1,4 @@
-"""Secrets over several pieces of a document, and in odd texts; `transcripts/secrets.txt` has the rest."""
+"""Secrets across pieces of a document, and in odd texts; `transcripts/secrets.txt` has the rest."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Removals by `cstp setup`, and the page about it; `transcripts/setup.txt` has the rest."""
+"""Removals by `cstp setup`, and its page; `transcripts/setup.txt` has the rest."""
 
 import json
 import re
@@ -112,7 +112,7 @@ NAMES = sorted(CLIENTS)
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home folder of the test, in which each program has its files; the working folder is a repository."""
+    """Make a home folder for the test, with files of each program; the working folder is a repository."""
     for name in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "home"

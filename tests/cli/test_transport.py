@@ -1,4 +1,4 @@
-"""What the command line says where a server is not reached: the reason, and what to do about it."""
+"""Command line messages about an unreachable server: the reason, and a remedy."""
 
 import json
 import ssl
@@ -24,7 +24,7 @@ def authority() -> trustme.CA:
 
 @pytest.fixture
 def secure(authority: trustme.CA) -> Iterator[str]:
-    """`127.0.0.1:port` of a server that speaks HTTPS with a certificate of the authority."""
+    """Yield `127.0.0.1:port` of an HTTPS server with a certificate from the authority."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
     server = answering(200, BODY, context)
@@ -80,7 +80,7 @@ def test_a_call_ends_at_its_timeout_whatever_the_server_does(cstp: Cstp, head: b
 
 @pytest.fixture
 def plain() -> Iterator[str]:
-    """`127.0.0.1:port` of a server that speaks HTTP."""
+    """Yield `127.0.0.1:port` of an HTTP server."""
     server = answering(200, BODY)
     yield f"127.0.0.1:{server.server_port}"
     server.close()

@@ -1,4 +1,4 @@
-"""`cstp watch`: folders are kept in step, by a process that is stopped as services are."""
+"""`cstp watch`: folders stay synchronized, by a process stopped like a service."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("wordless")
 
 @pytest.fixture
 def watching(program: Callable[..., Any]) -> Callable[..., tuple[Any, Summaries]]:
-    """`watching("docs")`: the running program, and its summaries as they come."""
+    """Return `watching("docs")`: returns the running program, and its summaries as they arrive."""
 
     def start(*words: str) -> tuple[Any, Summaries]:
         running = program("watch", *words, "--json")
@@ -29,7 +29,7 @@ def _counts(summary: dict[str, Any]) -> tuple[int, int, int, int]:
 
 
 def _write(path: Path, words: str) -> None:
-    """As editors do, so that no half is read."""
+    """Write as editors do, so that no half file is read."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".tmp")
     draft.write_text(f"# {path.stem.title()}\n\n{words}\n")

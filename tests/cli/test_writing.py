@@ -1,4 +1,4 @@
-"""`cstp record` and `cstp review`: what is typed or filled in reaches a server, once, and is never lost."""
+"""`cstp record` and `cstp review`: typed or filled-in text reaches a server, once, and is never lost."""
 
 import json
 import os
@@ -22,13 +22,13 @@ Cstp = Callable[..., Any]
 
 @pytest.fixture
 def server(asked: Callable[..., Any]) -> Any:
-    """A server that holds nothing; it and a token that writes and reviews are in the environment."""
+    """Start an empty server; URL and a token that writes and reviews are in the environment."""
     return asked({"limits.default": "600/minute; 60/second"}, scopes=["read", "write", "review"])
 
 
 @pytest.fixture
 def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """`editor(first, second)`: an editor that leaves these forms, one each time that it is opened."""
+    """Return `editor(first, second)`: an editor that leaves these forms, in order of its openings."""
 
     def edits(*forms: str) -> None:
         for number, form in enumerate(forms):
@@ -154,7 +154,7 @@ def test_a_lost_answer_is_recorded_once(server: Any, cstp: Cstp, monkeypatch: py
 
 
 def whole(connection: socket.socket) -> bytes:
-    """A request or an answer whose body is a JSON object."""
+    """Return a request or answer whose body is a JSON object."""
     got = b""
     while not got.endswith(b"}"):
         got += connection.recv(65536)
@@ -163,7 +163,7 @@ def whole(connection: socket.socket) -> bytes:
 
 @contextmanager
 def cutting(port: int) -> Iterator[str]:
-    """A proxy to a server, which closes a connection instead of the first answer; its URL."""
+    """Start a server proxy that closes a connection instead of the first answer; yield its URL."""
 
     def serve() -> None:
         for cut in (True, False):
