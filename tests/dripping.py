@@ -19,7 +19,7 @@ KINDS = {
 
 @contextmanager
 def dripping_servers() -> Iterator[Callable[..., str]]:
-    """`start(head, drop)`: a server that sends `head`, then `drop` every 50 ms; its URL."""
+    """Yield `start(head, drop)`: a server that sends `head`, then `drop` every 50 ms; returns its URL."""
     over = Event()
     threads: list[Thread] = []
 

@@ -1,6 +1,6 @@
-"""How long each test of a lane took: a list in build/, and on CI a budget for each test of the default lane.
+"""Duration of each test in a lane: a list in build/, and on CI a budget for each default-lane test.
 
-What a module or the session shares is listed apart and charged to no test, for to share is how a test gets cheaper.
+Fixtures shared by a module or session are listed apart and charged to no test, since sharing makes tests cheaper.
 """
 
 import os
@@ -21,12 +21,12 @@ SHARED_SECONDS: Final = pytest.StashKey[float]()  # spent in this phase of a tes
 
 
 def charge_nobody(item: pytest.Item, seconds: float) -> None:
-    """Note time that a test was the first to spend on what others will use too."""
+    """Note time first spent by a test on shared work."""
     item.stash[SHARED_SECONDS] = item.stash.get(SHARED_SECONDS, 0.0) + seconds
 
 
 class SharedFixtures:
-    """Notes with each test how long the fixtures took that it shares and was the first to ask for."""
+    """Plugin noting, for each test, the time of shared fixtures that it was the first to request."""
 
     def __init__(self) -> None:
         self._busy = False
@@ -52,7 +52,7 @@ class SharedFixtures:
 
 
 class Durations:
-    """Adds up the seconds of each test of a lane, and writes them down, the slowest first."""
+    """Sum of seconds for each test in a lane, written to a file, slowest first."""
 
     def __init__(self, lane: str, config: pytest.Config) -> None:
         self._seconds: Counter[str] = Counter()
@@ -85,7 +85,7 @@ class Durations:
 
 
 def _slow_alone(names: Sequence[str], config: pytest.Config) -> bool:
-    """Return whether one of these tests takes too long or fails again when nothing else runs."""
+    """Return whether one of these tests takes too long or fails again when run alone."""
     plugins = [word for name in config.option.plugins for word in ("-p", name)]
     command = [sys.executable, "-m", "pytest", *plugins, "--lane", "default", "--rootdir", config.rootpath]
     paths = [config.rootpath / name for name in names]

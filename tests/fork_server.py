@@ -1,8 +1,9 @@
-"""Starts `cstp` processes as forks of one that has imported it, which takes a tenth of what an interpreter takes.
+"""Server that forks `cstp` processes from an imported process, in a tenth of an interpreter's start time.
 
-The program takes requests on the listening socket that its only argument names: a connection for each, with a line of
-JSON and the three standard files. What a test starts becomes a child of the test's process (`tests/quick_starts.py`);
-what a shell starts has `tests/fork_client.py` in its place, which is sent how it ended.
+The program takes requests on the listening socket named by its only argument: a connection for each, with a line of
+JSON and the three standard files. A process started by a test becomes a child of the test's process
+(`tests/quick_starts.py`); a process started by a shell is represented by `tests/fork_client.py`, which receives its
+exit status.
 """
 
 import gc
@@ -30,7 +31,7 @@ SETTLED = 10  # seconds
 
 
 class Request(NamedTuple):
-    """What stands behind `python -c`; which signals are ignored, as under nohup; whether another becomes its parent."""
+    """Arguments after `python -c`; ignored signals, as under nohup; and whether another process becomes the parent."""
 
     code: str
     words: list[str]
@@ -56,7 +57,7 @@ def import_all() -> None:
 
 
 def serve(listener: socket.socket) -> Request | None:
-    """Starts a process for each connection. Returns in that process; None when standard input has ended."""
+    """Start a process for each connection. Return in that process; None once standard input has ended."""
     while True:
         ready, _, _ = select.select([listener, sys.stdin], [], [])
         with suppress(ChildProcessError):
@@ -71,7 +72,7 @@ def serve(listener: socket.socket) -> Request | None:
 
 
 def _start(connection: socket.socket) -> Request:
-    """Answers a request with the id of a new process, in which it returns, and then with how that ended if asked to."""
+    """Answer a request with a new process id, return in that process, and later report its exit if requested."""
     message, files, _, _ = socket.recv_fds(connection, 2**20, len(STANDARD))
     while not message.endswith(b"\n"):
         if not (piece := connection.recv(2**20)):
@@ -93,7 +94,7 @@ def _start(connection: socket.socket) -> Request:
 
 
 def _become(request: Request, files: list[int]) -> Request:
-    """Makes this process one that an interpreter has just started."""
+    """Turn this process into a freshly started interpreter."""
     for number, file in zip(STANDARD, files, strict=True):
         os.dup2(file, number)
         os.close(file)
@@ -114,7 +115,7 @@ def _become(request: Request, files: list[int]) -> Request:
 
 
 def _standard(number: int, before: TextIO) -> TextIO:
-    """A text file on a standard one, as the interpreter makes it."""
+    """Return a text file on a standard descriptor, as the interpreter makes it."""
     file = open(number, "wb" if number else "rb", closefd=False)  # noqa: SIM115
     made = type(before)(file, before.encoding, before.errors, "\n", number == 2 or file.isatty())
     made.mode = "w" if number else "r"

@@ -1,6 +1,6 @@
-"""What a run tests, on which stores, and what it may skip: tests with a reason of this list, where it holds.
+"""Selection of tests, stores and permitted skips of a run: tests with a listed reason, if it applies.
 
-Any other skip fails the run. It is refused when the packages are not those of the checkout that the tests are of.
+Any other skip fails the run. A run is refused if the packages belong to another checkout than the tests.
 """
 
 import os
@@ -122,7 +122,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class Skips:
-    """Collects the skips that are not named, and fails the session for them."""
+    """Plugin that collects unnamed skips, and fails the session for them."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -163,7 +163,7 @@ def in_long_lane(item: pytest.Item) -> bool:
 
 
 def pytest_fixture_setup(fixturedef: Any, request: pytest.FixtureRequest) -> None:
-    """Refuse, in the default lane, a fixture of the long lane that a test asks for only while it runs."""
+    """Refuse, in the default lane, a long-lane fixture requested only while a test runs."""
     if fixturedef.argname in LONG_FIXTURES and request.config.getoption("--lane") == "default":
         pytest.fail(f"{fixturedef.argname} is for the long lane: mark this test or parameter long", pytrace=False)
 
@@ -181,7 +181,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """No file is imported that has nothing for this run: to collect all of them takes a quarter of a minute."""
+    """Skip importing files without a test for this run: collecting all of them takes a quarter of a minute."""
     if not collection_path.is_relative_to(ROOT) or not collection_path.match("test_*.py"):
         return None
     name = collection_path.relative_to(ROOT).as_posix()
@@ -192,7 +192,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of this run: those of `../shared`, what servers may do otherwise, or one lane."""
+    """Keep the tests of this run: tests of `../shared`, tests that depend on servers, or a lane."""
     _require_reasons(items)
     unnamed = {
         item.path for item in items if isinstance(item, pytest.Function) and "shared_folder" in item.fixturenames
@@ -229,7 +229,7 @@ def _keep(config: pytest.Config, items: list[pytest.Item], concerned: Callable[[
 
 @pytest.fixture(scope="session")
 def shared_folder() -> Callable[[str], Path]:
-    """`shared_folder("data/memory")`: that part of ../shared. Skips where there is no ../shared at all."""
+    """Return `shared_folder("data/memory")`: returns that part of ../shared. Skips without ../shared."""
 
     def part(name: str) -> Path:
         if not SHARED.is_dir():

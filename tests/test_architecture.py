@@ -1,4 +1,4 @@
-"""The house rules that can be checked: directions of imports, sizes, names, docstrings, catch-alls, conversations."""
+"""House rules that can be checked: import directions, sizes, names, docstrings, catch-alls, conversations."""
 
 import ast
 import os
@@ -85,7 +85,7 @@ BANNED_WORDS = re.compile(r"(?:^|_|(?<=[a-z]))(services?|managers?|utils?|helper
 
 
 def imported(name: str) -> Iterator[str]:
-    """The top-level name of everything that a module imports; relative imports as a dot."""
+    """Yield the top-level name of each import in a module; relative imports as a dot."""
     for node in NODES[name]:
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
@@ -182,12 +182,12 @@ def test_a_module_says_what_it_is() -> None:
 
 
 def _generated(name: str) -> bool:
-    """A file that nobody reads from its first line to its last."""
+    """Return whether a file is generated, and so not read from its first line to its last."""
     return "Generated from" in (ast.get_docstring(MODULES[name]) or "")
 
 
 def _own_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """The lines of a function without those of the functions and classes inside it."""
+    """Return a function's lines without those of nested functions and classes."""
     inner = [
         node
         for node in ast.walk(function)
@@ -224,7 +224,7 @@ def _span(function: ast.FunctionDef | ast.AsyncFunctionDef) -> range:
 
 
 def _catches_all(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler takes any exception and does not pass it on."""
+    """Return whether a handler catches any exception without passing it on."""
     if isinstance(handler.body[-1], ast.Raise) and handler.body[-1].exc is None:
         return False
     caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
@@ -287,7 +287,7 @@ OVER_KINDS = {each.__name__ for each in (*(spec.model for spec in SPECS.values()
 
 
 def _quiet_defaults(nodes: Iterable[ast.AST]) -> Iterator[int]:
-    """The lines of a `match` over kinds of records, conditions or columns whose default neither fails nor is proved."""
+    """Yield lines of `match` statements over kinds, conditions or columns whose default neither fails nor is proved."""
     for node in nodes:
         if isinstance(node, ast.Match):
             cases = [each for case in node.cases for each in ast.walk(case.pattern)]
@@ -309,7 +309,7 @@ def test_no_match_over_kinds_or_columns_has_a_quiet_default() -> None:
 
 
 def _folders() -> dict[Path, list[Path]]:
-    """The folders of the packages, and the modules that each of them holds itself."""
+    """Return the folders of the packages, and the modules directly in each."""
     files = [Path(name) for name in MODULES]
     return {folder: [file for file in files if file.parent == folder] for folder in {file.parent for file in files}}
 
@@ -329,7 +329,7 @@ def _module(path: str) -> str:
 
 @cache
 def _imports() -> set[tuple[str, str]]:
-    """Pairs of modules of ours, the first of which imports the second."""
+    """Return pairs of our modules, the first importing the second."""
     modules = {_module(path): nodes for path, nodes in NODES.items()}
     found = set()
     for module, nodes in modules.items():
@@ -344,7 +344,7 @@ def _imports() -> set[tuple[str, str]]:
 
 @cache
 def sibling_imports() -> dict[str, set[tuple[str, str]]]:
-    """Return, by folder, which of its files and folders import which others of them."""
+    """Return, by folder, the imports between its files and folders."""
     found: dict[str, set[tuple[str, str]]] = {}
     for one, other in _imports():
         left, right = one.split("."), other.split(".")
@@ -355,7 +355,7 @@ def sibling_imports() -> dict[str, set[tuple[str, str]]]:
 
 
 def _circle(pairs: set[tuple[str, str]]) -> set[str]:
-    """What is left when all is removed, again and again, that imports nothing of the rest."""
+    """Return the remainder after repeatedly removing everything without imports from the rest."""
     left = set(pairs)
     while free := {two for _, two in left} - {one for one, _ in left}:
         left = {(one, two) for one, two in left if two not in free}

@@ -1,4 +1,4 @@
-"""Each method is in every list that has one line for each method, but in those that other tests compare."""
+"""Each method is in every per-method list, except lists compared by other tests."""
 
 from importlib import import_module
 from pkgutil import iter_modules

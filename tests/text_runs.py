@@ -1,4 +1,4 @@
-"""Runs of generated texts through the doors, of any length: what must hold for each text, and for the whole folder."""
+"""Runs of generated texts through the doors, of any length: checks of each text, and of the whole folder."""
 
 import json
 import re
@@ -41,7 +41,7 @@ _AS_WRITTEN: Final = ("title", "content", "query", "narrative", "name", "text")
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A number that is none of JSON, or beyond a double."""
+    """A number outside JSON, or beyond a double."""
 
     digits: str
 
@@ -52,7 +52,7 @@ def _has_text(parameter: Parameter) -> bool:
 
 
 def _other_parameters() -> Mapping[str, list[Parameter]]:
-    """Return the parameters with texts, by method; of those that write only what no form has."""
+    """Return the text parameters by method; for writing methods only those without a form."""
     found = defaultdict(list)
     written = {
         (f"cstp.{form.method}", slot.field) for form in (*_FORMS.values(), *changes_of("", "")) for slot in form.slots
@@ -108,7 +108,7 @@ def change_with_texts(doors: Doors, name: str, count: int, *, fresh: bool) -> No
 
 
 def ask_with_texts(doors: Doors, method: str, count: int, *, fresh: bool) -> None:
-    """Give texts to each parameter that no form has; an answer is a result, or names the field or the id."""
+    """Send texts in each parameter without a form; an answer is a result, or names the field or the id."""
     for parameter in PARAMETERS[method]:
         _ask(doors, parameter, count, fresh=fresh)
 
@@ -181,7 +181,7 @@ def _ingest(doors: Doors, path: Path) -> Any:
 
 
 def ingest_files(doors: Doors, folder: Path, count: int, *, fresh: bool) -> None:
-    """Ingest a file of each format for each text, its bytes as they come; each is named or stored, and none stops."""
+    """Ingest a file of each format for each text, as raw bytes; each is named or stored, and none stops the run."""
     made: dict[str, str] = {}  # the word of each file
 
     @examples(count, fresh=fresh)

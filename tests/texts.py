@@ -1,6 +1,6 @@
-"""Texts as people and programs write them, and those that break programs: strategies of hypothesis.
+"""Texts written by people and programs, and texts that break programs: hypothesis strategies.
 
-`texts` has no lone surrogates, which no UTF-8 has; `escapable` has them, for JSON that is written with escapes.
+`texts` has no lone surrogates, which UTF-8 lacks; `escapable` has them, for JSON written with escapes.
 """
 
 from typing import Any, Final

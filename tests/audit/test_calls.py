@@ -1,4 +1,4 @@
-"""What calls leave in the audit: which records each answer names, by which way it went, and how it ended."""
+"""Audit rows of calls: the records named in each answer, the search mode, and the outcome."""
 
 import json
 import re
@@ -44,7 +44,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores, wo
 
 
 def audit(serving: Serving, **filters: Any) -> Row:
-    """The answer of cstp.audit."""
+    """Return the answer of cstp.audit."""
     serving.ask("whoami")
     fields = {"Authorization": f"Bearer {serving.tokens[0]}", "Content-Type": "application/json"}
     call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.audit", "params": filters}
@@ -53,13 +53,13 @@ def audit(serving: Serving, **filters: Any) -> Row:
 
 
 def latest(serving: Serving, count: int = 1, **filters: Any) -> list[Row]:
-    """The newest rows of calls other than these, the oldest first."""
+    """Return the newest rows of calls with other ids, oldest first."""
     found = serving.ask("audit", limit=500, **filters)["rows"]
     return [row for row in found if row["method"] != "cstp.audit"][:count][::-1]
 
 
 def named(value: Any, ids: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
-    """The kinds and ids of records that an answer names, where an id may be that of several kinds."""
+    """Yield kinds and ids of the records in an answer; an id may belong to several kinds."""
     if isinstance(value, dict):
         for name, member in value.items():
             if NAMING.fullmatch(name):
@@ -73,7 +73,7 @@ def named(value: Any, ids: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
 
 
 def ids(model: type[Wire]) -> Iterator[tuple[str, bool]]:
-    """The members of a result and of all models in it whose names are those of ids, and whether they are marked."""
+    """Yield id-named members of a result and its nested models, and whether each is marked."""
     for name, field in model.model_fields.items():
         if NAMING.fullmatch(field.alias or name):
             yield f"{model.__name__}.{name}", any(isinstance(one, Names) for one in field.metadata)

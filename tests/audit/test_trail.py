@@ -1,4 +1,4 @@
-"""Rows of the audit on their way into the store: with the write, in batches, waiting, and after a kill."""
+"""Storage of audit rows: with the write, in batches, while waiting, and after a kill."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ def call(number: int = 1) -> AuditEntry:
 
 
 async def rows(engine: Engine) -> list[AuditCall]:
-    """The oldest first."""
+    """Return the rows, oldest first."""
     page = await engine.list_audit(AuditParams(limit=500))
     return page.rows[::-1]
 

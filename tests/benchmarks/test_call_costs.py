@@ -1,4 +1,4 @@
-"""What a call costs, and where its time goes: measured on a real server, and written in tables."""
+"""Cost of a call and its parts, measured on a real server and written in tables."""
 
 import json
 from dataclasses import replace

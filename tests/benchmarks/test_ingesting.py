@@ -1,4 +1,4 @@
-"""The measure of an ingest beside its embedding model."""
+"""Ingest measurement next to the embedding model."""
 
 from pathlib import Path
 

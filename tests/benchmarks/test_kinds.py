@@ -1,4 +1,4 @@
-"""The speed bench over records of all kinds, at sizes that say nothing about speed."""
+"""The speed benchmark over records of all kinds, at sizes too small for speed figures."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The measures of the quality bench, by lists worked out by hand."""
+"""Quality benchmark metrics, checked on lists computed by hand."""
 
 from math import log2
 

@@ -1,4 +1,4 @@
-"""The bench of the page for people: its table says what is kept, and a machine without a browser gets a clear error."""
+"""The page benchmark: its table states the kept times; without a browser it reports a clear error."""
 
 from pathlib import Path
 

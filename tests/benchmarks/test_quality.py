@@ -1,4 +1,4 @@
-"""What the quality bench reads and writes, and one run of it over small sets."""
+"""Input and output of the quality benchmark, and a run over small sets."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Short records among long ones, through `cstp ingest`, `cstp serve` and a call for each question."""
+"""Short records among long ones: `cstp ingest`, `cstp serve` and a call for each question."""
 
 from collections import Counter
 from collections.abc import Iterator

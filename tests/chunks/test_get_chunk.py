@@ -1,4 +1,4 @@
-"""cstp.getChunk: the whole chunk, its clusters, what is related to it, and what a caller may not see of all that."""
+"""cstp.getChunk: the full chunk, its clusters, related records, and limits of the caller's view."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ def chunk(id: str, vectors: FloatArray | None = None, **members: Any) -> Entry:
 
 
 def at(angle: float) -> FloatArray:
-    """A unit vector in a plane, so many degrees from the first axis."""
+    """Return a unit vector in a plane, at this angle in degrees from the first axis."""
     return unit(np.cos(np.radians(angle)) * AXES[0] + np.sin(np.radians(angle)) * AXES[1])
 
 
@@ -33,7 +33,7 @@ def related(result: Any) -> list[str]:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The limit of each query of vectors."""
+    """Return the limit of each vector query."""
     limits: list[int] = []
     real = knowledge.semantic_leg
 

@@ -1,4 +1,4 @@
-"""From bytes to results and errors: every error has its class, and what is no answer of CSTP is refused."""
+"""From bytes to results and errors: every error has a class, and non-CSTP answers are refused."""
 
 import copy
 import json

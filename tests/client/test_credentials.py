@@ -1,4 +1,4 @@
-"""Where a token comes from, what an address may be, and that neither shows a secret."""
+"""Sources of a token, valid addresses, and no secret in either's display."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What `import cstp` offers: every model of every method, and the same methods on both clients."""
+"""Names in `import cstp`: every model of every method, and equal methods on both clients."""
 
 from collections.abc import Iterator
 from inspect import getsource, signature
@@ -16,7 +16,7 @@ from cstp.values.base import Wire
 
 
 def models(annotation: Any) -> Iterator[type[Wire]]:
-    """The model, and all those inside it."""
+    """Yield the model, and all nested models."""
     if isinstance(annotation, type) and issubclass(annotation, Wire):
         yield annotation
         for field in annotation.model_fields.values():

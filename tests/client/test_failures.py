@@ -1,4 +1,4 @@
-"""What the clients do when a server does not answer as it should; both kinds alike."""
+"""Client behaviour after unexpected server answers; for both client kinds."""
 
 import gzip
 import json
@@ -40,7 +40,7 @@ def pong(asked: httpx.Request) -> httpx.Response:
 
 @pytest.fixture
 def server() -> Iterator[respx.Route]:
-    """What the server answers, one `side_effect` after another."""
+    """Make the server answer with successive `side_effect` values."""
     with respx.mock(assert_all_called=False) as router:
         yield router.post(f"{URL}/cstp")
 

@@ -1,4 +1,4 @@
-"""What a caller makes: filters as objects and as dictionaries, and a client without a URL."""
+"""Input of a caller: filters as objects and as dictionaries, and a client without a URL."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""HTTPS: a certificate that is not trusted is refused, and `ssl_context` says what is."""
+"""HTTPS: an untrusted certificate is refused, and `ssl_context` defines trust."""
 
 import ssl
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def authority() -> trustme.CA:
 
 @pytest.fixture
 def url(authority: trustme.CA) -> Iterator[str]:
-    """A server with a certificate of the authority that answers every request alike."""
+    """Start a server with a certificate from the authority and a constant answer."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
     server = answering(200, BODY, context)

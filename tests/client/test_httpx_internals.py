@@ -1,4 +1,4 @@
-"""What `cstp.client.connections` uses of httpx and httpcore is there, in the versions that are allowed."""
+"""Internals of httpx and httpcore used by `cstp.client.connections` exist in the permitted versions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The base install: what it needs, that the client works with that alone, and what importing it costs."""
+"""The base install: its requirements, a client that works with them alone, and its import cost."""
 
 import importlib.metadata
 import re
@@ -33,7 +33,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def base_install(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel and what pydantic and httpx need, and nothing else to import."""
+    """Make a folder with the wheel and requirements of pydantic and httpx, and nothing else to import."""
     folder = tmp_path_factory.mktemp("base")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
@@ -47,7 +47,7 @@ def base_install(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def needed(name: str) -> Iterator[str]:
-    """A distribution and all that it requires here, without extras."""
+    """Yield a distribution and all its installed requirements, without extras."""
     yield name
     for requirement in importlib.metadata.requires(name) or ():
         words, _, marker = requirement.partition(";")
@@ -57,7 +57,7 @@ def needed(name: str) -> Iterator[str]:
 
 
 def run(folder: Path, program: str) -> str:
-    """Runs a program that can import what is in the folder, and the standard library."""
+    """Run a program that can import only the folder and the standard library."""
     program = f"import sys; sys.path.insert(0, {str(folder)!r})\n{program}"
     done = run_program(sys.executable, "-I", "-S", "-c", program)
     assert done.returncode == 0, done.stderr

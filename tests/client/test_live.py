@@ -1,4 +1,4 @@
-"""Both clients against a real server: every method, batches, pages, errors, and connections that are reused."""
+"""Both clients against a real server: every method, batches, pages, errors, and reused connections."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +29,7 @@ __all__ = ["serve"]
 
 
 def in_python(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a call as the client spells them, over docs/sample."""
+    """Return the parameters of a call in client spelling, over docs/sample."""
     return {to_snake(name): value for name, value in fill(params, SAMPLE).items()}
 
 
@@ -57,7 +57,7 @@ def client(connect: Any, sample: Serving) -> Any:
 
 
 def lasting(value: Any) -> Any:
-    """The JSON without what differs from call to call."""
+    """Return the JSON without members that vary between calls."""
     if isinstance(value, dict):
         return {name: lasting(member) for name, member in value.items() if name not in CHANGES}
     return [lasting(item) for item in value] if isinstance(value, list) else value
@@ -157,7 +157,7 @@ def test_an_iterator_over_nothing_is_empty(client: Any) -> None:
 
 
 def page_of(call: Call[Any], ids: list[int], total: int) -> Any:
-    """Return the result of a call that gets these episodes."""
+    """Return the result of a call with these episodes."""
     bare = {"query": "q", "reward": 0, "createdAt": None, "tags": [], "category": None}
     page = {"limit": call.params["limit"], "offset": call.params["offset"], "totalCount": total, "status": "success"}
     return call.read({"episodes": [{"id": id, **bare} for id in ids], **page})
@@ -165,7 +165,7 @@ def page_of(call: Call[Any], ids: list[int], total: int) -> Any:
 
 def test_an_iterator_gives_an_item_once_though_the_pages_move() -> None:
     class Moving(Client):
-        """Between two pages something new comes to the front, as `send` sees it."""
+        """A `send` that sees new items inserted at the front between two pages."""
 
         def send(self, call: Call[Any], *, timeout: float | None = None) -> Any:
             limit, offset = call.params["limit"], call.params["offset"]
@@ -182,7 +182,7 @@ def test_an_iterator_gives_an_item_once_though_the_pages_move() -> None:
 @pytest.mark.parametrize("gone", [[0], [3], [9], [4, 5], [0, 1, 2, 3, 4, 5], list(range(12))])
 def test_an_iterator_gives_everything_that_stays_once_though_items_are_deleted(page_size: int, gone: list[int]) -> None:
     class Shrinking(Client):
-        """After the fourth item was read some are deleted, as `send` sees it."""
+        """A `send` that sees items deleted after the fourth item was read."""
 
         def send(self, call: Call[Any], *, timeout: float | None = None) -> Any:
             limit, offset = call.params["limit"], call.params["offset"]

@@ -1,4 +1,4 @@
-"""Proxies that the environment names: for other hosts, never for this machine."""
+"""Proxies from the environment: for other hosts, never for this machine."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def no_proxies_around(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def answering() -> Iterator[HttpServer]:
-    """A server, or a proxy, that answers every call with the address in the request."""
+    """Start a server, or a proxy, that answers every call with the request's address."""
 
     class Answering(Handler):
         def do_POST(self) -> None:

@@ -1,4 +1,4 @@
-"""What is sent again, and after how long."""
+"""Retries: which calls, and after which pause."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""mypy, as a caller runs it, accepts what is right and refuses what is wrong."""
+"""mypy, as run by a caller, accepts right and refuses wrong code."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ _ERROR = re.compile(r"^.*wrong\.py:(\d+): error: .*\[([a-z-]+)\]$", re.MULTILINE
 
 @pytest.fixture(scope="module")
 def said() -> str:
-    """What mypy says of both samples, with a cache that lasts: reading all of pydantic and httpx takes its time."""
+    """Return mypy's output for both samples, with a lasting cache: reading all of pydantic and httpx takes time."""
     options = ["--strict", "--config-file=", f"--cache-dir={ROOT / '.mypy_cache' / 'samples'}"]
     samples = [str(SAMPLES / name) for name in ("right.py", "wrong.py")]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""A record whose row or links cannot be read: every answer has the others, and counts it."""
+"""Records with an unreadable row or links: every answer has the others, and counts them."""
 
 import sqlite3
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""A record that an export or a site cannot write is named on standard error, and all others are written."""
+"""A record that an export or site cannot write is named on standard error, and all others are written."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ SITE = "cstp_server.ui.site_records"
 
 @pytest.fixture
 def library(cstp: Cstp) -> list[dict[str, Any]]:
-    """Two records of each kind of a site, of which the second has MARK."""
+    """Store two records of each kind in a site; the second has MARK."""
     lines: list[dict[str, Any]] = [{"kind": "source", "id": "s", "title": "A book"}]
     for number, word in enumerate(("Alga", MARK), 1):
         pattern = {"name": word, "problem": "Silt", "solution": "Dredge"}
@@ -64,7 +64,7 @@ def test_an_export_leaves_out_the_records_that_it_cannot_write(
 
 
 def damage(id: str) -> None:
-    """Make a cell of a decision unreadable."""
+    """Make a decision's cell unreadable."""
     with closing(sqlite3.connect(Path("data") / "records.sqlite3", isolation_level=None)) as connection:
         of_id = "key = (SELECT key FROM records WHERE id = ?)"
         assert connection.execute(f"UPDATE decisions SET reasons = '{{' WHERE {of_id}", [id]).rowcount == 1

@@ -33,7 +33,7 @@ BAD = "zanzibar"  # stands in the title, the tags and the category of the record
 
 
 class PanicException(BaseException):
-    """Raised as Rust extensions do: no Exception, and known by its name alone."""
+    """A panic as in Rust extensions: not an Exception, and recognized by name alone."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def patch() -> Iterator[pytest.MonkeyPatch]:
 
 @pytest.fixture
 def run(tmp_path: Path, stores: Stores) -> Iterator[Callable[..., Serving]]:
-    """Start a server over the test's folder, after stopping the former one."""
+    """Start a server over the test's folder, after stopping the former server."""
     stops: list[Callable[[], None]] = []
 
     def again(embedder: Embedder | None = None, before: Callable[[], object] = int) -> Serving:
@@ -135,7 +135,7 @@ def readiness(serving: Serving, token: str | None = None) -> dict[str, Any]:
 def cstp(
     monkeypatch: pytest.MonkeyPatch, stores: Stores, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str]]:
-    """Run a command over the folder of a server in this process; return the exit code and the output."""
+    """Run a command over a server's folder in this process; return the exit code and the output."""
 
     def done(serving: Serving, *words: str) -> tuple[int, str]:
         folder = serving.settings.data_dir
@@ -300,7 +300,7 @@ def test_a_damaged_row_hides_no_other(run: Callable[..., Serving], tmp_path: Pat
 
 
 class Choosy(SeededEmbedder):
-    """A model that raises for one text."""
+    """A model that raises for a single text."""
 
     def embed_text(self, text: str) -> FloatArray:
         if BAD in text:

@@ -1,4 +1,4 @@
-"""A record that a part of a read cannot process: all others are answered as without the fault; the record is noted."""
+"""A record that breaks part of a read: all others are answered as without the fault, and the record is noted."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ def stored(kind: Kind, id: str | int, **members: Any) -> Entry:
 
 
 def library() -> list[Entry]:
-    """Three records of each kind that a read cuts or shows, of which the second has MARK in its texts."""
+    """Store three records of each kind cut or shown by a read; the second has MARK in its texts."""
     found: list[Entry] = []
     past = datetime(2026, 1, 1, tzinfo=UTC)
     for place, word in enumerate(("Alga", MARK, "Coral")):
@@ -127,9 +127,9 @@ def _fill(records: Any) -> None:
 
 @dataclass(frozen=True)
 class Fault:
-    """A function that raises, and a call that reaches it; `changed` are the members that the record then has otherwise.
+    """A raising function, and a call that reaches it; `changed` are the record's members that differ then.
 
-    `changed` None leaves the record out; GONE is a member that is absent. A `boosted` record loses a boost.
+    `changed` None leaves the record out; GONE is an absent member. A `boosted` record loses a boost.
     """
 
     target: str
@@ -372,7 +372,7 @@ STATED = KEPT.format(30)
 
 
 def _similar(kind: Kind, id: str, days: int, **members: Any) -> Entry:
-    """A record whose vector is that of STATED, as a record of its kind has it."""
+    """Return a record whose vector equals the vector of STATED, in the form of its kind."""
     text = KEPT.format(days)
     named = {"title": text, "text": ""} if kind is Kind.DECISION else {"content": text}
     made = entry(kind, id, **named, **members)

@@ -1,4 +1,4 @@
-"""The agent card, and what A2A's compatibility kit asks of card, JSON-RPC and authentication without tasks."""
+"""The agent card, and A2A compatibility kit rules for card, JSON-RPC and authentication without tasks."""
 
 import json
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The OpenRPC document: valid, complete, the same in every place, with examples that were really said."""
+"""The OpenRPC document: valid, complete, equal everywhere, with examples from real conversations."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def described(document: Any, name: str) -> Any:
 
 
 def whole(document: Any, schema: Any) -> jsonschema.Draft202012Validator:
-    """A validator of a schema inside the document."""
+    """Return a validator for a schema in the document."""
     return jsonschema.Draft202012Validator({**schema, "components": document["components"]})
 
 
@@ -176,7 +176,7 @@ def test_reading_methods_spell_common_parameters_alike(document: Any) -> None:
 
 
 def parameter_names(document: Any, params: Any) -> Iterator[str]:
-    """The names of parameters, and of the members of objects in them."""
+    """Yield the names of parameters, and of members in their objects."""
     open_ = [(param["name"], param["schema"]) for param in params]
     while open_:
         name, schema = open_.pop()

@@ -1,4 +1,4 @@
-"""What a newcomer sees first: what this is, MCP, own records; and commands that install without a registry."""
+"""First contact with the project: its purpose, MCP, own records; and install commands without a registry."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ SHOWN = [
 
 
 def installs(path: Path) -> Iterator[list[str]]:
-    """The arguments of each `pip install` in a file."""
+    """Yield the arguments of each `pip install` in a file."""
     for command in re.findall(r"pip install ([^`\n#;)]*)", path.read_text(encoding="utf-8")):
         yield [word.strip("'\"\\n") for word in command.split() if word not in ("'", '"')]
 
@@ -53,7 +53,7 @@ def test_the_agent_of_the_configuration_is_the_one_that_a_token_is_made_for() ->
 
 
 def test_nothing_is_installed_by_the_projects_own_name() -> None:
-    """It is on no registry: what is there under that name would be somebody else's."""
+    """Check install commands: the project is on no registry, so the name there would belong to others."""
     named = ("cognition-cstp", "cstp")
     found = [
         (path, words) for path in SHOWN for words in installs(path) if any(word.startswith(named) for word in words)

@@ -1,4 +1,4 @@
-"""The generated files are what the code generates now, and say what is true."""
+"""Generated files equal the code's current output, and are true."""
 
 import re
 from pathlib import Path

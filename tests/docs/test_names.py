@@ -1,4 +1,4 @@
-"""A name between backticks, in a docstring or on a page, occurs in the code."""
+"""A backticked name, in a docstring or on a page, occurs in the code."""
 
 import ast
 import builtins
@@ -36,7 +36,7 @@ EXAMPLES = {
 
 @cache
 def known() -> frozenset[str]:
-    """The words of all code of the project but its docstrings, and of its paths, as Python and as JSON spell them."""
+    """Return all words in the project's code and paths, without docstrings, in Python and JSON spelling."""
     found = set(dir(builtins))
     tests = [path for folder in ("tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")]
     trees = [list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in tests]
@@ -51,12 +51,12 @@ def known() -> frozenset[str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _known() -> None:
-    """Read all code before the first test, which would be the slow one."""
+    """Read all code before the first test, which would otherwise be slow."""
     known()
 
 
 def words(node: ast.AST) -> Iterator[str]:
-    """The words of a node itself: what it names, and what a text says."""
+    """Yield a node's own words: names, and words of a text."""
     for field in ("id", "attr", "name", "arg", "value", "module"):
         value = getattr(node, field, None)
         if isinstance(value, str):
@@ -72,7 +72,7 @@ def docstrings(nodes: list[ast.AST]) -> Iterator[tuple[ast.Constant, str]]:
 
 
 def unknown(text: str) -> Iterator[str]:
-    """The names in a text that no code has."""
+    """Yield the names in a text that are absent from the code."""
     for name in set(NAME.findall(text)) - OF_OTHERS - EXAMPLES:
         if any(part and part not in known() for part in name.split(".")):
             yield name

@@ -1,4 +1,4 @@
-"""What the documents name exists: links, commands, options, targets, settings, methods; and their examples work."""
+"""Everything named in the documents exists: links, commands, options, targets, settings, methods; examples work."""
 
 import json
 import re
@@ -43,12 +43,12 @@ _VARIABLE = re.compile(r"\bCSTP_([A-Z]+)__([A-Z_]+)\b")
 
 
 def prose(page: Path) -> str:
-    """The page without its code blocks."""
+    """Return the page without its code blocks."""
     return _FENCE.sub("", page.read_text(encoding="utf-8"))
 
 
 def shell_lines(page: Path) -> Iterator[str]:
-    """Every command that the page shows, in blocks or between backticks; continued lines are joined."""
+    """Yield every command on the page, in blocks or between backticks; continued lines are joined."""
     text = page.read_text(encoding="utf-8")
     for language, block in _FENCE.findall(text):
         if language == "sh":
@@ -58,7 +58,7 @@ def shell_lines(page: Path) -> Iterator[str]:
 
 
 def commands(block: str) -> Iterator[str]:
-    """The commands of a block; one whose quotes are still open goes on in the next line."""
+    """Yield the commands of a block; open quotes continue on the next line."""
     held = ""
     for line in block.splitlines():
         held = f"{held}\n{line}" if held else line
@@ -68,7 +68,7 @@ def commands(block: str) -> Iterator[str]:
 
 
 def words_after(line: str, program: str) -> list[str] | None:
-    """The arguments that the line gives to `program`; None when it does not begin with it."""
+    """Return the line's arguments to `program`; None if it does not begin with `program`."""
     words = shlex.split(line.replace("...", ""), comments=True)
     while words and "=" in words[0] and not words[0].startswith("-"):
         words.pop(0)

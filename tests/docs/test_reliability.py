@@ -1,4 +1,4 @@
-"""The page about reliability has the results of a long run, whole and for every family of faults."""
+"""The reliability page has the results of a long run, complete and for every fault family."""
 
 import re
 

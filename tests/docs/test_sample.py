@@ -1,4 +1,4 @@
-"""The sample that the demo loads: every record is valid, and what it refers to is there."""
+"""The sample loaded by the demo: every record is valid, and all references resolve."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def members() -> Iterator[dict[str, Any]]:
 
 
 def records(kind: Kind) -> list[Any]:
-    """The records of a kind, validated."""
+    """Return a kind's records, validated."""
     found = [one for one in members() if KINDS[one["kind"]] is kind]
     return [validate_record(kind, {name: value for name, value in one.items() if name != "kind"}) for one in found]
 

@@ -1,4 +1,4 @@
-"""Each worked patch of docs/ applies to the checkout, and passes the tests that its guide names and that it adds."""
+"""Each worked patch of docs/ applies to the checkout, and passes the tests named in its guide and added by it."""
 
 import os
 import re
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.long("runs tests in a copy of the checkout"), pytest.m
 
 
 def run(folder: Path, *command: str) -> "subprocess.CompletedProcess[str]":
-    """Run a Python module over the packages of a copy."""
+    """Run a Python module over a copy's packages."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(str(folder / name) for name in ("a2a", "skills"))}
     for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST"):
         environment.pop(name, None)

@@ -14,7 +14,7 @@ from cognition_engines.wanted import Wanted, always
 
 
 class CountingEmbedder:
-    """Counts what it is asked for; waits for `gate`, fails while `failing`."""
+    """An embedder that counts its requests; waits for `gate`, fails while `failing`."""
 
     model = "counting-1"
     dim = 2
@@ -88,7 +88,7 @@ def test_the_least_recently_used_text_goes_first() -> None:
 def asked_at_once(
     threads: int, error: BaseException | None = None
 ) -> tuple[QueryCache, CountingEmbedder, list[Future[Any]]]:
-    """What as many threads get that ask for one text while the embedder is at work on it; all have ended."""
+    """Return the results of concurrent threads that request a text while the embedder works on it; all have ended."""
     embedder = CountingEmbedder(closed=True)
     embedder.failing = error
     cache = QueryCache(embedder)
@@ -153,7 +153,7 @@ def test_a_text_whose_embedding_never_ends_fails_for_who_waits_and_is_embedded_a
 
 
 class StepwiseEmbedder(CountingEmbedder):
-    """Embeds in three steps: each waits for `gate`, and asks whether the vector is still wanted."""
+    """An embedder with three steps: each waits for `gate`, and checks whether the vector is still wanted."""
 
     steps = 0
 

@@ -19,7 +19,7 @@ ANSWERS = {
 
 
 class LettersFunction(EmbeddingFunction[Documents]):
-    """Counts letters: one function of the registry that needs no network."""
+    """A letter counter: a function of the registry without network use."""
 
     def __init__(self, letters: str = "aeiou", scale: float = 2.0) -> None:
         self.letters = letters

@@ -1,4 +1,4 @@
-"""Background work continues after every error, and reports it while it fails."""
+"""Background work continues after every error, and reports it while failing."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from tests.stores import Stores, wait_for
 
 
 class PanicException(BaseException):
-    """Raised as Rust extensions do: no Exception, and known by its name alone."""
+    """A panic as in Rust extensions: not an Exception, and recognized by name alone."""
 
 
 ERRORS: list[BaseException] = [

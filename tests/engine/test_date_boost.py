@@ -1,4 +1,4 @@
-"""Records of the time that a question speaks of get a boost: 40 questions over decisions of four months."""
+"""Records from a period named in a question get a boost: 40 questions over decisions of four months."""
 
 import json
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def opened(folder: Path, embedder: Embedder, weight: float) -> Iterator[SyncEngine]:
-    """The engine over all decisions and one without a date."""
+    """Yield the engine over all decisions and an undated decision."""
     records = folder / "decisions.jsonl"
     options = EngineOptions(relevance=replace(RELEVANCE, date_weight=weight))
     with SyncEngine.open(f"sqlite:///{folder / 'records.sqlite3'}", folder / "indexes", embedder, options) as engine:
@@ -91,7 +91,7 @@ def decisions() -> Iterator[dict[str, str]]:
 
 
 def questions() -> dict[str, str]:
-    """By question the id of its answer: two months of each topic."""
+    """Return the answer's id by question: two months of each topic."""
     asked = {}
     for number, topic in enumerate(TOPICS):
         for month in list(MONTHS)[number % 2 :: 2]:

@@ -1,4 +1,4 @@
-"""The engine by itself: opened, filled and asked without a server."""
+"""The engine alone: opened, filled and queried without a server."""
 
 import asyncio
 import json

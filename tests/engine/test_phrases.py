@@ -1,4 +1,4 @@
-"""A hybrid search puts those results first that have words of the query side by side."""
+"""A hybrid search ranks adjacent query words first."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,14 +57,14 @@ async def ask(engine: Engine, query: str = QUERY, **others: Any) -> list[Decisio
 
 
 async def store_shuffled(engine: Engine, count: int) -> None:
-    """Records with all words of the query, in other orders, each with more other words than the one before."""
+    """Store records with all query words, in other orders, each with more additional words than the previous record."""
     for number in range(count):
         others = " ".join(f"word{number}x{place}" for place in range(2 * number))
         await record(engine, f"note {number}", f"near harbour the crane old keep the {others}")
 
 
 async def store_exact(engine: Engine) -> str:
-    """A record with the words in the order of the query, and some others."""
+    """Store a record with the words in query order, and some others."""
     others = " ".join(f"other{place}" for place in range(4))
     return await record(engine, "Lifting", f"We keep the old crane near\nthe harbour {others}.")
 

@@ -1,4 +1,4 @@
-"""Which times a question speaks of, and which words only look like one."""
+"""Periods named in a question, and words that only resemble them."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 

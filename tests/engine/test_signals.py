@@ -1,4 +1,4 @@
-"""The list of signals: each can be explained, and has a setting of the relevance or none."""
+"""The list of signals: each has an explanation, and at most one relevance setting."""
 
 from dataclasses import fields, replace
 

@@ -1,4 +1,4 @@
-"""Labels are compared in one form of Unicode and shown as they are written."""
+"""Labels are compared in a normalized Unicode form and shown as written."""
 
 import json
 from collections.abc import Iterator

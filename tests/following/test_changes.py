@@ -1,4 +1,4 @@
-"""Changes as viewers get them: complete, in order, and without a trace of what is hidden."""
+"""Changes as seen by viewers: complete, in order, and without a trace of hidden records."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -146,7 +146,7 @@ def test_only_some_kinds_are_given_when_these_are_asked_for(records: Records) ->
 
 @pytest.mark.long("follows many writes")
 def test_hidden_writes_look_like_none(tmp_path: Path, stores: Stores) -> None:
-    """The same visible writes, in one store alone and in the other among hidden ones."""
+    """Make equal visible writes, alone in a store and among hidden writes in another store."""
     answers = []
     for hidden in (0, 7):
         folder = tmp_path / str(hidden)

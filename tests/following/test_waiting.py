@@ -1,4 +1,4 @@
-"""Calls and streams that wait for changes: they are woken, bounded, and end with their client, token or server."""
+"""Calls and streams that wait for changes: woken, bounded, and ended with their client, token or server."""
 
 import json
 import time
@@ -113,7 +113,7 @@ def test_waiting_calls_and_streams_end_when_the_server_stops(tmp_path: Path, sto
 def events(
     serving: Serving, token: str, last: int | None = None, comments: list[str] | None = None, **query: str
 ) -> Iterator[dict[str, Any]]:
-    """The events of a stream as they come."""
+    """Yield a stream's events as they arrive."""
     headers = {"Authorization": f"Bearer {token}"} | ({} if last is None else {"Last-Event-ID": str(last)})
     with (
         httpx.Client(timeout=SECONDS, trust_env=False) as client,

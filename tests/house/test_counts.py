@@ -1,4 +1,4 @@
-"""What the table of sizes counts: a place, a name, a file and a shape of each sort, and the present state."""
+"""Counting rules of the size table: a place, a name, a file and a shape of each sort, and the present state."""
 
 import pytest
 

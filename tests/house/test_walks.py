@@ -1,4 +1,4 @@
-"""The calls of the house enter the files that docs/architecture.md shows, and their figures do not grow."""
+"""Calls of the walks enter the files shown in docs/architecture.md, and their figures do not grow."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A collection that is there and tells its state, and cannot be searched: exact answers, and a new one is built."""
+"""A collection that exists and reports its state, but cannot be searched: exact answers, and a rebuild."""
 
 import os
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Where nearest neighbours are looked for: in memory, in an index, or in an index from a number of vectors on."""
+"""Choice of nearest neighbour search: in memory, in an index, or in an index from a vector count on."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ Opened = Callable[[VectorChoice], Indexes]
 
 @pytest.fixture
 def chosen(records: Records, tmp_path: Path) -> Iterator[Opened]:
-    """`chosen(choice)`: indexes that follow the records."""
+    """Yield `chosen(choice)`: returns indexes that follow the records."""
     running: list[Indexes] = []
 
     def start(choice: VectorChoice) -> Indexes:
@@ -34,7 +34,7 @@ def chosen(records: Records, tmp_path: Path) -> Iterator[Opened]:
 
 
 def kept(folder: Path) -> list[str]:
-    """The files and folders of a vector index."""
+    """Return files and folders of a vector index."""
     return sorted(path.name for path in (folder / "indexes" / "decisions").glob("chroma*"))
 
 

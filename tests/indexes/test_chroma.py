@@ -1,4 +1,4 @@
-"""The neighbour index on its own: what it answers, and when its folder is trusted."""
+"""The neighbour index alone: its answers, and conditions to trust its folder."""
 
 import json
 import os
@@ -28,7 +28,7 @@ NAME = "decisions-seeded"
 
 @pytest.fixture
 def index(records: Records, tmp_path: Path) -> Callable[..., ChromaIndex]:
-    """`index()`: the folder's index, brought up to date."""
+    """Return `index()`: returns the folder's index, up to date."""
 
     def opened(name: str = NAME, store_id: str | None = None) -> ChromaIndex:
         found = open_folder(tmp_path / "indexes", name, store_id or records.store_id, records.last_seq())
@@ -39,7 +39,7 @@ def index(records: Records, tmp_path: Path) -> Callable[..., ChromaIndex]:
 
 
 def follow(index: ChromaIndex, records: Records) -> int:
-    """Applies what is missing; how many changes that was."""
+    """Apply missing changes; return their number."""
     done = 0
     while page := records.changes.page(DECISIONS, index.seq, 100, "seeded-a"):
         index.apply(page)

@@ -1,4 +1,4 @@
-"""Conditions have three readings, a mask, a rule on a record and SQL: they agree, and say what they are meant to."""
+"""Three readings of conditions, a mask, a rule on a record and SQL: they agree, and mean the intended condition."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -97,7 +97,7 @@ NUMBERS: dict[str, tuple[float, ...]] = {
 
 @pytest.fixture
 def mixed(records: Records) -> Records:
-    """Records of all kinds, some changed and some deleted since."""
+    """Store records of all kinds, some changed and some deleted since."""
     maker = Maker(5)
     for _ in range(60):
         records.put([entry(maker.record(kind)) for kind in MADE], None)
@@ -118,7 +118,7 @@ def columns_of(records: Records, space: Space) -> Snapshot:
 
 
 def random_conditions(random: Random, space: Space) -> Conditions:
-    """Some, and of some questions that others are not all met."""
+    """Draw random conditions, including negations of several."""
     conditions = some_conditions(random, space)
     others = some_conditions(random, space)
     return (*conditions, Not(others)) if random.random() < 0.3 else conditions
@@ -288,7 +288,7 @@ def test_postings_of_an_old_snapshot_stay_as_they_were_while_rows_come_go_and_ar
 
 @pytest.mark.long("makes columns of many records")
 def test_a_snapshot_tells_alike_questions_apart_and_a_new_one_remembers_nothing(mixed: Records) -> None:
-    """The same column and value below and above, any and all, other clearances, no projects and every one."""
+    """Compare equal columns and values below and above, any and all, other clearances, no projects and all projects."""
     snapshot = columns_of(mixed, MEMORY)
     at = int(np.median(snapshot.numbers["at"]))
     questions: list[tuple[Conditions, Viewer]] = [
@@ -309,7 +309,7 @@ def test_a_snapshot_tells_alike_questions_apart_and_a_new_one_remembers_nothing(
 
 @pytest.mark.long("makes columns of many records")
 def test_a_column_that_no_reader_is_stated_for_is_an_error(mixed: Records) -> None:
-    """And not compared with what another column has."""
+    """Raise instead of comparing with another column's content."""
     snapshot = columns_of(mixed, DECISIONS)
     stored = next(iter(mixed.reads.by_keys(snapshot.keys.tolist(), ALL).values()))
     for condition in (

@@ -1,4 +1,4 @@
-"""The indexes of one store: following, rebuilding, changing the model, closing."""
+"""Indexes of a store: following, rebuilding, changing the model, closing."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,7 +22,7 @@ from tests.stored import models
 
 @dataclass
 class Run:
-    """What the tests below need together."""
+    """Common state of the tests below."""
 
     records: Records
     put: Callable[..., None]
@@ -34,11 +34,11 @@ class Run:
 
     @property
     def files(self) -> Path:
-        """What the space of decisions has."""
+        """Return the files of the decision space."""
         return self.folder / "decisions"
 
     def finds(self, indexes: Any, id: str, text: str = "", model: str = "seeded-a") -> bool:
-        """Whether both legs have this record first."""
+        """Return whether both legs rank this record first."""
         vector = self.seeded(model).embed_query(f"{id}\n{text}")
         return self.nearest(indexes, vector, 1) == [id] and id in self.worded(indexes, f"{id} {text}", 9)
 
@@ -162,7 +162,7 @@ def test_without_a_model_there_are_words_and_no_vectors(run: Run, wait_until: Ca
 
 
 def words_are_back(run: Run, indexes: Any) -> bool:
-    """Whether words can be asked, and then find everything."""
+    """Return whether words can be searched, and then find everything."""
     with suppress(ComponentFailed):
         indexes[DECISIONS].words(Viewer(), indexes[DECISIONS].snapshot)
         return all(run.finds(indexes, name) for name in NAMES)
@@ -213,7 +213,7 @@ def test_closing_before_and_after_starting_is_quiet(run: Run) -> None:
 
 
 class Choosy:
-    """A real model that takes no text with a certain word."""
+    """A real model that refuses texts with a certain word."""
 
     def __init__(self, model: Any) -> None:
         self.model, self.dim, self._real = model.model, model.dim, model

@@ -381,7 +381,7 @@ VISIBLE = [Text(1, "zebra one", "alpha"), Text(2, "walrus one", "alpha"), Text(3
 
 
 def many_texts(count: int, project: str | None = None, first: int = 1) -> list[Text]:
-    """Texts with a word that all have, one that 60 in 100 have, one that half have, and one of their own."""
+    """Return texts with a word in all, a word in 60 of 100, a word in half, and a unique word."""
     return [
         Text(
             key,
@@ -409,7 +409,7 @@ def test_among_many_texts_a_word_that_most_have_is_searched_for_only_where_no_ra
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
 def test_which_words_most_texts_have_is_told_by_those_that_the_reader_sees(tmp_path: Path) -> None:
-    """Whether others are hidden, and what is in them, makes no difference to what is found."""
+    """Compare results with and without hidden texts of any content: they are equal."""
     reader = Viewer(projects=frozenset({"alpha"}))
     with KeywordIndex.open(tmp_path / "keywords", "store-1") as index:
         index.apply(many_texts(100, "alpha"), [], 1)
@@ -424,7 +424,7 @@ def test_which_words_most_texts_have_is_told_by_those_that_the_reader_sees(tmp_p
 
 
 def found_by(index: KeywordIndex, query: str, viewer: Viewer) -> set[int]:
-    """The keys up to 100 that are found; of the viewer's texts all are asked for."""
+    """Return up to 100 found keys; all of the viewer's texts are requested."""
     return {int(key) for key in index.search(query, 2 * MANY_TEXTS, viewer)[0]} & set(range(1, 101))
 
 
@@ -448,7 +448,7 @@ def test_what_is_hidden_changes_no_digit_of_a_score(tmp_path: Path) -> None:
 
 
 def test_of_a_long_query_the_rarest_words_count(tmp_path: Path) -> None:
-    """Word number n is in n of the visible texts, and all the more often in hidden ones."""
+    """Use word number n in n of the visible texts, and even more often in hidden texts."""
     reader = Viewer(projects=frozenset({"alpha"}))
     words = [f"word{number}" for number in range(1, MOST_WORDS + 21)]
     visible = [Text(key, " ".join(words[key:]), "alpha") for key in range(len(words))]
@@ -494,7 +494,7 @@ def test_what_was_counted_stays_true_from_commit_to_commit(tmp_path: Path) -> No
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_query_of_a_thousand_words_costs_little_more_than_one_of_a_few(tmp_path: Path) -> None:
-    """For a reader that sees part of the texts, the first time after a commit."""
+    """Measure a reader with a partial view, the first time after a commit."""
     rng = random.Random(9)
     reader = Viewer(projects=frozenset({"alpha"}))
     vocabulary = [f"w{number}" for number in range(3000)]

@@ -1,4 +1,4 @@
-"""One process holds a folder of indexes; its end, however it comes, frees the folder."""
+"""A single process holds an index folder; any kind of end frees the folder."""
 
 import fcntl
 import os

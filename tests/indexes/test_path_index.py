@@ -1,4 +1,4 @@
-"""Patterns found by an anchor are those that match, and quickly."""
+"""Patterns found by an anchor are exactly the matching ones, quickly."""
 
 from dataclasses import replace
 from random import Random

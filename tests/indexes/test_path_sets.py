@@ -1,4 +1,4 @@
-"""Patterns choose the files that a matcher by definition chooses, and for as long as a caller waits."""
+"""Patterns choose the files of a reference matcher, for as long as a caller waits."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -44,7 +44,7 @@ def test_patterns_choose_what_their_definition_chooses(lines: list[str], paths: 
 
 
 def long_paths(random: Random, letters: str) -> list[str]:
-    """Return paths that are long enough together for all ways to look for a text."""
+    """Return paths, long enough together for all search methods of a text."""
     return ["".join(random.choices(letters, k=random.randint(1, 400))).strip("/") or "a" for _ in range(60)]
 
 
@@ -69,7 +69,7 @@ def test_many_long_paths_together_are_chosen_like_each_alone(letters: str) -> No
 
 
 class Waiting:
-    """A caller that waits until it was asked about so many times."""
+    """A caller that waits for a number of checks."""
 
     def __init__(self, times: int) -> None:
         self.left = times
@@ -81,7 +81,7 @@ class Waiting:
 
 @pytest.fixture
 def listing(records: Records) -> Listing:
-    """Decisions with forty patterns."""
+    """Return decisions with forty patterns."""
     parts = [AffectedPart("path", f"*a{number}*") for number in range(40)]
     entries = [entry(Kind.DECISION, f"d-{place}", title="A", affects=(part,)) for place, part in enumerate(parts)]
     records.put(entries, None)

@@ -1,4 +1,4 @@
-"""What counts in a keyword search in addition to the words: stop words, titles, dates, and the turns around a turn."""
+"""Additional signals in a keyword search: stop words, titles, dates, and turns around a turn."""
 
 from collections.abc import Iterator
 from datetime import date

@@ -1,4 +1,4 @@
-"""Masks that were asked for before are not told again, and stand for their own question alone."""
+"""Cached masks are not recomputed, and answer only their own question."""
 
 from collections.abc import Sequence
 from threading import Event, Thread

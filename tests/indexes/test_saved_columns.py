@@ -1,4 +1,4 @@
-"""Columns in a file: whatever happened to file or records, a start has what the records say."""
+"""Columns in a file: whatever happened to file or records, a start has the records' content."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ from tests.stores import Stores
 
 
 def described(indexes: Indexes) -> dict[str, Any]:
-    """All that searches may read of each living record, by space and id."""
+    """Return all searchable content of each living record, by space and id."""
     found: dict[str, Any] = {}
     for space in SEARCHED:
         shown = indexes[space].snapshot
@@ -62,14 +62,14 @@ def save(indexes: Indexes) -> None:
 
 
 def saved(indexes: Indexes) -> Indexes:
-    """The same, closed with their columns saved."""
+    """Save the columns, close, and return the content."""
     save(indexes)
     indexes.close()
     return indexes
 
 
 def write(records: Records, maker: Maker, model: Any, ids: range) -> None:
-    """A record of every kind for each number: new ones, or other versions of those that there are."""
+    """Write a record of every kind for each number: new records, or versions of existing ones."""
     for place, kind in enumerate(MADE):
         made = [maker.record(kind, 10 * id + place) for id in ids]
         texts = [embedding_text(record) for record in made]
@@ -84,7 +84,7 @@ def maker() -> Maker:
 
 @pytest.fixture
 def fresh(records: Records, tmp_path: Path, opened: Callable[..., Indexes]) -> Callable[[Any], dict[str, Any]]:
-    """What indexes that begin with nothing have of the records."""
+    """Return the content of records in fresh indexes."""
 
     def read(model: Any) -> dict[str, Any]:
         indexes = opened(model, ready=False, folder=tmp_path / "another")

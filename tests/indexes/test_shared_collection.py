@@ -1,4 +1,4 @@
-"""One collection on a Chroma server under several processes: one writes, the others read, and nothing can spoil it."""
+"""A collection on a Chroma server for several processes: a single writer, other readers, and no corruption."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ MODEL, DIM = "seeded-a", 8
 
 @dataclass
 class Shared:
-    """One store and its collection, and the indexes of as many processes as a test wants, each with its own folder."""
+    """A store with its collection, and indexes of any number of processes, each with a separate folder."""
 
     url: str
     servers: Servers
@@ -43,7 +43,7 @@ class Shared:
     locks: list[SharedLock] = field(default_factory=list)
 
     def open(self) -> Any:
-        """Indexes as another process would have them: over connections of their own."""
+        """Open indexes as another process would: over separate connections."""
         number = len(self.running)
         records = open_records(self.url)
         indexes = open_indexes(
@@ -54,7 +54,7 @@ class Shared:
         return indexes
 
     def pair(self) -> tuple[Any, Any]:
-        """The writer and a reader."""
+        """Return the writer and a reader."""
         first, second = self.open(), self.open()
         self.wait_until(lambda: {first[DECISIONS].vectors.role, second[DECISIONS].vectors.role} == {"writer", "reader"})
         return (first, second) if first[DECISIONS].vectors.role == "writer" else (second, first)
@@ -65,7 +65,7 @@ class Shared:
         self.running[self.running.index(indexes)] = None  # type: ignore[call-overload]
 
     def build(self) -> None:
-        """Stores the records and leaves a collection of them that nobody has opened."""
+        """Store the records and leave a collection of them, opened by no process."""
         self.put(*NAMES)
         first = self.open()
         self.ready(first)
@@ -94,7 +94,7 @@ class Shared:
         return found
 
     def told(self) -> Any:
-        """The collection as Chroma's own interface tells it; None without one."""
+        """Return the collection as reported by Chroma's own interface; None without a collection."""
         found = self.servers.chroma.collections(self.records.store_id)
         return found[0] if found else None
 
@@ -102,7 +102,7 @@ class Shared:
         return self.servers.chroma.windows(self.records.store_id)
 
     def unwritten(self) -> Any:
-        """Keeps everybody from writing until it is closed."""
+        """Keep all processes from writing until closed."""
         lock = shared_lock(self.records.store, self.name)
         assert lock is not None
         self.locks.append(lock)
@@ -110,7 +110,7 @@ class Shared:
         return lock
 
     def index(self) -> ChromaIndex:
-        """The collection as a writer opens it."""
+        """Open the collection as a writer does."""
         index = self.found.index
         assert index is not None
         return index

@@ -1,4 +1,4 @@
-"""Sketches: what the signs of vectors tell, and that searches through them find what exact ones do."""
+"""Sketches: information in vector signs, and searches by sketches that find the exact results."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ CLUSTERS = 200
 
 @pytest.fixture(scope="module", params=[384, 192, 128])
 def many(request: pytest.FixtureRequest) -> np.ndarray:
-    """100,000 vectors in clusters, in an order that any step of a power of two meets always the same ones of."""
+    """Return 100,000 vectors in clusters, ordered so that any power-of-two step meets the same clusters."""
     dim: int = request.param
     random = np.random.default_rng(4)
     centres = unit(CLUSTERS, dim, 5)

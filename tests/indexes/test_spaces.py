@@ -1,4 +1,4 @@
-"""One index for each search space: what is written into one changes nothing in the others."""
+"""A separate index for each search space: writes to a space change nothing in other spaces."""
 
 import sys
 from collections.abc import Callable
@@ -38,7 +38,7 @@ ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 
 @dataclass
 class Run:
-    """A store of all kinds, and the indexes over it."""
+    """A store of all kinds, and its indexes."""
 
     records: Records
     stores: Stores
@@ -61,7 +61,7 @@ class Run:
         self.wait_until(caught_up)
 
     def answer(self, indexes: Indexes, space: Space, query: str) -> list[tuple[str, float]]:
-        """Ids and scores of a hybrid search."""
+        """Return ids and scores of a hybrid search."""
         index = indexes[space]
         snapshot, words, vector = index.snapshot, index.words(ALL, index.snapshot), self.embedder.embed_query(query)
         mask = snapshot.mask((), ALL)
@@ -72,14 +72,14 @@ class Run:
         return [(snapshot.ids[hit.row], hit.score) for hit in hits]
 
     def collections(self) -> set[str]:
-        """The spaces that have a collection."""
+        """Return the spaces with a collection."""
         if self.stores.servers is None:
             return {path.parent.name for path in self.folder.glob("*/chroma-*") if path.is_dir()}
         names = [one["name"] for one in self.stores.servers.chroma.collections(self.records.store_id)]
         return {space.name for space in SEARCHED if self.named(space) in names}
 
     def told(self) -> list[dict[str, Any]]:
-        """The collections on a server as it tells them; none where there is no server."""
+        """Return a server's collections as it reports them; empty without a server."""
         return [] if self.stores.servers is None else self.stores.servers.chroma.collections(self.records.store_id)
 
     def named(self, space: Space) -> str:

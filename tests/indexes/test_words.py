@@ -1,4 +1,4 @@
-"""Words of all scripts: a text is found by its words however they are encoded, and by the names in it as a whole."""
+"""Words of all scripts: a text is found by its words in any encoding, and by its names as a whole."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -200,7 +200,7 @@ HOSTILE = {  # by name: what a long text without blanks repeats
 
 
 def measure_words(text: str) -> tuple[float, float, int]:
-    """Return CPU seconds, how many words `text` has, and how many characters its different words have."""
+    """Return CPU seconds, the word count of `text`, and the character count of its distinct words."""
     plain: dict[str, float] = {}
     others: dict[str, float] = {}
     analyzer, began = make_analyzer(), process_time()

@@ -1,4 +1,4 @@
-"""A store with hidden records answers as one without them: every method, every filter, records and tokens at random."""
+"""A store with hidden records answers as without them: every method, filter, record and token at random."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,7 +36,7 @@ MASKED = {"queryTimeMs", "expiresAt", "agent", "recordedAt", "cursor"}
 
 @dataclass(frozen=True)
 class Pair:
-    """A server over all of a world and one over what a reader sees of it, with the reader's token of each."""
+    """A server over a whole world and a server over a reader's view, with the reader's token for each."""
 
     world: World
     whole: Serving
@@ -53,7 +53,7 @@ class Pair:
 
 
 def _pair(number: int, rounds: int) -> Any:
-    """Return a number of `RIGHTS` and the calls of each method as parameters; one pair is asked of servers as well."""
+    """Return a number of `RIGHTS` and each method's calls as parameters; one pair also runs on servers."""
     marks = MORE if rounds > 5 else () if number == 1 else MORE[1:]
     return pytest.param(number, rounds, marks=marks, id=f"{tuple(RIGHTS[number].values())}-{rounds}")
 
@@ -88,13 +88,13 @@ def pair(
 
 
 def told(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer about changes without its times, which are those of the writes, and in one order."""
+    """Return an answer about changes without write times, sorted."""
     changes = sorted((one["op"], one["kind"], one["id"]) for one in answer["result"]["changes"])
     return answer | {"result": {"changes": changes, "more": answer["result"]["more"]}}
 
 
 def briefed(answer: dict[str, Any]) -> dict[str, Any]:
-    """A briefing with changes, which are a part of all if there are more, without the times of the writes."""
+    """Return a briefing with changes, a part of all if there are more, without write times."""
     result = {name: value for name, value in answer["result"].items() if name not in ("changes", "etag", "tokens")}
     changes = sorted((one["op"], one["kind"], one["id"]) for one in answer["result"].get("changes", ()))
     return answer | {"result": result | {"changes": len(changes) if result.get("more") else changes}}
@@ -102,7 +102,7 @@ def briefed(answer: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _serving(folder: Path, stores: Stores, embedder: Embedder | None, entries: Sequence[Entry]) -> Iterator[Serving]:
-    """A server that finds everything stored when it starts: nothing is indexed twice."""
+    """Start a server that finds everything stored at its start: nothing is indexed twice."""
     folder.mkdir()
     records = open_records(stores.records(folder))
     put(records, embedder, entries)
@@ -116,7 +116,7 @@ def _serving(folder: Path, stores: Stores, embedder: Embedder | None, entries: S
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two answers are equal but for times."""
+    """Return whether two answers are equal except times."""
     if isinstance(one, dict) and isinstance(other, dict):
         return list(one) == list(other) and all(name in MASKED or alike(one[name], other[name]) for name in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -125,7 +125,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
-    """Where two answers differ, for the reader of a failure."""
+    """Yield the differences of two answers, for failure messages."""
     if isinstance(one, dict) and isinstance(other, dict) and list(one) == list(other):
         for name in one:
             if name not in MASKED:

@@ -1,4 +1,4 @@
-"""cstp.searchKnowledge: modes, filters alone and together, shape, isolation, parts that are down."""
+"""cstp.searchKnowledge: modes, filters alone and together, shape, isolation, failed parts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

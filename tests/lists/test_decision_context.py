@@ -1,4 +1,4 @@
-"""What governs files: patterns of decisions, their order, the budget, and what a token sees of it."""
+"""Decisions governing files: their patterns, their order, the budget, and a token's view."""
 
 from collections.abc import Callable
 from dataclasses import replace

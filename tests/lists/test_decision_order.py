@@ -1,4 +1,4 @@
-"""The orders of listDecisions: exact under ties, those without a value last, page by page as in one."""
+"""Orders of listDecisions: exact under ties, missing values last, page by page as in a single page."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ SORTS = ("date", "recordedAt", "confidence", "category", "stakes", "status", "re
 
 
 def made(random: Random) -> list[Any]:
-    """Decisions in the order in which they are stored; many are equal in what is sorted by."""
+    """Return decisions in stored order; many have equal sort values."""
     found = []
     for number in random.sample(range(1000), 80):
         members = {

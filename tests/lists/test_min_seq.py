@@ -1,4 +1,4 @@
-"""`minSeq`: a read shows what another process wrote, or says that it cannot."""
+"""`minSeq`: a read shows another process's writes, or reports that it cannot."""
 
 import asyncio
 from collections.abc import Callable, Iterator

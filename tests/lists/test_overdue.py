@@ -1,4 +1,4 @@
-"""Which decisions are overdue for review, current and superseded: listed and counted alike, as of each call."""
+"""Decisions overdue for review, current and superseded: listed and counted alike, as of each call."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ def record(serving: Serving, decision: str, **params: Any) -> str:
 
 
 def ids(serving: Serving, token: str | None = None, **params: Any) -> set[str]:
-    """The ids of a list, whose total is their number."""
+    """Return the ids of a list, asserting its total."""
     found = serving.ask("listDecisions", token, limit=500, **params)
     listed = {one["id"] for one in found["decisions"]}
     assert found["total"] == len(listed) == len(found["decisions"])
@@ -157,7 +157,7 @@ def test_what_is_overdue_current_and_superseded_is_listed_and_counted_alike_unde
 
 
 def sees(one: Decision, everything: bool, asked: dict[str, str]) -> bool:
-    """Whether a token sees a decision that filters of listDecisions accept."""
+    """Return whether a token sees a decision accepted by the filters of listDecisions."""
     dates = {name: datetime.fromisoformat(value).replace(tzinfo=UTC) for name, value in asked.items() if "date" in name}
     return (
         (everything or (one.project == "alpha" and one.sensitivity == Sensitivity.NORMAL))

@@ -1,4 +1,4 @@
-"""A briefing: what it shows in which order, within a hard budget, and in a fence that stored texts cannot leave."""
+"""A briefing: its items and order, within a hard budget, and in a fence that stored texts cannot leave."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def in_days(days: int) -> datetime:
 
 
 def decision(id: str, by: str | None = None, review_by: datetime | None = None, **members: Any) -> Entry:
-    """A decision that agent `by` recorded, or a file."""
+    """Return a decision recorded by agent `by`, or a file."""
     made = entry(Kind.DECISION, id, details=DecisionDetails("", review_by=review_by), **members)
     return replace(made, origin=replace(made.origin, recorded_by=by))
 

@@ -1,4 +1,4 @@
-"""Texts with a secret and texts without, of kinds that earlier rules missed or masked; the present ones read them."""
+"""Texts with and without a secret, of kinds missed or masked by earlier rules; read for the present rules."""
 
 from base64 import b64encode
 from typing import Final

@@ -1,4 +1,4 @@
-"""Texts with a token of a service or a password after a flag, and texts that resemble these."""
+"""Texts with a service token or a password after a flag, and similar texts."""
 
 from base64 import b64encode
 from hashlib import sha512

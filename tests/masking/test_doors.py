@@ -1,4 +1,4 @@
-"""No text of any writing method lets a secret through: into a file of the data folder, or into an answer."""
+"""No text of any writing method passes a secret on: into a file of the data folder, or into an answer."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.embedded_only("reads the bytes of the folder")
 
 
 def is_text(one: Parameter) -> bool:
-    """Whether a parameter is a text of any content that is long enough for a secret."""
+    """Return whether a parameter is free text, long enough for a secret."""
     of = [each for each in variants(one.schema, one.definitions) if each.get("type") == "string"]
     return any(not {"enum", "const", "format"} & each.keys() and each.get("maxLength", 100) >= 40 for each in of)
 
@@ -33,7 +33,7 @@ def secret_for(name: str) -> str:
 
 
 def cases(method: str, params: Any) -> list[tuple[JsonPath, str, Any]]:
-    """Each text of a call: its path, its secret, and the call with the secret in its place."""
+    """Return each text of a call: its path, its secret, and the call with the secret in its place."""
     found = []
     for path in texts_in(params):
         if path[-1] not in FIXED and path != OF_A_FORM:

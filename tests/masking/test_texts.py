@@ -1,4 +1,4 @@
-"""Secrets in texts: how many are found, how few other texts are masked, and what holds for every text."""
+"""Secrets in texts: the share found, the share of other texts masked, and rules for every text."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A hundred texts with a secret, as (text, secret); the first rules were tuned on every second one."""
+"""A hundred texts with a secret, as (text, secret); the first rules were tuned on every second text."""
 
 from typing import Final
 

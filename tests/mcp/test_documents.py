@@ -1,4 +1,4 @@
-"""What docs/mcp.md shows: configurations that can be pasted, scenarios as they are listed, and the example."""
+"""Contents of docs/mcp.md: configurations to paste, scenarios as listed, and the example."""
 
 import json
 import re

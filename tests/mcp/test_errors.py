@@ -1,4 +1,4 @@
-"""What a tool says when it cannot answer: the bodies of the seeds, as results with `isError`."""
+"""Tool errors: the bodies of the seeds, as results with `isError`."""
 
 import json
 import re
@@ -22,7 +22,7 @@ TIMESTAMP = "must be an ISO 8601 timestamp such as 2026-01-31T09:30:00Z, or a da
 
 
 async def failure(serving: Serving, token: str, tool: str, arguments: dict[str, Any]) -> Any:
-    """The body of an error; no structured content, which a client would check against the schema of results."""
+    """Return an error body; without structured content, which a client would check against the result schema."""
     async with over_http(mcp_url(serving), token) as client:
         result = await client.call_tool(tool, arguments)
     assert result.is_error

@@ -1,4 +1,4 @@
-"""Answers over MCP fit a number of tokens: texts are cut to their best passages, and one call gives the whole."""
+"""Answers over MCP fit a token count: texts are cut to their best passages, and a call gives the whole text."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -56,7 +56,7 @@ def lines() -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def over(records: Iterable[dict[str, Any]], folder: Path, stores: Stores) -> Iterator[Serving]:
-    """A server over these records, with the packaged model."""
+    """Start a server over these records, with the packaged model."""
     file = folder / "records.jsonl"
     file.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     embedder = open_embedder(EmbeddingChoice("minilm"))
@@ -81,7 +81,7 @@ def decided(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) ->
 
 
 async def asked(serving: Serving, tool: str, **arguments: Any) -> tuple[Any, int]:
-    """What a tool answers, and in how many bytes."""
+    """Return a tool's answer, and its bytes."""
     async with over_http(mcp_url(serving), serving.token()) as client:
         result = await client.call_tool(tool, arguments)
     assert not result.is_error, result

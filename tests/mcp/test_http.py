@@ -1,4 +1,4 @@
-"""`POST /mcp` before the protocol begins: token, Host and Origin, type, size, places; and what every answer carries."""
+"""`POST /mcp` before the protocol begins: token, Host and Origin, type, size, slots; and parts of every answer."""
 
 import json
 import re
@@ -23,7 +23,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 @pytest.fixture
 def ask() -> Callable[..., Any]:
-    """`ask(server, body, token, Header="value")`: one request on a connection of its own; None leaves a header out."""
+    """Return `ask(server, body, token, Header="value")`: asks on a separate connection; None omits a header."""
 
     def send(
         live: Live, body: object, token: str | None, method: str = "POST", path: str = "/mcp", **given: str | None

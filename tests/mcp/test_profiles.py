@@ -1,4 +1,4 @@
-"""Which tools a client gets: by the scopes of its token and by the choice of a profile; and how long their list is."""
+"""Tools of a client: by token scopes and by profile; and the size of their list."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -37,7 +37,7 @@ MODERN_HEADERS = {"MCP-Protocol-Version": VERSION, "Mcp-Method": "tools/list"}
 def post(
     serving: Serving, query: str, body: object, scopes: Iterable[str] = SCOPES, headers: Mapping[str, str] | None = None
 ) -> Any:
-    """The answer to one message at `/mcp`, whatever its status."""
+    """Return the answer to a message at `/mcp`, whatever its status."""
     fields = {"Authorization": f"Bearer {serving.token(scopes=tuple(scopes))}", "Content-Type": "application/json"}
     fields |= headers or {}
     return serving.client.post(serving.url.replace("/cstp", f"/mcp{query}"), content=json.dumps(body), headers=fields)
@@ -195,7 +195,7 @@ async def test_parameters_that_are_not_listed_are_taken_and_checked(knowing: Ser
 
 
 async def test_search_and_fetch_answer_as_connectors_expect(knowing: Serving, world: World) -> None:
-    """https://platform.openai.com/docs/mcp: texts `id`, `title`, `url`; of one record `text` and `metadata`, too."""
+    """Follow https://platform.openai.com/docs/mcp: texts `id`, `title`, `url`; a record has `text`, `metadata`, too."""
     token = knowing.token(clearance="highly_sensitive")
     async with over_http(mcp_url(knowing, "ask"), token) as client:
         seen = set()

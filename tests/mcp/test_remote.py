@@ -1,4 +1,4 @@
-"""`cstp mcp --url`: the tools in front of a server elsewhere."""
+"""`cstp mcp --url`: tools for a remote server."""
 
 import json
 import subprocess

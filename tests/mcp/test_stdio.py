@@ -1,4 +1,4 @@
-"""`cstp mcp` as a program: whose rights count, what goes to which stream, and how it ends."""
+"""`cstp mcp` as a program: its rights, the use of each stream, and its end."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def call(id: int, tool: str, **arguments: object) -> dict[str, object]:
 
 @pytest.fixture
 def program(sampled: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
-    """`program("--agent", "reader")`: `cstp mcp` over the sample, killed at the end if it is still there."""
+    """Yield `program("--agent", "reader")`: `cstp mcp` over the sample, killed at the end if still running."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*words: object, shell: str = '"$@"', **environment: str) -> "subprocess.Popen[str]":
@@ -49,7 +49,7 @@ def program(sampled: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
 
 @pytest.fixture(scope="module")
 def answering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Any]]:
-    """`answering(line)`: what one `cstp mcp` answers to a line."""
+    """Yield `answering(line)`: returns the answer of a shared `cstp mcp` to a line."""
     folder = tmp_path_factory.mktemp("answering")
     create_token(Settings.model_validate({"data_dir": folder}).tokens_path, "reader", lifetime=timedelta(hours=1))
     words = [*COMMAND, "mcp", "--data-dir", str(folder), "--agent", "reader"]
@@ -60,7 +60,7 @@ def answering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
 
 
 def said(process: "subprocess.Popen[str]", *messages: object) -> Any:
-    """Sends messages, and reads the one answer to the last."""
+    """Send messages, and return the answer to the last message."""
     assert process.stdin is not None
     assert process.stdout is not None
     for message in messages:
@@ -109,7 +109,7 @@ def test_a_line_that_is_no_message_does_not_end_it_and_a_request_that_is_too_lon
 
 
 def tool(id: str, arguments: str) -> str:
-    """A call whose arguments need not be JSON."""
+    """Return a call whose arguments need not be JSON."""
     params = f'{{"name":"search","arguments":{arguments}}}'
     return f'{{"jsonrpc":"2.0","method":"tools/call","params":{params},"id":{id}}}'
 

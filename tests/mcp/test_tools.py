@@ -1,4 +1,4 @@
-"""Every tool through the SDK's client, over both transports and both eras of the protocol."""
+"""Every tool through the SDK's client, over both transports and both protocol eras."""
 
 import json
 import re
@@ -27,7 +27,7 @@ WRITES = {name for name, tool in TOOLS.items() if tool.method.writes}
 
 
 def calls(world: World) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield a call of each tool that reads, and others; some find something, some nothing."""
+    """Yield a call of each reading tool, and others; some find something, some nothing."""
     event = world.ids[Kind.EVENT][0]
     values = {**ids_of(world), WORDS: "index record"}
     for tool in READ_TOOLS:
@@ -70,7 +70,7 @@ def calls(world: World) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def without_pages(tool: str, found: Any) -> Any:
-    """An answer without what connectors get in addition; `metadata` of a record is as files have it."""
+    """Return an answer without additions for connectors; `metadata` of a record is as in files."""
     if tool == "fetch":
         found.pop("url", None)
         return in_snake_case(found)
@@ -83,7 +83,7 @@ def without_pages(tool: str, found: Any) -> Any:
 
 
 def in_snake_case(value: Any) -> Any:
-    """An answer of `/cstp` with its names as the seeds spell them."""
+    """Return an answer of `/cstp` with names as the seeds spell them."""
     if isinstance(value, dict):
         return {to_snake(name): in_snake_case(inner) for name, inner in value.items() if name != "queryTimeMs"}
     return [in_snake_case(inner) for inner in value] if isinstance(value, list) else value
@@ -129,7 +129,7 @@ async def test_every_tool_answers_over_standard_input_and_output(sampled: Path, 
 
 
 def test_the_shapes_of_the_tools_are_those_that_were_agreed() -> None:
-    """After a change that is meant: python -m tests.mcp.snapshot"""
+    """Compare with the agreed shapes; after an intended change: python -m tests.mcp.snapshot"""
     listed = {name: tool.as_listed().model_dump(by_alias=True, exclude_none=True) for name, tool in TOOLS.items()}
     assert listed == json.loads((HERE / "tools.json").read_text(encoding="utf-8"))
 
@@ -174,7 +174,7 @@ def test_every_parameter_of_a_method_is_one_of_its_tool(name: str) -> None:
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_the_schemas_of_a_tool_have_neither_references_nor_null_as_an_alternative(name: str) -> None:
-    """Clients that cannot tell an object from null beside it send it as JSON text."""
+    """Check schemas for clients that cannot tell an object from null next to it, and send it as JSON text."""
     schemas = TOOLS[name].input, output_schema(TOOLS[name].method.result)
     for text in map(json.dumps, schemas):
         assert "$ref" not in text

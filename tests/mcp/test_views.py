@@ -1,4 +1,4 @@
-"""MCP Apps: the page for decisions is a resource that the tools about decisions name, and answers are as without it."""
+"""MCP Apps: decision tools name the decision page as a resource, and answers are the same without it."""
 
 import re
 from pathlib import Path
@@ -64,7 +64,7 @@ async def test_the_server_says_that_it_has_such_pages(knowing: Serving) -> None:
 
 
 async def test_an_answer_is_the_same_for_a_client_that_shows_pages(knowing: Serving, world: World) -> None:
-    """Nothing of a result depends on the page: it has neither metadata nor contents in addition."""
+    """Compare results: the page adds neither metadata nor contents."""
     (decision,) = [one["id"] for one in knowing.ask("listDecisions", limit=1)["decisions"]]
     async with over_http(mcp_url(knowing), knowing.token()) as client:
         result = await client.call_tool("get_decision", {"id": decision})

@@ -1,4 +1,4 @@
-"""What `include` adds to the answers of cstp.queryDecisions: snippets, links and provenance."""
+"""Additions by `include` to cstp.queryDecisions answers: snippets, links and provenance."""
 
 import json
 import re
@@ -53,7 +53,7 @@ SECRET = (
 def asked(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores
 ) -> Iterator[tuple[Serving, Path]]:
-    """A server over the files above, with and without the model, and the folder that they are in."""
+    """Start servers over the files above, with and without the model; yield them with the folder."""
     folder = tmp_path_factory.mktemp("repository") / "docs" / "adr"
     folder.mkdir(parents=True)
     (folder.parents[1] / ".git").mkdir()
@@ -79,7 +79,7 @@ def read(serving: Serving, embedder: Embedder | None, path: Path, options: Optio
 
 @pytest.fixture
 def titled(asked: tuple[Serving, Path]) -> Callable[..., Mapping[str, Any]]:
-    """`titled("what is sought", token)`: the decisions found, by title, with everything included."""
+    """Return `titled("what is sought", token)`: returns found decisions, by title, with everything included."""
 
     def found(query: str, token: str | None = None, **params: Any) -> Mapping[str, Any]:
         serving, _ = asked
@@ -189,7 +189,7 @@ def test_provenance_of_a_file_that_is_in_no_repository_is_its_name(serve: Callab
 
 
 class Thirds(SeededEmbedder):
-    """Three windows of each text, whose vectors are those of "part 0" to "part 2"; counts what it is asked to cut."""
+    """Three windows of each text, with the vectors of "part 0" to "part 2"; counts texts it is asked to cut."""
 
     asked_for: ClassVar[list[int]] = []
 

@@ -1,4 +1,4 @@
-"""Passages: slices of a text that fit their room and have the words that were asked for."""
+"""Passages: text slices that fit their room and have the query words."""
 
 import time
 from itertools import pairwise

@@ -18,7 +18,7 @@ QUERY = "which database"
 
 @pytest.fixture(scope="module")
 def crowd(kit: ModuleType, asking: Callable[..., Any]) -> Any:
-    """200 records near the query in category near, 7 opposite to it in category far, and the fields that vary."""
+    """Store 200 records near the query in category near, 7 opposite to it in category far, with varying fields."""
     embedder = kit.SeededEmbedder()
     vector = embedder.embed_query(QUERY)
     known = [
@@ -56,7 +56,7 @@ def token(crowd: Any) -> str:
 
 @pytest.fixture(scope="module")
 def ids(crowd: Any, token: str) -> Callable[..., list[str]]:
-    """`ids(mode, category="far")`: the ids found with these filters, and that each mode of asking agrees."""
+    """Return `ids(mode, category="far")`: returns ids found with these filters, asserting that all modes agree."""
 
     def found(mode: str, limit: int = 50, **filters: Any) -> list[str]:
         result = crowd.ask("queryDecisions", token, query=QUERY, mode=mode, limit=limit, filters=filters)

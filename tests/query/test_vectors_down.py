@@ -1,4 +1,4 @@
-"""A Chroma server that is not there, goes away and comes back; and the default model over a socket."""
+"""A Chroma server that is absent, stops and returns; and the default model over a socket."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +23,7 @@ SECONDS = 8.0  # that a change of the server's state may take to show
 
 
 def fill(url: str) -> None:
-    """Records without vectors: a server embeds them itself."""
+    """Store records without vectors: a server embeds them itself."""
     records = open_records(url)
     records.put([Entry(Decision(id, title), Origin("/x.md", 0, None, title)) for id, title in TITLES.items()], None)
     records.close()
@@ -31,7 +31,7 @@ def fill(url: str) -> None:
 
 @pytest.fixture
 def start(live_server: Callable[..., Any], stores: Stores, tmp_path: Path) -> Callable[..., Any]:
-    """`start(url)`: a server with the default model, these records and that Chroma server."""
+    """Return `start(url)`: starts a server with the default model, these records and the Chroma server."""
 
     def started(url: str) -> Any:
         fill(stores.records(tmp_path / "data"))
@@ -50,7 +50,7 @@ def asked(live: Any, token: str, mode: str) -> Any:
 
 @pytest.fixture
 def worth_asking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The best of three vectors is asked for at the Chroma server, like the best ten of hundreds of thousands."""
+    """Make the best of three vectors use the Chroma server, like the best ten of hundreds of thousands."""
     for cost in ("NEIGHBOUR_CALL", "NEIGHBOUR"):
         monkeypatch.setattr(search, cost, 0.0)
     monkeypatch.setattr(search, "LEAST_NEIGHBOURS", 1)
@@ -58,7 +58,7 @@ def worth_asking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def reported(request_bytes: Any) -> Callable[[Any], str]:
-    """What `/readyz` answers with, and how it reports the vectors."""
+    """Return the status of `/readyz`, and its report of the vectors."""
 
     def look(live: Any) -> str:
         with live.connect() as connection:
@@ -70,7 +70,7 @@ def reported(request_bytes: Any) -> Callable[[Any], str]:
 
 
 def component(reply: Any) -> str | None:
-    """The part that failed; None for an answer."""
+    """Return the failed part; None for an answer."""
     if "result" in reply:
         return None
     assert (reply["error"]["code"], reply["error"]["message"]) == (-32003, "Query failed")
@@ -79,7 +79,7 @@ def component(reply: Any) -> str | None:
 
 
 def first(reply: Any) -> str | None:
-    """The id that came first; None before the server has embedded anything, and while the part is down."""
+    """Return the first id; None before the server has embedded anything, and while the part is down."""
     found = reply["result"]["decisions"] if component(reply) is None else []
     return found[0]["id"] if found else None
 

@@ -1,4 +1,4 @@
-"""`abstain` in the searches over all kinds: no results rather than poor ones, and the nearest record is named."""
+"""`abstain` in searches over all kinds: no results rather than poor results, and the nearest record is named."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -121,7 +121,7 @@ def test_where_there_is_no_record_none_is_named(memory: Any) -> None:
 
 
 def said(**turns: str) -> list[Any]:
-    """Turns of a conversation of Ana, Ben and an assistant, by speaker; a digit after it makes a name another one."""
+    """Return conversation turns of Ana, Ben and an assistant, by speaker; a digit makes a name distinct."""
     return [
         entry(
             Kind.TURN,

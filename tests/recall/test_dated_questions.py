@@ -1,4 +1,4 @@
-"""A time in a question over the wire, in all searches: what was read, what it lifts, from when it is seen."""
+"""Periods in questions, in all searches over the wire: the recognized period, its boost, and its reference date."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ INTERPRETED = {"dateFrom": "2023-05-01T00:00:00Z", "dateTo": "2023-05-31T23:59:5
 
 
 def some() -> list[Any]:
-    """Two of each kind, of two times, of which the text of the later one is nearer to the question."""
+    """Return two records of each kind, of two times; the later text is nearer to the question."""
     near, far = "We buy a crane for the mast.", "We buy a crane for the mast and paint it."
     guarded = {"title": near, "text": near, "date": MAY, "sensitivity": Sensitivity.SENSITIVE}
     return [

@@ -1,4 +1,4 @@
-"""`cstp.search`: records of all kinds in one order, each parameter, and scores that depend on nothing else."""
+"""`cstp.search`: records of all kinds in a single ranking, each parameter, and scores independent of other records."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

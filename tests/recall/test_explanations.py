@@ -1,4 +1,4 @@
-"""`explain` in the searches over all kinds: the scores and places of the legs, and what it changes: nothing else."""
+"""`explain` in searches over all kinds: scores and places of the legs, without any other change."""
 
 from collections.abc import Callable
 from typing import Any

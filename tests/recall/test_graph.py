@@ -1,4 +1,4 @@
-"""cstp.recall over a socket: related records, why they are related, and the entities named."""
+"""cstp.recall over a socket: related records, the reason of each relation, and named entities."""
 
 from collections.abc import Callable
 from typing import Any
@@ -146,7 +146,7 @@ def test_references_to_nothing_break_nothing(remembering: Callable[..., Any]) ->
 
 @pytest.fixture(scope="module")
 def crowd(remembering: Callable[..., Any]) -> Any:
-    """4,000 events of one actor, one of which says what is asked."""
+    """Store 4,000 events of a single actor; one event answers the query."""
     entries = [event(f"e{number:04}", ["Ana"], narrative=f"routine {number % 7}") for number in range(4_000)]
     entries[3_654] = event("needle", ["Ana"], narrative="the reactor was shut down")
     entries.append(entry(Kind.ARTIFACT, "start", content="Ana writes", context="note", participants=["Ana"]))

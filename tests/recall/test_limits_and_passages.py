@@ -1,4 +1,4 @@
-"""cstp.recall over a socket: what counts toward the limit, attached events, passages with their neighbours."""
+"""cstp.recall over a socket: results counted by the limit, attached events, passages with their neighbours."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -161,7 +161,7 @@ def test_an_artifact_with_missing_chunks_is_not_counted(remembering: Callable[..
 
 @dataclass
 class Failing:
-    """The same vector for every text, and none for one to be stored while it is down."""
+    """An embedder with a constant vector for every text, and none for stored texts while it is down."""
 
     model: str = "same-4"
     dim: int = 4

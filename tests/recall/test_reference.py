@@ -31,7 +31,7 @@ DEFAULT = {"decision", "commitment", "qualityrisk"}
 
 @dataclass(frozen=True)
 class Fact:
-    """What the reference knows of a record: what isolation and filters go by, and its artifact."""
+    """A record as known to the reference: its artifact, and the basis of isolation and filters."""
 
     record: Any
     project: str | None
@@ -262,7 +262,7 @@ def check_total(answer: dict[str, Any], params: dict[str, Any], passing: dict[st
 
 
 def check_documents(ids: list[str], passing: Mapping[str, Fact]) -> None:
-    """Each document is one result, and no event of one is another."""
+    """Check that each document is a single result, and no event of a result is another result."""
     groups = [group(passing[id]) for id in ids]
     assert len(set(groups)) == len(groups)
     assert not [id for id in ids if isinstance(passing[id].record, Event) and passing[id].parent in groups]
@@ -274,7 +274,7 @@ def group(fact: Fact) -> str:
 
 @pytest.mark.long("makes many records")
 def test_every_condition_was_met_by_some_record_and_not_by_another(world: Any) -> None:
-    """Else the test above would say nothing."""
+    """Check that no condition above was trivial."""
     _, facts, _, _ = world
     everyone = Viewer(Sensitivity.HIGHLY_SENSITIVE)
     for seed in range(60):

@@ -1,4 +1,4 @@
-"""The memory corpus through cstp.recall: what its ground truth links is reached."""
+"""The memory corpus through cstp.recall: links in its ground truth are reached."""
 
 import sys
 from collections.abc import Callable

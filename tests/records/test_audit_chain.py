@@ -1,4 +1,4 @@
-"""The chain of audit rows: what breaks it is found, and pruning, copies and backups keep it."""
+"""The chain of audit rows: violations are detected, and pruning, copies and backups keep it."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ Alter = Callable[..., None]
 
 
 def entry(number: int, **given: Any) -> AuditEntry:
-    """The entry of one of many calls: two records each, one of them shared."""
+    """Return the entry of a numbered call: two records each, one shared."""
     records = (AuditedRecord("decision", f"d-{number}"), AuditedRecord("decision", "d-all", number % 2 == 0))
     fixed = {"at": BEGIN + timedelta(hours=number), "agent": "ann", "via": "cstp", "method": "cstp.getDecision"}
     return AuditEntry(**{**fixed, "request_id": f"r-{number}", "records": records, **given})
@@ -34,7 +34,7 @@ def fill(records: Records, first: int, last: int) -> None:
 
 @pytest.fixture
 def alter(records: Records, url: str) -> Iterator[Alter]:
-    """Changes the tables past the program."""
+    """Change the tables, bypassing the program."""
     engine = sa.create_engine(url)
 
     def run(*statements: str) -> None:

@@ -1,4 +1,4 @@
-"""Backup files: what they are, where they may be written, and what is refused as damaged or as somebody else's."""
+"""Backup files: their form and location, and refusal of damaged or foreign files."""
 
 import fcntl
 import os
@@ -55,7 +55,7 @@ def filled(records: Records, entry: Make, floats: Floats) -> Records:
 
 @pytest.fixture
 def kept(sqlite_url: str, entry: Make, floats: Floats) -> Iterator[Records]:
-    """The same, for what does not depend on the database."""
+    """Yield a shared backup for tests independent of the database."""
     records = open_records(sqlite_url)
     fill(records, entry, floats)
     yield records
@@ -260,7 +260,7 @@ def test_a_damaged_backup_is_refused_or_whole(sqlite_url: str, file: Path, entry
 
 
 def damaged(whole: bytes, random: Random, *, cut: bool) -> bytes:
-    """Return a part of a file, or the file with some other bytes in one place."""
+    """Return a part of a file, or the file with different bytes in some place."""
     content = bytearray(whole)
     at = random.randrange(100, len(content))
     if cut:

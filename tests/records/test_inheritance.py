@@ -1,4 +1,4 @@
-"""Events and chunks take project, clearance and facets from their artifact, whatever comes first."""
+"""Events and chunks inherit project, clearance and facets from their artifact, in any order of arrival."""
 
 from typing import Any
 

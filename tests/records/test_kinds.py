@@ -1,4 +1,4 @@
-"""Records of every kind: stored and read back, told apart, counted, deleted, copied."""
+"""Records of every kind: stored and read back, distinguished, counted, deleted, copied."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Following the store page by page; that columns agree with the records is claimed in tests/query and tests/indexes."""
+"""Page-by-page reads of the store; tests/query and tests/indexes check that columns agree with the records."""
 
 from collections.abc import Callable
 

@@ -35,7 +35,7 @@ def hurried(postgresql_url: str) -> Iterator[Records]:
 
 @pytest.fixture
 def session(postgresql_url: str) -> Iterator["psycopg.Connection[Any]"]:
-    """A connection that holds locks until it is rolled back."""
+    """Yield a connection that holds locks until rolled back."""
     with psycopg.connect(postgresql_url.replace("+psycopg", "")) as connection:
         yield connection
 
@@ -78,7 +78,7 @@ def test_what_reads_or_writes_much_may_take_as_long_as_it_needs(
 
 
 def parameters(url: str, deadline: float | None = None) -> Mapping[str, str]:
-    """What a connection of the pool is made with."""
+    """Return the connection parameters of the pool."""
     store = open_store(url, deadline)
     with store.reader.connect() as connection:
         driver = connection.connection.driver_connection
@@ -156,7 +156,7 @@ def test_a_running_server_answers_again_after_a_restart_without_one_of_its_own(
 
 @pytest.fixture(scope="module")
 def guarded(postgresql: PostgreSQL) -> Iterator[sa.URL]:
-    """A PostgreSQL that wants a password of one user and has no connection for another."""
+    """Yield a PostgreSQL that requires a password of one user and has no connection for another."""
     with postgresql.connect() as connection:
         connection.execute("CREATE ROLE guarded LOGIN PASSWORD 'right'")
         connection.execute("CREATE ROLE crowded LOGIN CONNECTION LIMIT 0")

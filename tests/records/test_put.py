@@ -1,4 +1,4 @@
-"""What `put` and `delete` do to a store."""
+"""Effects of `put` and `delete` on a store."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

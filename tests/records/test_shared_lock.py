@@ -1,4 +1,4 @@
-"""The lock that processes over one PostgreSQL share: one has it, and it passes on however its holder ends."""
+"""The lock shared by processes over a PostgreSQL: a single holder, passed on however the holder ends."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ def store(postgresql_url: str) -> Iterator[Store]:
 
 @pytest.fixture
 def lock(store: Store) -> Iterator[Callable[..., SharedLock]]:
-    """`lock()`: one more process's view of the lock."""
+    """Yield `lock()`: an additional process's view of the lock."""
     made: list[SharedLock] = []
 
     def another(name: str = "index", lease: float = 60) -> SharedLock:

@@ -1,4 +1,4 @@
-"""Copying a store and making one equal to another: every row, one snapshot, one transaction, ordinary changes."""
+"""Copying a store and making a store equal to another: every row, a snapshot, a transaction, ordinary changes."""
 
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ DERIVED = {
 
 @dataclass
 class Doing:
-    """A watcher that does something when so many records were seen."""
+    """A watcher that acts after a given record count."""
 
     after: int
     act: Callable[[], object]
@@ -88,7 +88,7 @@ LATER = datetime(2126, 1, 1, 0, 0, 0, 1, UTC)
 
 @pytest.fixture
 def other_url(postgresql_url: str, url: str, tmp_path: Path) -> str:
-    """A second place, on the other kind of database."""
+    """Return a second location, on the other kind of database."""
     return postgresql_url if url.startswith("sqlite") else f"sqlite:///{tmp_path}/other/records.sqlite3"
 
 
@@ -101,7 +101,7 @@ def other(other_url: str) -> Iterator[Records]:
 
 @pytest.fixture
 def filled(records: Records, entry: Make, floats: Floats) -> Records:
-    """More than two pages, written and changed in another order than that of the keys, with vectors of two models."""
+    """Store more than two pages, written and changed in another order than by key, with vectors of two models."""
     records.put([Entry(FULL, Origin("/notes/ü.md", 7, "beta", "digest"), floats(3, 0.5), expires_at=LATER)], "first")
     records.put([entry(f"d-{number}", f"text {number}", windows=1, first=number) for number in range(MANY)], "first")
     records.put([entry("bare", "")], None)

@@ -1,4 +1,4 @@
-"""Conditions as SQL: the same records as the columns in memory give."""
+"""Conditions as SQL: equal results to the columns in memory."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import product

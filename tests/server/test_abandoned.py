@@ -1,4 +1,4 @@
-"""Calls whose caller has gone: the work for them stops, and nothing is left of them."""
+"""Calls with a vanished caller: their work stops, and nothing of them is left."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ TOOL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"} | {
 
 @dataclass(frozen=True)
 class SlowEmbedder(SeededEmbedder):
-    """Embeds the text "slow" for as long as anybody waits for it."""
+    """An embedder that works on the text "slow" for as long as anybody waits."""
 
     begun: Event = field(default_factory=Event)
     stopped: Event = field(default_factory=Event)

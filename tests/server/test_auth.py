@@ -1,4 +1,4 @@
-"""Who is let in, from which address, and how often one may try."""
+"""Admission of callers, their addresses, and limits on attempts."""
 
 import json
 from typing import Any

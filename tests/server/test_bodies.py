@@ -1,4 +1,4 @@
-"""Bodies before they are parsed: what is refused without reading them, and how many bytes of them are held."""
+"""Bodies before parsing: refusals without reading, and bounds on held bytes."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Replays every conversation of tests/wire over a real socket, each exchange on a connection of its own."""
+"""Replay of every conversation in tests/wire over a real socket, each exchange on a separate connection."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Clients that are slow, silent or gone, and one connection too many: cut in time, and nothing is left of them."""
+"""Slow, silent or vanished clients, and an excess connection: cut in time, and nothing of them is left."""
 
 import gc
 import json
@@ -24,7 +24,7 @@ SECONDS = 5.0  # by when a deadline of a fraction of a second has certainly pass
 
 
 def settings(**seconds: float) -> dict[str, object]:
-    """Short deadlines: `receive`, `idle`, `send` in seconds; 0.3 unless given."""
+    """Return short deadlines: `receive`, `idle`, `send` in seconds; 0.3 unless given."""
     chosen = {"receive": 0.3, "idle": 0.3, "send": 0.3} | seconds
     return {f"server.{name}_seconds": value for name, value in chosen.items()} | {"limits.default": "1000000/second"}
 
@@ -38,7 +38,7 @@ def headers() -> Callable[[Any], list[tuple[str, str]]]:
 
 
 def rest(connection: Any) -> bytes:
-    """What comes until the connection ends, which must be soon."""
+    """Return all bytes until the connection ends, which must be soon."""
     connection.socket.settimeout(SECONDS)
     try:
         found: bytes = connection.reader.read()
@@ -48,7 +48,7 @@ def rest(connection: Any) -> bytes:
 
 
 def dribble(connection: Any, data: bytes, pause: float = 0.02) -> None:
-    """Sends a byte at a time, until all is sent or the server says something or ends the connection."""
+    """Send a byte at a time, until all is sent or the server answers or ends the connection."""
     for byte in data:
         connection.send_if_open(bytes([byte]))
         if select([connection.socket], [], [], pause)[0]:
@@ -122,7 +122,7 @@ def test_a_silent_client_is_cut(common_server: Any, headers: Any, request_bytes:
 def slow_server(
     live_server: Callable[..., Any], redis_server: Callable[..., Any]
 ) -> Callable[..., tuple[Any, Callable[[], None]]]:
-    """A server, and what makes its calls take one and a half seconds until somebody has waited that long."""
+    """Return a server, and a function that slows its calls to 1.5 seconds until someone waited that long."""
 
     def start(**seconds: float) -> tuple[Any, Callable[[], None]]:
         redis = redis_server()
@@ -201,14 +201,14 @@ def test_pipelined_clocks_start_in_turn(slow_server: Any, headers: Any, request_
 
 
 def big_batch(request_bytes: Any, fields: list[tuple[str, str]]) -> bytes:
-    """A request whose answer has some 30 KB."""
+    """Return a request whose answer has some 30 KB."""
     calls = [{"jsonrpc": "2.0", "method": "cstp.whoami", "id": number} for number in range(100)]
     data: bytes = request_bytes(json.dumps(calls).encode(), fields)
     return data
 
 
 def connect_narrow(server: Any) -> socket.socket:
-    """A socket that takes little before it is read."""
+    """Return a socket with a small receive buffer."""
     narrow = socket.socket()
     narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     narrow.settimeout(SECONDS)
@@ -293,7 +293,7 @@ def test_the_kernel_keeps_nothing_for_a_client_that_is_gone(
 
 
 def of_the_stores(port: int) -> set[str]:
-    """Sockets that no client of the server at `port` can have: of another protocol, or connected to something else."""
+    """Return sockets that no client of the server at `port` can have: of another protocol, or connected elsewhere."""
     tcp, unix = (
         [line.split() for line in table.read_text().splitlines()[1:]] if table.exists() else []
         for table in (Path("/proc/net/tcp"), Path("/proc/net/unix"))
@@ -304,7 +304,7 @@ def of_the_stores(port: int) -> set[str]:
 
 
 def descriptors(port: int) -> "Counter[str]":
-    """What this process has open, without the stores' pools of connections, which have sizes of their own."""
+    """Return this process's descriptors, without the stores' connection pools, which have separate sizes."""
     gc.collect()  # what earlier tests left
     opened = []
     for descriptor in os.listdir("/dev/fd"):

@@ -1,4 +1,4 @@
-"""The envelope: which bodies are read, and within which bounds. tests/chaos sends it any bytes and any JSON."""
+"""The envelope: accepted bodies, and their bounds. tests/chaos sends it any bytes and any JSON."""
 
 import json
 import tracemalloc

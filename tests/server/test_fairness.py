@@ -1,4 +1,4 @@
-"""A greedy agent and a modest one: whatever the first one asks, the other one is answered, in every method."""
+"""A greedy and a modest agent: whatever the first requests, the second is answered, in every method."""
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +29,7 @@ SECONDS = 20.0
 
 @dataclass(frozen=True)
 class EndlessEmbedder(SeededEmbedder):
-    """Embeds what the greedy agent asks window by window, each of which the test allows."""
+    """An embedder of the greedy agent's texts, window by window, each permitted by the test."""
 
     windows_begun: Semaphore = field(default_factory=lambda: Semaphore(0))
     allowed: Semaphore = field(default_factory=lambda: Semaphore(0))
@@ -53,7 +53,7 @@ def tool(number: int) -> Mapping[str, object]:
 
 
 def requests() -> Iterator[tuple[str, object]]:
-    """More than one agent may have in flight and waiting, with texts that no other has."""
+    """Yield more requests than an agent may have in flight and waiting, with unique texts."""
     numbers = count()
     for _ in range(40):
         yield "/cstp", search(next(numbers))

@@ -1,4 +1,4 @@
-"""Memory that a server has freed goes back to the system."""
+"""Memory freed by a server returns to the system."""
 
 import platform
 import subprocess

@@ -1,4 +1,4 @@
-"""The places in flight: how many an agent has, and whose turn it is."""
+"""Slots in flight: an agent's share, and the order of turns."""
 
 import asyncio
 from collections import Counter
@@ -13,7 +13,7 @@ def wait(gate: AdmissionGate, agent: str) -> "asyncio.Task[bool]":
 
 
 async def waiting(gate: AdmissionGate, number: int) -> None:
-    """Waits until so many wait."""
+    """Wait until this many wait."""
     async with asyncio.timeout(20):
         while gate.waiting_calls != number:  # noqa: ASYNC110 - the gate has no event for it
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Pools of threads: deadlines, stuck threads, exceptions, and the end."""
+"""Thread pools: deadlines, stuck threads, exceptions, and closing."""
 
 import asyncio
 import threading
@@ -20,12 +20,12 @@ ALONE = Caller("alone", inf)
 
 
 class Panic(BaseException):
-    """What a crash inside a Rust extension looks like."""
+    """A stand-in for a crash inside a Rust extension."""
 
 
 @pytest.fixture
 def release() -> Iterator[Event]:
-    """Lets threads go that a test has blocked."""
+    """Release threads blocked by a test."""
     event = Event()
     yield event
     event.set()
@@ -194,7 +194,7 @@ async def test_close_ends_the_idle_threads_after_what_was_accepted() -> None:
 
 @dataclass
 class Order:
-    """Calls that note their agent when they run."""
+    """Calls that note their agent when run."""
 
     ran: list[str] = field(default_factory=list)
 
@@ -203,7 +203,7 @@ class Order:
 
 
 class Blocked:
-    """Calls of agents that run until they are let go, and how many of each ran at a time at most."""
+    """Agents' calls that run until released, and the maximum of each at a time."""
 
     def __init__(self) -> None:
         self.running: Counter[str] = Counter()
@@ -223,7 +223,7 @@ class Blocked:
         return asyncio.ensure_future(pool.run(Caller(agent, inf), self.run, agent))
 
     async def until(self, **running: int) -> None:
-        """Waits until so many of each agent run."""
+        """Wait until this many of each agent run."""
         deadline = monotonic() + 20
         while any(self.running[agent] != number for agent, number in running.items()):
             assert monotonic() < deadline, self.running

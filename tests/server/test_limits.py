@@ -1,4 +1,4 @@
-"""What agents may spend: in memory and on a real Redis, and what happens when that one goes away."""
+"""Spending limits of agents: in memory and on a real Redis, and during its outage."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ NOTE = {"jsonrpc": "2.0", "method": "cstp.whoami"}
 
 @pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.long("starts Redis"))])
 def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    """Settings for each place where limits are kept; the Redis is emptied before each test."""
+    """Yield settings for each limit store; Redis is emptied before each test."""
     if request.param == "memory":
         yield {}
         return
@@ -31,7 +31,7 @@ def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
 
 
 def structured(text: str) -> dict[str, dict[str, int]]:
-    """A structured-field list of strings with integer parameters, read by hand; anything else fails."""
+    """Parse a structured-field list of strings with integer parameters by hand; anything else fails."""
     found = {}
     for item in text.split(", "):
         whole = re.fullmatch(r'"([ !#-\[\]-~]*)"((?:;[a-z*][a-z0-9_.*-]*=(?:0|[1-9]\d{0,14}))+)', item)
@@ -342,7 +342,7 @@ def test_limits_hold_without_redis(live_server: Any, redis_server: Any, request_
 
 
 def commands(redis: Any) -> int:
-    """How often Redis has been asked anything, without the commands that scripts run inside it."""
+    """Return Redis's command count, without commands run inside scripts."""
     stats = redis.command("INFO", "commandstats")
     counts = dict(re.findall(r"cmdstat_(\w+):calls=(\d+)", stats))
     asked = {name: int(count) for name, count in counts.items() if name in ("eval", "evalsha", "get", "set", "ping")}

@@ -1,4 +1,4 @@
-"""The log: one short JSON line per call, and nothing in it that a caller sent or that is secret."""
+"""The log: a short JSON line per call, without secrets and without text from callers."""
 
 import json
 import logging
@@ -34,7 +34,7 @@ def call_lines(log: StringIO) -> list[dict[str, Any]]:
 
 
 def provoke(server: Any, token: str) -> None:
-    """Every kind of answer, with canaries in all places where a caller can put text."""
+    """Provoke every kind of answer, with canaries in all places for caller text."""
     query = {"jsonrpc": "2.0", "method": "cstp.queryDecisions", "id": QUERY_CANARY}
     server.post(query | {"params": {"query": QUERY_CANARY, "filters": {"category": QUERY_CANARY}}}, token)
     server.post(query | {"params": {"query": QUERY_CANARY, QUERY_CANARY: 1}}, token)

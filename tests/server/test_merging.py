@@ -1,4 +1,4 @@
-"""Metrics and readiness of several workers as those of one server, and the share of each in its bounds."""
+"""Merged metrics and readiness of several workers as those of a single server, and each worker's share of bounds."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,7 +17,7 @@ READY = Readiness("ready", {"records": "ready", "embedder": "off"}, 7)
 
 
 def worker(calls: dict[str, int], seconds: list[float], **gauges: float) -> Iterable[Metric]:
-    """What one worker has counted."""
+    """Return a worker's counts."""
     registry = CollectorRegistry()
     counter = Counter("calls", "Calls.", ("method",), registry=registry)
     for method, number in calls.items():
@@ -31,7 +31,7 @@ def worker(calls: dict[str, int], seconds: list[float], **gauges: float) -> Iter
 
 
 def samples(*workers: Iterable[Metric]) -> dict[str, float]:
-    """Sums by name and labels, as they are read from what is written; without times."""
+    """Return sums by name and labels, as read from the written text; without times."""
     text = generate_latest(MergedMetrics(workers)).decode()
     return {
         sample.name + "".join(f" {value}" for value in sample.labels.values()): sample.value

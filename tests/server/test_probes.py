@@ -1,4 +1,4 @@
-"""What an operator's tools see: is it alive, can it answer, and what is it doing."""
+"""Views of an operator's tools: is it alive, can it answer, and its work."""
 
 import json
 import sqlite3
@@ -29,7 +29,7 @@ def get(server: Any, request_bytes: Any, path: str, token: str | None = None, me
 
 
 def samples(reply: Any) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    """Name and sorted labels of each sample to its value."""
+    """Return each sample's value by name and sorted labels."""
     families = text_string_to_metric_families(reply.body.decode())
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value

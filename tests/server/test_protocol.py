@@ -1,4 +1,4 @@
-"""HTTP itself: what a peer may send to confuse the server about where a request begins and what belongs to it."""
+"""HTTP itself: peers that try to confuse the server about the start and the parts of a request."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The server behind nginx and behind Caddy, with the files of docs/operations.md, over HTTPS on real sockets."""
+"""The server behind nginx and Caddy, with the files of docs/operations.md, over HTTPS on real sockets."""
 
 import json
 import re
@@ -33,7 +33,7 @@ LIST = {"jsonrpc": "2.0", "method": "tools/list", "id": 1}
 
 
 def block(heading: str) -> str:
-    """The first block of code after `heading`."""
+    """Return the first block of code after `heading`."""
     found = re.search(r"```\w*\n(.*?)^```$", PAGE.partition(heading)[2], re.MULTILINE | re.DOTALL)
     assert found is not None
     return found[1]
@@ -78,21 +78,21 @@ def caddy_command(folder: Path, listen: int, server: int, certificate: Path, key
 
 @dataclass(frozen=True)
 class Proxied:
-    """A server and the proxy in front of it."""
+    """A server and the proxy in front."""
 
     server: Any
     port: int
     trusted: ssl.SSLContext
 
     def send(self, path: str, body: object = None, *, source: str = "127.0.0.2", **fields: str) -> httpx.Response:
-        """A request to the public name, from `source`, on a connection of its own; a GET without `body`."""
+        """Send a request to the public name, from `source`, on a separate connection; a GET without `body`."""
         with self.sent(path, body, source, **fields) as answer:
             answer.read()
             return answer
 
     @contextmanager
     def sent(self, path: str, body: object, source: str, **fields: str) -> Iterator[httpx.Response]:
-        """As `send`, with an answer whose body is still to be read."""
+        """Send as `send` does, and yield the answer with an unread body."""
         headers = {"Host": NAME} | {name.replace("_", "-"): value for name, value in fields.items()}
         transport = httpx.HTTPTransport(verify=self.trusted, local_address=source)
         with (
@@ -124,7 +124,7 @@ def in_front(
     tmp_path: Path,
     wait_until: Callable[..., None],
 ) -> Iterator[Proxied]:
-    """A server with the settings of the page, and the proxy of `command`; `ca.pem` vouches for its certificate."""
+    """Start a server with the page's settings, and the proxy of `command`; `ca.pem` signs its certificate."""
     settings = yaml.safe_load(block("```sh\ncstp serve --config behind-a-proxy.yaml\n```"))
     server = live_server({f"server.{name}": value for name, value in settings["server"].items()} | overrides)
     authority = trustme.CA()
@@ -186,7 +186,7 @@ def test_the_page_is_served_under_the_public_name(
 
 
 def followed(proxied: Proxied) -> tuple[list[dict[str, Any]], list[str]]:
-    """What two calls of half a minute return, and the lines of a stream from its beginning to its first event."""
+    """Return results of two calls of half a minute, and a stream's lines from its beginning to its first event."""
     bearer = f"Bearer {proxied.server.token(scopes=('read', 'write'))}"
     call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.changes", "params": {"since": "now", "waitMs": 30_000}}
     lines = []

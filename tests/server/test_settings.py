@@ -1,4 +1,4 @@
-"""Settings: which place wins, and what is said about a value that is wrong."""
+"""Settings: precedence of sources, and messages about wrong values."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ from cstp_server.settings import Settings
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder and no CSTP_* variables."""
+    """Work in an empty folder without CSTP_* variables."""
     for name in list(os.environ):
         if name.upper().startswith("CSTP_"):
             monkeypatch.delenv(name)

@@ -1,4 +1,4 @@
-"""Collections named in the settings: a server reads them by itself and reports how that goes."""
+"""Collections named in the settings: a server reads them automatically and reports progress."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""HTTPS by the server itself, with a certificate that the test makes."""
+"""HTTPS by the server itself, with a test certificate."""
 
 import json
 import os
@@ -29,7 +29,7 @@ from cstp_server.tokens import create_token
 
 
 class Https:
-    """A server as a program, its URL, and what a client must trust."""
+    """A server as a program, its URL, and the certificate for clients to trust."""
 
     def __init__(self, folder: Path, **environment: str) -> None:
         self.authority = trustme.CA()
@@ -83,7 +83,7 @@ def https(tmp_path: Path) -> Iterator[Callable[..., Https]]:
 
 @pytest.fixture(params=["1", pytest.param("2", marks=pytest.mark.long("starts Redis"))])
 def workers(request: pytest.FixtureRequest) -> dict[str, str]:
-    """Settings of one worker, and of two with the Redis that these need."""
+    """Return settings of a single worker, and of two with their required Redis."""
     if request.param == "1":
         return {}
     url = request.getfixturevalue("shared_redis").url
@@ -165,7 +165,7 @@ def test_bad_files_are_told(files: dict[str, str], named: str, tmp_path: Path, m
 
 
 def locked(key: bytes) -> bytes:
-    """The same key with a passphrase."""
+    """Return the key with a passphrase."""
     return load_pem_private_key(key, None).private_bytes(
         Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret")
     )

@@ -1,4 +1,4 @@
-"""Tokens: what the file holds, and when a change of it counts."""
+"""Tokens: the file's content, and the moment when a change takes effect."""
 
 import json
 import stat

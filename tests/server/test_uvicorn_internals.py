@@ -1,4 +1,4 @@
-"""What `cstp_server.http.caps` uses of uvicorn is there, in the versions that are allowed."""
+"""uvicorn internals used by `cstp_server.http.caps` exist in the permitted versions."""
 
 import inspect
 from pathlib import Path

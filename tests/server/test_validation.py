@@ -1,4 +1,4 @@
-"""Params: whatever JSON comes, the answer is a result or the violations, and those repeat nothing that was sent."""
+"""Params: for any JSON the answer is a result or the violations, which repeat nothing from the request."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC
@@ -48,7 +48,7 @@ def test_any_params_give_a_model_or_violations_that_repeat_nothing(method: Any, 
 
 
 def violations(model: Any, params: object) -> tuple[Violation, ...]:
-    """All of them; none where the params are right."""
+    """Return all violations; none for valid params."""
     try:
         assert isinstance(parse_params(model, params), model)
     except InvalidParams as error:
@@ -77,7 +77,7 @@ def test_a_list_that_is_too_long_is_one_violation() -> None:
 
 @pytest.mark.parametrize("method", METHODS, ids=[method.name for method in METHODS])
 def test_every_list_of_a_parameter_has_a_longest_length(method: Any) -> None:
-    """Which pydantic checks while it reads the items, so that a longer list is one violation."""
+    """Check the longest length: pydantic enforces it while reading items, so a longer list is a single violation."""
     whole = method.params.model_json_schema()
 
     def unbounded(schema: Any, path: str) -> Iterator[str]:

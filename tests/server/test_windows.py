@@ -1,4 +1,4 @@
-"""Moving windows: never more than the limit, never much less, for ever."""
+"""Moving windows: never more than the limit, never much less, permanently."""
 
 import tracemalloc
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ CALLS = st.lists(st.tuples(st.floats(0, 0.5), st.integers(1, 3)), max_size=100)
 
 @dataclass
 class Clock:
-    """A clock that a test sets."""
+    """A clock set by a test."""
 
     now: float = 1000.0
 

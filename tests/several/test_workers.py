@@ -1,4 +1,4 @@
-"""`cstp serve --workers`: several processes over one data folder answer as one server."""
+"""`cstp serve --workers`: several processes over a data folder answer like a single server."""
 
 import json
 import os
@@ -28,14 +28,14 @@ Through = Callable[..., list[Line]]
 
 @pytest.fixture
 def counted(shared_redis: Any) -> dict[str, object]:
-    """Settings of the empty Redis that counts for all workers, with a timeout for a busy machine."""
+    """Return settings of an empty Redis that counts for all workers, with a timeout for a busy machine."""
     shared_redis.command("FLUSHALL")
     return {"limits.redis_url": shared_redis.url, "limits.redis_timeout_seconds": 5}
 
 
 @pytest.fixture
 def start(tmp_path: Path, counted: dict[str, object]) -> Iterator[Start]:
-    """`start(**settings)`: a server of two workers; a dot in a name is `__`."""
+    """Yield `start(**settings)`: starts a server of two workers; a dot in a name is `__`."""
     started: list[Served] = []
 
     def run(**settings: object) -> Served:
@@ -60,7 +60,7 @@ def lines(wait_until: Callable[..., None]) -> Iterator[Lines]:
 
 @pytest.fixture
 def through(start: Start, lines: Lines) -> Through:
-    """`through(**settings)`: a server, as a connection to each of its workers."""
+    """Return `through(**settings)`: starts a server and returns a connection to each worker."""
     return lambda **settings: lines.to_all(start(**settings))
 
 
@@ -163,7 +163,7 @@ def metrics(line: Line) -> dict[str, float]:
 
 
 def replace(line: Line, wait_until: Callable[..., None]) -> float:
-    """Kills the worker of a connection; the seconds until another one answers in its place."""
+    """Kill a connection's worker; return the seconds until a replacement answers."""
     before = {worker.pid for worker in workers_of(line.served)}
     assert line.pid is not None
     began = monotonic()
@@ -200,7 +200,7 @@ def test_a_killed_worker_is_replaced(through: Through, lines: Lines, wait_until:
 
 
 def follow(line: Line) -> None:
-    """Sends a call that waits for the next change."""
+    """Send a call that waits for the next change."""
     line.send("cstp.changes", {"since": line.call("cstp.changes", {"since": "now"})["cursor"], "waitMs": 30_000})
 
 
@@ -276,7 +276,7 @@ def test_no_worker_outlives_a_parent_killed_at_the_start(tmp_path: Path, counted
 
 @pytest.fixture
 def own_temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A temporary folder in which no server of another test looks; its path is short enough for a socket."""
+    """Yield a temporary folder for this test's servers alone, with a path short enough for a socket."""
     with TemporaryDirectory() as folder:
         monkeypatch.setenv("TMPDIR", folder)
         yield Path(folder)
@@ -380,7 +380,7 @@ def test_the_audit_of_several_workers_is_one_chain(through: Through, tmp_path: P
 
 
 def verify_audit(served: Served, folder: Path) -> dict[str, Any]:
-    """What `cstp audit verify` reports of an intact chain."""
+    """Return the report of `cstp audit verify` for an intact chain."""
     words = ("audit", "verify", "--json", "--data-dir", served.data_dir)
     done = run_cstp(*words, overrides=served.overrides, cwd=folder)
     assert done.returncode == 0, done.stdout

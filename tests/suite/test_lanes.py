@@ -1,4 +1,4 @@
-"""The two lanes: what belongs to each, the budget of the default one, and what CI runs."""
+"""The two lanes: their contents, the budget of the default lane, and the lanes run by CI."""
 
 import os
 import re
@@ -28,7 +28,7 @@ BROWSER = "from tests.ui.visits import browser\n"
 
 
 def collected(lane: str) -> tuple[set[str], int]:
-    """Return the ids of the project's own tests that a lane has, and how many it leaves to the other."""
+    """Return ids of the project's own tests in a lane, and the number left to the other lane."""
     options = ("--collect-only", "-o", "addopts=--import-mode=importlib -q", "-p", "no:cacheprovider", "--lane", lane)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options], cwd=ROOT, capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""A process of the fork server is to a test what one of an interpreter is."""
+"""A fork server process is equivalent to an interpreter's for a test."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ def start(*words: str, **options: object) -> "subprocess.Popen[str]":
 
 @contextmanager
 def serving(folder: Path, **options: object) -> Iterator["subprocess.Popen[str]"]:
-    """A server that listens."""
+    """Start a listening server."""
     environment = {**os.environ, "CSTP_EMBEDDING__MODEL": "none"}
     with start("serve", "--port", "0", "--data-dir", str(folder), env=environment, **options) as process:
         assert process.stderr is not None
@@ -126,7 +126,7 @@ for file in sorted((Path(cstp_server.__path__[0]) / "cli" / "commands").glob("*.
 
 
 def test_each_command_imports_what_it_needs_though_no_other_has() -> None:
-    """The fork server has imported all of them, which hides a module that one of them forgets."""
+    """Run true starts: the fork server has imported everything, which hides a missing import."""
     done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

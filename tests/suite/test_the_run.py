@@ -1,4 +1,4 @@
-"""The run itself: what may be skipped, and which code is tested."""
+"""The run itself: permitted skips, and the tested code."""
 
 import os
 import re
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 def run_tests(
     folder: Path, sources: Mapping[str, str], *options: str, paths: tuple[Path, ...] = ()
 ) -> "subprocess.CompletedProcess[str]":
-    """A run of files of tests, named without `test_`, with the suite's own fixtures and hooks."""
+    """Run test files, named without `test_`, with the suite's own fixtures and hooks."""
     files = [folder / f"test_{name}.py" for name in sources]
     for file, source in zip(files, sources.values(), strict=True):
         file.write_text(f"import pytest\n\n{source}")

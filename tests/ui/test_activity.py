@@ -1,4 +1,4 @@
-"""Changes as they happen, the audit, and the state of the server."""
+"""Live changes, the audit, and the state of the server."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Conversations, what was read, and single records of the memory."""
+"""Conversations, sources, and single memory records."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +13,7 @@ LONG = "ferry/talk & more"  # a name that an address has to quote
 
 
 def _talk(serving: Serving, folder: Path, turns: int) -> None:
-    """A conversation of so many turns, a minute apart."""
+    """Return a conversation of this many turns, a minute apart."""
     said = []
     for at in range(turns):
         content = f"Turn {at:03} of the ferry" + (", with a lighthouse" if at == 60 else "")

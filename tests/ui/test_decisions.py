@@ -1,4 +1,4 @@
-"""The table of decisions, one decision, and what may be done with it."""
+"""The table of decisions, a decision's page, and its actions."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is linked to a record: the drawing, the list that has the same, and the kinds of links as filters."""
+"""Links of a record: the drawing, the equivalent list, and the kinds of links as filters."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -57,7 +57,7 @@ def _titles(page: Page) -> set[str]:
 
 
 def _on_canvas(page: Page, key: str) -> tuple[float, float]:
-    """Where on the window a node is."""
+    """Return a node's position in the window."""
     box = page.locator(".graph-place").bounding_box()
     at = page.evaluate(
         "key => document.querySelector('.graph-place')._cyreg.cy.getElementById(key).renderedPosition()", key

@@ -1,4 +1,4 @@
-"""`POST /ui/session`: a link is good once and for a minute, for a token with the rights that it grants."""
+"""`POST /ui/session`: a link is valid once and for a minute, for a token with the granted rights."""
 
 import json
 import stat
@@ -29,7 +29,7 @@ def live(common_server: Callable[..., Live]) -> Live:
 
 
 def counts(live: Live, token: str) -> bool:
-    """Whether a token is let in."""
+    """Return whether a token is admitted."""
     status: int = live.call("cstp.whoami", token).status
     assert status in (200, 401)
     return status == 200
@@ -76,7 +76,7 @@ def test_a_link_that_has_ended_and_one_that_never_was_are_refused_alike(live: Li
 
 @pytest.mark.long("starts a demo, or builds the wheel")
 def test_one_of_many_claims_wins(live_server: Callable[..., Live], link: Link, claim: Claim, tmp_path: Path) -> None:
-    """Two servers with the same links and tokens, as two workers are."""
+    """Use two servers with equal links and tokens, like two workers."""
     first, other = (tmp_path / name for name in ("first", "other"))
     for folder in (first, other):
         folder.mkdir(mode=0o700)
@@ -94,7 +94,7 @@ def test_one_of_many_claims_wins(live_server: Callable[..., Live], link: Link, c
 
 
 def test_a_claim_that_loses_by_microseconds_gets_nothing(tmp_path: Path) -> None:
-    """What a socket is too slow for: threads that have all read the grant before one of them removes it."""
+    """Race threads, since a socket is too slow: all have read the grant before one removes it."""
     claims, together = 8, Barrier(8)
     grant = make_grant("ui", scopes=("read",), lifetime=timedelta(hours=1))
 

@@ -1,4 +1,4 @@
-"""A server that goes away and comes back, and a part of it that fails: said in place, never a blank."""
+"""A server that stops and returns, and a failing part: reported in place, never a blank."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The one box: as one types, by keys, with filters, and with an address that can be sent."""
+"""The search box: while typing, by keys, with filters, and with a shareable address."""
 
 import re
 from pathlib import Path

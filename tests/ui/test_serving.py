@@ -1,4 +1,4 @@
-"""`/ui/`: the page and its files, with the headers that keep other pages and other scripts out."""
+"""`/ui/`: the page and its files, with headers that keep other pages and scripts out."""
 
 import gzip
 import re
@@ -36,14 +36,14 @@ def live(common_server: Callable[..., Live]) -> Live:
 
 
 def shown(reply: Any) -> dict[str, str]:
-    """All headers of an answer but its date, each of which is there once."""
+    """Return all headers of an answer except its date, each present once."""
     found = {name: value for name, value in reply.headers if name not in ("date", "connection")}
     assert len(found) == len([name for name, _ in reply.headers if name not in ("date", "connection")])
     return found
 
 
 def folder_of_assets(live: Live) -> str:
-    """The path where the page has its files."""
+    """Return the path of the page's files."""
     found = re.search(r"assets/[0-9a-f]{16}/", live.get("/ui/").body.decode())
     assert found is not None
     return f"/ui/{found[0]}"

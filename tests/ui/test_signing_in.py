@@ -1,4 +1,4 @@
-"""Who visits: a pasted token, one that is kept, wrong, expired, revoked or narrow."""
+"""Sign-in of visitors: a token pasted, kept, wrong, expired, revoked or narrow."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`cstp site`: what a token may see, as files that need no server, and nothing else."""
+"""`cstp site`: exactly a token's view, as files that need no server."""
 
 import json
 import os
@@ -27,7 +27,7 @@ LARGEST_BUNDLE = 256_000
 
 
 def _marked(number: int, kind: str, level: str, project: str | None) -> list[dict[str, Any]]:
-    """Records whose every text has a mark of theirs."""
+    """Return records with a unique mark in every text."""
     mark = f"mark{number:03d}x"
     common = {"sensitivity": level, **({} if project is None else {"project": project})}
     if kind == "decision":
@@ -47,7 +47,7 @@ def _marked(number: int, kind: str, level: str, project: str | None) -> list[dic
 
 @pytest.fixture(scope="module")
 def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
-    """A folder with `data` in it: records of all kinds, levels and projects; and the rights that each mark has."""
+    """Make a folder with `data`: records of all kinds, levels and projects; and the rights for each mark."""
     folder = tmp_path_factory.mktemp("marked")
     rights: dict[bytes, tuple[str, str | None]] = {}
     lines: list[dict[str, Any]] = []
@@ -114,7 +114,7 @@ def test_a_site_has_the_rights_of_folder_or_token(serve: Serve, marked: Marked, 
 
 
 def _without_times(found: object) -> object:
-    """Two stores have read the same files at different times, in an order of equal ones by id."""
+    """Remove times: two stores have read equal files at different times, and order ties by id."""
     if isinstance(found, dict):
         own = ("recordedAt", "createdAt", "file")
         return {name: _without_times(value) for name, value in found.items() if name not in own}
@@ -125,7 +125,7 @@ def _without_times(found: object) -> object:
 
 @pytest.fixture
 def written(serve: Serve) -> Serving:
-    """A server with decisions that agents have written, reviewed, changed and linked, and records of other kinds."""
+    """Start a server with decisions written, reviewed, changed and linked by agents, and records of other kinds."""
     serving = serve()
     ids = [_decide(serving, f"Decide {n}", confidence=n / 10, tags=["t", f"t{n}"]) for n in range(6)]
     serving.ask("reviewDecision", id=ids[0], outcome="success", lessons="It holds.", actualResult="As expected.")
@@ -279,7 +279,7 @@ def test_the_summary_is_in_words_or_in_json(marked: tuple[Path, object], tmp_pat
 
 @pytest.fixture(scope="module")
 def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder whose `data` has one decision, for tests to copy."""
+    """Make a folder whose `data` has a single decision, for tests to copy."""
     folder = tmp_path_factory.mktemp("small")
     write_lines(folder / "a.jsonl", [{"kind": "decision", "id": "first", "title": "First", "text": "We do."}])
     assert cstp(folder, "ingest", "a.jsonl").returncode == 0
@@ -288,7 +288,7 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def small(ingested: Path, tmp_path: Path) -> Path:
-    """A folder of this test's own whose `data` has one decision."""
+    """Copy for this test a folder whose `data` has a single decision."""
     return Path(shutil.copytree(ingested, tmp_path, dirs_exist_ok=True))
 
 
@@ -346,7 +346,7 @@ def test_others_may_read_a_site_of_normal_clearance_alone(small: Path, clearance
 
 @pytest.fixture
 def failing() -> Iterator[str]:
-    """The URL of a server that knows who asks, and fails in the next call."""
+    """Yield the URL of a server that identifies the caller, and fails in the next call."""
 
     class Failing(Handler):
         def do_POST(self) -> None:

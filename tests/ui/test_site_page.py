@@ -1,4 +1,4 @@
-"""A site in a real browser, opened from the disk: it answers as the server does, and needs none."""
+"""A site in a real browser, opened from the disk: it answers like the server, and needs none."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -59,14 +59,14 @@ HARBOUR: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Written:
-    """A site, the server that it was written from, and the token whose rights it has."""
+    """A site, its source server, and the token whose rights it has."""
 
     site: Path
     serving: Serving
     token: str
 
     def open(self, visits: Visits, address: str = "decisions", **options: Any) -> Page:
-        """A page of the site by its address on the disk."""
+        """Open a page of the site by its address on the disk."""
         page = visits.page(**options)
         page.goto(f"{(self.site / 'index.html').as_uri()}#/{address}")
         shown(page)
@@ -75,7 +75,7 @@ class Written:
 
 @pytest.fixture(scope="module")
 def written(library: Serving, tmp_path_factory: pytest.TempPathFactory) -> Written:
-    """A site of the project's own records and some that agents wrote."""
+    """Write a site of the project's own records and some from agents."""
     ids = [
         library.ask("recordDecision", decision=f"{text}.", confidence=0.5 + n / 10, project="harbour", **more)["id"]
         for n, (text, more) in enumerate(HARBOUR.items())
@@ -102,7 +102,7 @@ def written(library: Serving, tmp_path_factory: pytest.TempPathFactory) -> Writt
 
 @pytest.fixture(scope="module")
 def answers(written: Written, windows: Windows) -> Iterator[Callable[..., Any]]:
-    """`answers("getStats", project="p")`: what the site answers, in one page; an error as its code and its data."""
+    """Yield `answers("getStats", project="p")`: returns the site's answer, in one page; an error as code and data."""
     visits = Visits(windows)
     page = written.open(visits)
     ask = """async ([method, params]) => {
@@ -317,11 +317,11 @@ def test_a_site_with_a_file_missing_says_which(written: Written, visits: Visits,
 
 @pytest.fixture
 def host(written: Written) -> Iterator[str]:
-    """Where a host of files has the site, in a folder of its own."""
+    """Yield the location of the site on a file host, in a separate folder."""
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
-            """Nothing to tell."""
+            """Discard the message."""
 
     server = HttpServer(partial(Quiet, directory=str(written.site.parent)))  # type: ignore[arg-type]
     yield f"http://127.0.0.1:{server.server_port}/site/"

@@ -1,4 +1,4 @@
-"""The stylesheet, which many hands append to."""
+"""The stylesheet, with many contributors."""
 
 from itertools import accumulate
 

@@ -1,4 +1,4 @@
-"""Decisions, events and episodes over time: bars, a brush, and the list of what it chooses."""
+"""Decisions, events and episodes over time: bars, a brush, and the list of the selection."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -38,7 +38,7 @@ def bells(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> I
 
 
 def _numbers(page: Page) -> dict[str, list[str]]:
-    """The rows of the table that are not all 0: decisions, events, episodes with a reward of 0 or more, and below."""
+    """Return the table rows that are not all 0: decisions, events, episodes with a reward of 0 or more, and below."""
     expect(page.locator(".chart-card")).to_have_attribute("aria-busy", "false", timeout=30_000)
     rows = page.locator(".numbers tbody tr").all()
     cells = {row.locator("th").text_content() or "": row.locator("td").all_text_contents() for row in rows}
@@ -51,7 +51,7 @@ def _titles(page: Page) -> list[str]:
 
 
 def _place(page: Page, days_before_last: int) -> tuple[float, float]:
-    """Where on the window the bar of a day is."""
+    """Return the position of a day's bar in the window."""
     box = page.locator(".u-over").bounding_box()
     assert box is not None
     index = SHOWN - 1 - days_before_last

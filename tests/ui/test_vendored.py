@@ -1,4 +1,4 @@
-"""The libraries of the page: those that vendored.json lists, unchanged, with their licences, and in the wheel."""
+"""Libraries of the page: exactly those in vendored.json, unchanged, with their licences, and in the wheel."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Agents that write the same thing at the same moment, through two servers over one store."""
+"""Agents that write the same content at the same moment, through two servers over a shared store."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ def doors(tmp_path: Path, stores: Stores) -> Iterator[Doors]:
 
 
 def asking(doors: Doors, method: str, *calls: tuple[Any, dict[str, Any]]) -> list[Reply]:
-    """All at once, every second one at the other server."""
+    """Send all requests concurrently, every second request to the other server."""
     work: list[Callable[[], Any]] = [
         partial(doors.ask, number, who, method, params) for number, (who, params) in enumerate(calls)
     ]

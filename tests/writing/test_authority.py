@@ -1,4 +1,4 @@
-"""What each scope lets an agent do to what others wrote: the table of docs/security.md, row by row, and its limits."""
+"""Effects of each scope on records of other agents: the table of docs/security.md, row by row, and its limits."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -47,7 +47,7 @@ PAIRS: Mapping[tuple[str, str], set[str]] = {
 
 @dataclass(frozen=True)
 class House:
-    """A server with decisions of ada, who has all scopes: two linked ones, and two that are accepted; and with FILE."""
+    """A server with decisions of ada, who has all scopes: two linked, two accepted; and with FILE."""
 
     serving: Serving
     ada: str
@@ -60,7 +60,7 @@ class House:
         return create_token(path, name, lifetime=timedelta(hours=1), **everything)[1]  # type: ignore[arg-type]
 
     def send(self, method: str, token: str, **params: Any) -> dict[str, Any]:
-        """The answer, which for a missing scope is a 403."""
+        """Return the answer, which for a missing scope is a 403."""
         request = {"jsonrpc": "2.0", "id": 1, "method": f"cstp.{method}", "params": params}
         answer = self.serving.client.post(self.serving.url, json=request, headers={"Authorization": f"Bearer {token}"})
         assert answer.status_code in (200, 403)
@@ -103,7 +103,7 @@ def house(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> I
 
 
 def acts(house: House, name: str) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Methods and parameters by what an agent of this name does with them; none of them writes."""
+    """Return methods and parameters by act for an agent with this name; none writes."""
     me = house.agent(name, *ALL)
     own, other, second = house.record("Bake bread", me), house.record("Bake rye", me), house.record("Bake rolls", me)
     (hers, more), (ratified, newer) = house.linked, house.ratified
@@ -153,7 +153,7 @@ def acts(house: House, name: str) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def done(house: House, name: str, scopes: tuple[str, ...]) -> set[str]:
-    """The acts that are answered to an agent with these scopes; all others are forbidden."""
+    """Return the acts permitted to an agent with these scopes; all others are forbidden."""
     tried = acts(house, name)
     token = house.agent(name, *scopes)
     replies = {act: house.send(method, token, **params) for act, (method, params) in tried.items()}

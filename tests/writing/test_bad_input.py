@@ -1,4 +1,4 @@
-"""Every field of every method, wrong in every way: -32602 with its path, and nothing is changed."""
+"""Every field of every method, wrong in every way: -32602 with its path, and no change."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ LONGEST = 32_768
 
 
 def wrong_values(parameter: Parameter, blank: Sequence[str]) -> Iterator[object]:
-    """Values that no variant of the schema allows."""
+    """Yield values permitted by no schema variant."""
     allowed = variants(parameter.schema, parameter.definitions)
     kinds = {one.get("type") for one in allowed} | {"string" for one in allowed if "enum" in one or "const" in one}
     if None in kinds:
@@ -33,7 +33,7 @@ def wrong_values(parameter: Parameter, blank: Sequence[str]) -> Iterator[object]
 
 
 def beyond(one: Mapping[str, Any], blank: Sequence[str]) -> Iterator[object]:
-    """Values of the right type just outside the bounds of one variant; `blank` ones where a text has a least length."""
+    """Yield right-typed values just outside a variant's bounds; `blank` values for texts with a least length."""
     match one.get("type"):
         case "string":
             yield from (["", "SUCCESS "] if "enum" in one else blank if one.get("minLength", len(blank) > 1) else [])

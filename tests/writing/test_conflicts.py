@@ -1,4 +1,4 @@
-"""Records that may contradict a new one: named to its writer, within its rights, and never acted on."""
+"""Records that may contradict a new record: named to its writer, within its rights, and never changed."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ def engine(tmp_path: Path, stores: Stores, model: Embedder) -> Iterator[Engine]:
 async def conflicts_of(
     engine: Engine, asked: RecordDecisionParams | RememberParams, writer: WriteCaller = ANN
 ) -> list[tuple[str, str]]:
-    """Write it; return the title and the reason of each conflict."""
+    """Write it; return title and reason of each conflict."""
     done = await write(engine, writer, asked)
     assert isinstance(done, RecordDecisionResult | RememberResult)
     return [(one.title, one.why) for one in done.possible_conflicts]

@@ -1,4 +1,4 @@
-"""What agents write of decisions, through the engine: whole, once, found at once, and never another one's."""
+"""Decision writes by agents, through the engine: complete, once, found at once, and never on another agent's record."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What is forgotten: all of it, everywhere, for good; and what expires goes by itself."""
+"""Erasure: complete, everywhere, permanent; and expiry without a call."""
 
 import json
 import logging
@@ -432,7 +432,7 @@ def part(kind: Kind, id: str, agent: str = "ann", *, cut: bool = False, **member
 
 
 def before_the_amendment() -> list[Entry]:
-    """What a backup has of an artifact and of a source: later they are cut otherwise, and say something else."""
+    """Back up an artifact and a source before an amendment that cuts them differently, with other content."""
     whole = {"chunk_index": 0, "total_chunks": 1}
     content = {"name": "n", "problem": "p", "solution": "s"}
     return [
@@ -458,7 +458,7 @@ STAYING = {"evt_ben", "ent_zoe", "s2", "k-else", "k-ben", "x-both"}
 
 
 async def amended_and_forgotten(engine: Engine) -> None:
-    """Drops what the amendments of two records drop, then forgets them as their owner and as an admin."""
+    """Drop parts by amending two records, then forget the records as their owner and as an admin."""
     dropped = {
         Kind.ARTIFACT_CHUNK: ["c-old"],
         Kind.EVENT: ["evt_old"],

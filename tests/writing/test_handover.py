@@ -1,4 +1,4 @@
-"""Decisions that agents recorded become those of files: exported, merged, ingested; reviews and links stay."""
+"""Agents' decisions become decisions of files: exported, merged, ingested; reviews and links stay."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ class Repository:
     engine: Engine
 
     def export(self, project: str | None = None) -> list[Path]:
-        """Writes the files, as `cstp export --decisions` does."""
+        """Write the files, as `cstp export --decisions` does."""
         made = []
         for one in decision_files(self.engine.records, SetAside(), project):
             made.append(self.folder / one.name)

@@ -1,4 +1,4 @@
-"""Answers kept under idempotency keys by earlier versions are given again as they were."""
+"""Answers kept under idempotency keys by earlier versions are repeated unchanged."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def _link(shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def _former(shown: dict[str, Any], params: WriteParams) -> dict[str, Any]:
-    """The form in which an earlier version kept an answer."""
+    """Return an answer in an earlier version's form."""
     match type(params).__name__:
         case "RecordDecisionParams":
             names = ("id", "seq", "status", "revision", "content_hash", "quality", "created", "warnings")

@@ -1,4 +1,4 @@
-"""What agents store of what they read, through the engine: all of a call or none, and never another one's."""
+"""Agents' stored knowledge, through the engine: all of a call or none, and never on another agent's record."""
 
 from pathlib import Path
 from typing import Any

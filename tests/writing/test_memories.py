@@ -1,4 +1,4 @@
-"""What agents remember, through the engine: whole, once, found at once, and never another one's."""
+"""Agents' memories, through the engine: complete, once, found at once, and never on another agent's record."""
 
 import asyncio
 from dataclasses import replace
@@ -60,7 +60,7 @@ async def remembered(
 
 
 async def shown(engine: Engine, seq: int) -> None:
-    """Waits until searches show a write."""
+    """Wait until searches show a write."""
     await engine.reached(seq, seconds=60)
 
 

@@ -1,4 +1,4 @@
-"""Counts of decisions, and the graph of their links: only of what a viewer sees, and as far as was asked."""
+"""Decision counts, and the graph of their links: only a viewer's part, and only as far as requested."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What a decision says of times, and what a refusal shows: nothing that the author may not see."""
+"""Times of a decision, and refusals: they show nothing hidden from the author."""
 
 from datetime import UTC, datetime
 from pathlib import Path

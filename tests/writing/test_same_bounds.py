@@ -1,4 +1,4 @@
-"""A call and a file accept the same texts for each member of a decision, and the same numbers."""
+"""Calls and files accept equal texts and numbers for each decision member."""
 
 import json
 from collections.abc import Callable, Mapping

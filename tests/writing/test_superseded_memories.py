@@ -1,4 +1,4 @@
-"""Memories that others supersede: out of force for all who see them, named as such, and in force again without them."""
+"""Superseded memories: out of force for all viewers, named as such, and in force again without their successor."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -29,7 +29,7 @@ def remember(serving: Serving, content: str, token: str | None = None, **params:
 
 
 def listed(serving: Serving, token: str | None = None, **params: Any) -> dict[str, Any]:
-    """The successors of each listed memory; None if it is in force."""
+    """Return the successors of each listed memory; None if in force."""
     serving.caught_up()
     found = serving.ask("listMemories", token, **params)["memories"]
     return {one["id"]: one.get("supersededBy") for one in found}

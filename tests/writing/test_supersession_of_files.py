@@ -1,4 +1,4 @@
-"""Supersessions that files state: an accepted successor takes its predecessor out of force."""
+"""Supersessions stated by files: an accepted successor takes its predecessor out of force."""
 
 import json
 from datetime import UTC, datetime
@@ -32,7 +32,7 @@ async def read(engine: Engine, folder: Path, name: str, *decisions: dict[str, An
 
 
 async def current(engine: Engine, viewer: Viewer = EVERYTHING, **filters: Any) -> set[str]:
-    """The ids of the decisions in force, by a search, which a list and the counts agree with."""
+    """Return ids of the decisions in force, by a search, asserting that a list and the counts agree."""
     await engine.reached(engine.records.last_seq(), seconds=20.0)
     wanted = QueryFilters(**(filters or {"current": True}))
     found = await engine.query_decisions(QueryDecisionsParams(query="lanterns", filters=wanted, limit=50), viewer)
@@ -47,7 +47,7 @@ async def current(engine: Engine, viewer: Viewer = EVERYTHING, **filters: Any) -
 
 
 async def status(engine: Engine, id: str) -> str | None:
-    """The status, which a reading as of now agrees with."""
+    """Return the status, asserting that a reading as of now agrees."""
     asked = [GetDecisionParams(id=id, known_at=at) for at in (None, datetime.now(UTC))]
     first, second = [(await engine.get_decision(one, EVERYTHING)).decision.status for one in asked]
     assert first == second

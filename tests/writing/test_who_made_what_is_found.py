@@ -1,4 +1,4 @@
-"""Origins of hits, and whether a decision that is found is still in force."""
+"""Origins of hits, and whether a found decision is still in force."""
 
 from collections.abc import Callable
 from typing import Any

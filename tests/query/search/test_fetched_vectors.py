@@ -1,4 +1,4 @@
-"""Vectors that are searched by an index and read from the store: the answers of those that are held in memory."""
+"""Vectors searched by an index and read from the store: equal answers to vectors held in memory."""
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -37,7 +37,7 @@ Opened = Callable[[VectorChoice], SyncEngine]
 
 
 def entries() -> Iterator[Entry]:
-    """Decisions in clusters; some have many windows, some are guarded."""
+    """Yield decisions in clusters; some have many windows, some are guarded."""
     random = np.random.default_rng(3)
     centres = random.normal(size=(60, DIM))
     for number in range(COUNT):
@@ -64,7 +64,7 @@ def embedder() -> SeededEmbedder:
 
 @pytest.fixture(scope="module")
 def url(lasting_stores: Stores, tmp_path_factory: pytest.TempPathFactory, embedder: SeededEmbedder) -> str:
-    """A store with them."""
+    """Return a store URL with them."""
     named = lasting_stores.records(tmp_path_factory.mktemp("fetched"))
     records = open_records(named)
     made = list(entries())
@@ -78,7 +78,7 @@ def url(lasting_stores: Stores, tmp_path_factory: pytest.TempPathFactory, embedd
 def opened(
     url: str, embedder: SeededEmbedder, lasting_stores: Stores, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Opened]:
-    """`opened(choice)`: an engine over them, whose index is ready."""
+    """Yield `opened(choice)`: returns an engine over them with a ready index."""
     engines = []
 
     def open_engine(choice: VectorChoice) -> SyncEngine:
@@ -139,7 +139,7 @@ def test_an_index_equals_memory(held: SyncEngine, fetched: SyncEngine, mode: Mod
 
 @dataclass
 class Noted:
-    """The real index, with a note of how much it was asked for."""
+    """The real index, with a note of the requested amount."""
 
     index: Any
     asked: list[int] = field(default_factory=list)
@@ -163,7 +163,7 @@ def test_the_index_is_asked_where_most_rows_match(fetched: SyncEngine, filters: 
 
 @dataclass
 class Behind:
-    """The real index, as it was before the last records, or when it is lost or fails."""
+    """The real index, without the last records, or when lost or failing."""
 
     index: Any
     snapshot: Snapshot

@@ -1,4 +1,4 @@
-"""Masks, the two legs and their fusion against a reference that ranks record by record."""
+"""Masks, the two legs and their fusion, compared with a reference that ranks record by record."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ World = Any  # the one of conftest.py
 
 
 def seeds(count: int) -> list[Any]:
-    """Return `count` seeds, of which the first ten are asked of servers as well."""
+    """Return `count` seeds; the first ten also run on servers."""
     again = pytest.mark.embedded_only("ten questions show that the stores agree")
     return [pytest.param(seed, marks=again if seed >= 10 else ()) for seed in range(count)]
 
@@ -39,7 +39,7 @@ def same_scores(found: Sequence[tuple[str, float]], expected: Sequence[tuple[str
 
 @pytest.fixture
 def as_in_a_large_space(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The keyword leg asks for few hits, as where there are many records."""
+    """Make the keyword leg request few hits, as with many records."""
     monkeypatch.setattr(legs, "SMALL_SPACE", 0)
 
 
@@ -111,7 +111,7 @@ def test_the_keyword_leg_uses_labels_for_few_rows_or_many_lost_hits(world: World
     kit = world.kit
 
     def text(word: str, place: int) -> str:
-        """A longer text scores less, so that no two of the best are alike."""
+        """Return a text; longer texts score less, so that the best scores all differ."""
         times, others = ((4, 0), (2, 0), (1, 0), (1, 30), (1, 150), (1, 400))[min(place, 5)]
         return " ".join([word] * times + ["and"] * others)
 

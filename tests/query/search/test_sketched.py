@@ -1,4 +1,4 @@
-"""Searches that choose their candidates by sketches: between few matches and most, without a neighbour index."""
+"""Searches with candidates chosen by sketches: between few matches and most, without a neighbour index."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ def unit(vectors: np.ndarray) -> Floats:
 
 
 def page_of(windows: list[Floats], after: int = 0, hidden: Sequence[bool] | None = None) -> Page:
-    """Decisions with the keys from 1 on, as the changes that come after `after`."""
+    """Return decisions with keys from 1 on, as the changes after `after`."""
     keys = range(1, len(windows) + 1)
     return made.page_of(
         DECISIONS,
@@ -55,7 +55,7 @@ def centres() -> Floats:
 
 @pytest.fixture(scope="module")
 def clustered(centres: Floats) -> Snapshot:
-    """40,000 vectors in 400 clusters."""
+    """Return 40,000 vectors in 400 clusters."""
     random = np.random.default_rng(2)
     noise = 0.7 * unit(random.normal(size=(40_000, DIM)))
     return snapshot_of(list(unit(centres[np.arange(40_000) // 2 % 400] + noise)[:, np.newaxis]))
@@ -137,7 +137,7 @@ def test_what_is_hidden_changes_neither_the_candidates_nor_the_way_to_them(filte
 
 
 def test_a_neighbour_index_answers_only_who_sees_all_that_it_holds() -> None:
-    """It is approximate, so what is hidden would decide what it misses."""
+    """Restrict an approximate index: hidden records would decide which results it misses."""
 
     class Asked:
         seq = 80_000
