@@ -59,7 +59,7 @@ ON_SERVERS: Final = (
     "tests/writing/test_at_once.py",
     "tests/engine/test_engine.py",  # opens the stores itself
     "tests/cli/test_records.py",  # commands that write, from an ingest to a new index
-    "tests/cli/test_transcripts.py::test_a_session_prints_what_its_transcript_shows[records: ",
+    "tests/cli/test_transcripts.py::test_a_session_prints_its_transcript[records: ",
 )
 # what uses the folder ../shared, itself or through a fixture
 ON_SHARED: Final = (

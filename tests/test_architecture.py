@@ -97,7 +97,7 @@ def of(package: str) -> list[str]:
     return [name for name in MODULES if name.startswith(f"{package}/")]
 
 
-def test_the_protocol_imports_nothing_of_ours_and_only_what_the_base_install_has() -> None:
+def test_the_protocol_imports_only_the_base_install_and_nothing_of_ours() -> None:
     found = {(name, root) for name in of("cstp") for root in imported(name)}
     assert {each for each in found if each[1] not in ALLOWED_OF_CSTP | sys.stdlib_module_names} == IMPORTS_YAML
 
@@ -111,7 +111,7 @@ def test_the_engine_imports_only_values_and_errors_of_the_protocol_and_nothing_o
     assert {each for each in of_protocol if not each[1].startswith(("cstp.values", "cstp.errors"))} == set()
 
 
-def test_only_what_reads_mongodb_imports_its_driver() -> None:
+def test_only_mongodb_readers_import_its_driver() -> None:
     found = {name for name in MODULES if {"pymongo", "bson"} & set(imported(name))}
     assert found == {"cognition_engines/ingest/collections/mongodb_source.py"}
 
@@ -126,7 +126,7 @@ def test_outside_its_folder_a_vector_backend_is_named_by_the_registry_alone() ->
     assert found == {"cognition_engines.indexes.vectors.registry", "cognition_engines.ingest.collections.chroma_source"}
 
 
-def test_http_requests_are_sent_by_the_client_and_what_reads_collections_alone() -> None:
+def test_http_requests_are_sent_by_the_client_and_collection_readers_alone() -> None:
     senders = re.compile(r"httpx\.(get|post|request|stream|Client|AsyncClient)$")
     found = {
         name
@@ -145,7 +145,7 @@ def test_neither_writing_nor_the_exchange_of_lines_imports_ingest() -> None:
 
 
 @pytest.mark.long("starts interpreters")
-def test_neither_a_start_nor_an_ingest_of_files_imports_what_few_need() -> None:
+def test_neither_a_start_nor_an_ingest_of_files_imports_rarely_needed_packages() -> None:
     imports = "import sys, cstp_server.serve, cstp_server.cli.commands.ingest"
     said = f"{imports}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
     found = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True).stdout.split()
@@ -177,7 +177,7 @@ def test_the_source_folders_are_no_packages() -> None:
     assert [folder for folder in ("a2a", "skills") if (ROOT / folder / "__init__.py").exists()] == []
 
 
-def test_a_module_says_what_it_is() -> None:
+def test_a_module_states_its_purpose() -> None:
     assert [name for name, tree in MODULES.items() if not ast.get_docstring(tree)] == []
 
 
@@ -255,7 +255,7 @@ PLAIN_THREADS = {
 }
 
 
-def test_background_work_runs_in_the_one_loop_that_never_ends() -> None:
+def test_background_work_runs_in_the_one_endless_loop() -> None:
     found = {
         name
         for name, nodes in NODES.items()
@@ -318,7 +318,7 @@ def test_no_folder_is_a_heap() -> None:
     assert {str(folder): len(files) for folder, files in _folders().items() if len(files) > LARGEST_FOLDER} == {}
 
 
-def test_modules_of_one_name_mean_the_same() -> None:
+def test_modules_with_equal_names_mean_the_same() -> None:
     stems = [Path(name).stem for name in MODULES]
     assert {stem for stem in stems if stems.count(stem) > 1 and not stem.startswith("__")} == set(SAME_NAMES)
 
@@ -377,7 +377,7 @@ UNSEARCHABLE = re.compile(
 )
 
 
-def test_names_comments_and_docstrings_use_the_terms_that_engineers_search_for() -> None:
+def test_names_comments_and_docstrings_use_the_terms_of_engineers() -> None:
     assert UNSEARCHABLE.search("it is built anew")
     assert not UNSEARCHABLE.search("file.tell()")
     lines = [

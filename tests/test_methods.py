@@ -18,7 +18,7 @@ NO_TOOLS = {"cstp.audit", "cstp.putRecords", "cstp.whoami", "rpc.discover"}  # f
 OF_A_DECISION = {"cstp.getDecision", "cstp.getGraph"}  # the demo's have ids that depend on the folder
 
 
-def test_every_method_that_a_module_defines_is_in_the_registry_once() -> None:
+def test_every_defined_method_is_in_the_registry_once() -> None:
     modules = [import_module(f"cstp.methods.{each.name}") for each in iter_modules(cstp.methods.__path__)]
     defined = [value.name for each in modules for value in vars(each).values() if isinstance(value, Method)]
     assert sorted(method.name for method in METHODS) == sorted(defined)

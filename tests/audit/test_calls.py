@@ -190,7 +190,7 @@ def test_a_tool_of_mcp_leaves_the_row_of_its_method(serving: Serving, world: Wor
     assert ("chunk", id) in {(one["kind"], one["id"]) for one in row["records"]}
 
 
-def test_who_has_read_a_decision_is_one_call(serving: Serving, world: World) -> None:
+def test_the_audit_lists_readers_of_a_decision_in_one_call(serving: Serving, world: World) -> None:
     id = world.ids[Kind.DECISION][1]
     readers = {}
     for _ in range(3):
@@ -237,7 +237,7 @@ def test_rows_wait_while_the_store_is_down_and_readyz_says_so(serve: Callable[..
     assert serving.records.audit.verify().intact
 
 
-def test_a_server_whose_audit_is_durable_and_fails_is_not_ready(serve: Callable[..., Serving]) -> None:
+def test_a_failing_durable_audit_makes_a_server_unready(serve: Callable[..., Serving]) -> None:
     serving = serve(audit={"durable": True})
     serving.ask("listEpisodes")
     assert serving.records.audit.head().number == 1
@@ -250,7 +250,7 @@ def test_a_server_whose_audit_is_durable_and_fails_is_not_ready(serve: Callable[
         assert (answer.status_code, answer.json()["parts"]["audit"]) == (503, "down")
 
 
-def test_a_row_names_the_other_end_of_a_link_that_was_ended(serve: Callable[..., Serving]) -> None:
+def test_a_row_names_the_other_end_of_an_ended_link(serve: Callable[..., Serving]) -> None:
     serving = serve()
     one, other = (serving.ask("recordDecision", decision=title, confidence=0.5)["id"] for title in ("Bake", "Brew"))
     link = {"sourceId": one, "targetId": other, "edgeType": "relates_to"}
@@ -286,7 +286,7 @@ def test_the_audit_has_no_text_of_records_or_queries(serve: Callable[..., Servin
 
 
 @pytest.mark.long("asks every method, over records of all kinds")
-def test_a_call_that_the_limits_refuse_leaves_no_row(serve: Callable[..., Serving]) -> None:
+def test_a_rate_limited_call_leaves_no_row(serve: Callable[..., Serving]) -> None:
     serving = serve(limits={"default": "3/minute"})
     token = serving.token()
     fields = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}

@@ -34,7 +34,7 @@ def test_a_short_answer_ranks_before_whole_records_with_its_words(find: Find, do
     assert (placed.ndcg, placed.first, placed.behind) == (1.0, 1.0, 0.0)
 
 
-def test_an_answer_behind_a_longer_record_is_counted_and_one_behind_a_short_one_is_not() -> None:
+def test_an_answer_behind_a_longer_record_is_counted_but_not_behind_a_short_record() -> None:
     pairs = read_pairs()[:4]
     orders = [["short-001"], ["short-009", "short-002"], ["long-0001", "short-003"], []]
     answers = dict(zip((pair.question for pair in pairs), orders, strict=True))

@@ -39,7 +39,7 @@ def of_another_dimension(chroma: ChromaProgram) -> Iterator[None]:
 
 
 @pytest.mark.timeout(7200)
-def test_a_server_survives_a_chroma_server_that_dies_or_freezes(chaos: Chaos, own_chroma: ChromaProgram) -> None:
+def test_a_server_survives_a_dead_or_frozen_chroma_server(chaos: Chaos, own_chroma: ChromaProgram) -> None:
     (count, windows), rounds = chaos.scale.pick(((200, 8), 1), (ASKED, 5))
     records = open_records(f"sqlite:///{chaos.folder}/data/records.sqlite3")
     fill(records, (decision(f"base-{number}") for number in range(count)), partial(windows_of, count=windows), SETTINGS)

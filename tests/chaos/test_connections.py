@@ -99,7 +99,7 @@ def kinds_of_requests(server: Served) -> dict[str, bytes]:
     }
 
 
-async def test_clients_that_vanish_at_any_byte_leave_nothing_behind(chaos: Chaos) -> None:
+async def test_clients_vanishing_at_any_byte_leave_nothing_behind(chaos: Chaos) -> None:
     # few places, so that one that is lost is missed
     server = chaos.served({"server.max_in_flight": 4, "server.max_queue": 16}, observed=True)
     server.ingest(write_records(chaos.folder / "records.jsonl", 200))

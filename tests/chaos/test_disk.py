@@ -119,7 +119,7 @@ def whole_records(records: Records, known: Known) -> None:
     assert sum(records.counts().values()) == len(known.texts)
 
 
-def test_a_file_that_may_not_grow_stops_an_ingest_and_leaves_nothing_half_stored(chaos: Chaos) -> None:
+def test_a_file_size_limit_stops_an_ingest_and_leaves_nothing_half_stored(chaos: Chaos) -> None:
     data = chaos.folder / "data"
     store_of(data, BASE)
     records = open_records(f"sqlite:///{data}/records.sqlite3")
@@ -150,7 +150,7 @@ def test_a_file_that_may_not_grow_stops_an_ingest_and_leaves_nothing_half_stored
     )
 
 
-def test_indexes_without_space_show_nothing_that_words_do_not_find_and_catch_up(chaos: Chaos) -> None:
+def test_indexes_without_space_agree_with_words_and_catch_up(chaos: Chaos) -> None:
     data = chaos.folder / "data"
     rounds = chaos.scale.pick(1, 10)
     store_of(data, BASE)
@@ -243,7 +243,7 @@ def named_with_remedy(server: Served, folder: Path) -> None:
     assert (FULL in finding["seen"], "make room" in finding["remedy"]) == (True, True)
 
 
-def test_what_expires_while_the_disk_is_full_is_forgotten_once_there_is_space(chaos: Chaos) -> None:
+def test_expired_records_are_forgotten_after_a_full_disk_has_space(chaos: Chaos) -> None:
     rounds = chaos.scale.pick(1, 5)
     with small_disk(chaos.folder / "data", 48) as data:
         store_of(data, BASE)
@@ -274,7 +274,7 @@ def test_what_expires_while_the_disk_is_full_is_forgotten_once_there_is_space(ch
     )
 
 
-def test_marks_of_indexes_that_do_not_fit_on_the_disk_leave_the_former_marks_and_no_draft(tmp_path: Path) -> None:
+def test_index_marks_without_disk_space_leave_former_marks_and_no_draft(tmp_path: Path) -> None:
     with small_disk(tmp_path / "indexes", 1) as indexes:
         write_marks(indexes, CompactionMarks(keywords=1))
         files = set(indexes.iterdir())
@@ -285,7 +285,7 @@ def test_marks_of_indexes_that_do_not_fit_on_the_disk_leave_the_former_marks_and
         assert read_marks(indexes) == CompactionMarks(keywords=1)
 
 
-def test_a_process_that_locks_the_indexes_on_a_full_disk_can_be_asked_for_them_by_name(tmp_path: Path) -> None:
+def test_a_process_locking_the_indexes_on_a_full_disk_can_be_asked_for_them_by_name(tmp_path: Path) -> None:
     with small_disk(tmp_path / "indexes", 1) as indexes:
         FolderLock(indexes).close()
         with no_space(indexes):

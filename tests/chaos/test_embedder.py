@@ -91,7 +91,7 @@ def only_good_vectors(records: Records, model: str) -> bool:
     return all(array.shape[1] == DIM and np.isfinite(array).all() and array.any(axis=1).all() for array in arrays)
 
 
-def test_a_model_that_answers_wrongly_fails_alone_and_nothing_of_it_is_stored(
+def test_a_model_with_wrong_answers_fails_alone_and_stores_nothing(
     setting: Setting, wait_until: Callable[..., None], chaos_scale: Any, chaos_report: Callable[..., None]
 ) -> None:
     server, records = setting.server.start(), setting.records
@@ -132,7 +132,7 @@ def test_a_model_that_answers_wrongly_fails_alone_and_nothing_of_it_is_stored(
     )
 
 
-def test_a_model_that_hangs_is_given_up_at_the_deadline_and_used_again_without_a_restart(
+def test_a_hanging_model_is_given_up_at_the_deadline_and_reused_without_restart(
     setting: Setting, wait_until: Callable[..., None], chaos_scale: Any, chaos_report: Callable[..., None]
 ) -> None:
     server = setting.server.start()
@@ -180,7 +180,7 @@ def test_a_server_starts_without_its_model(setting: Setting, wait_until: Callabl
     assert setting.server.terminate() == 0
 
 
-def test_an_ingest_whose_model_hangs_ends_at_ctrl_c(setting: Setting, wait_until: Callable[..., None]) -> None:
+def test_an_ingest_with_a_hanging_model_ends_at_ctrl_c(setting: Setting, wait_until: Callable[..., None]) -> None:
     setting.tell("hang")
     write_jsonl(setting.folder / "new.jsonl", [decision("new-1")])
     words = ("ingest", str(setting.folder / "new.jsonl"), "--data-dir", str(setting.server.data_dir))

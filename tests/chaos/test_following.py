@@ -42,7 +42,7 @@ def serving(tmp_path: Path, stores: Stores) -> Iterator[Serving]:
     stop()
 
 
-def test_a_reader_that_is_killed_under_load_misses_nothing_and_repeats_nothing(
+def test_a_reader_killed_under_load_misses_and_repeats_nothing(
     serving: Serving, tmp_path: Path, stores: Stores, chaos_scale: Any, chaos_report: Callable[..., None]
 ) -> None:
     kills, random = chaos_scale.pick(6, 1000), Random(11)

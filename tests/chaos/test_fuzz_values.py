@@ -25,7 +25,7 @@ def test_every_parameter_of_every_method_is_known_to_the_fuzz() -> None:
 
 
 @pytest.mark.parametrize(("model", "times"), [("none", (200, 100_000)), ("minilm", (200, 4000))])
-def test_every_parameter_takes_what_its_schema_allows_and_refuses_the_rest_by_name(
+def test_every_parameter_takes_exactly_its_schema_and_names_refused_values(
     fuzzed: Callable[[str], Target], chaos_scale: Any, chaos_report: Report, model: str, times: tuple[int, int]
 ) -> None:
     target, fresh, together = fuzzed(model), chaos_scale.long, chaos_scale.pick(*TOGETHER)

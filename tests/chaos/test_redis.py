@@ -187,7 +187,7 @@ def test_late_answers_let_few_more_pass(chaos: Chaos, redis_server: Callable[...
 
 
 @pytest.mark.parametrize("password", ["right", None])
-def test_a_redis_that_is_restarted_with_a_password_of_its_own_is_used_again(
+def test_a_redis_restarted_with_a_password_is_used_again(
     served: Callable[..., Served],
     redis_server: Callable[..., Any],
     wait_until: Callable[..., None],

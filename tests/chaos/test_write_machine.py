@@ -46,7 +46,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[
 
 
 @pytest.mark.timeout(7200)
-def test_a_dictionary_agrees_with_all_that_two_servers_answer_whatever_agents_write(
+def test_a_dictionary_agrees_with_all_answers_of_two_servers_to_any_writes(
     opened: Callable[[], Doors],
     request: pytest.FixtureRequest,
     pytestconfig: pytest.Config,

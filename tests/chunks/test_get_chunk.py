@@ -69,7 +69,7 @@ def test_an_unknown_id_is_not_found_with_the_id_and_a_hidden_chunk_is_unknown(se
 
 
 @pytest.mark.long("starts a server or a process of its own")
-def test_calls_of_a_batch_that_run_at_once_share_its_room(serve: Serve) -> None:
+def test_concurrent_calls_of_a_batch_share_its_room(serve: Serve) -> None:
     size, count = 900_000, 24
     serving = serve()
     serving.put([chunk("c-1", content="x" * size)])
@@ -153,7 +153,7 @@ def test_a_chunk_without_a_vector_has_no_related_ones_and_is_answered(serve: Ser
     assert related(serving.ask("getChunk", chunkId="c-2")) == ["c-3"]
 
 
-def test_any_related_limit_makes_two_store_calls_and_one_query_of_vectors(serve: Serve, asked: list[int]) -> None:
+def test_any_related_limit_makes_two_store_calls_and_one_vector_query(serve: Serve, asked: list[int]) -> None:
     serving = serve(SeededEmbedder())
     serving.put([entry(Kind.SOURCE, f"s-{number}", title=f"Book {number}") for number in range(40)])
     clusters = {"cluster_ids": ["k-1", "k-2", "k-3"]}
@@ -187,7 +187,7 @@ def test_a_chunk_of_several_windows_is_compared_by_their_mean_and_found_by_the_b
     assert related(serving.ask("getChunk", chunkId="c-opposed", relatedLimit=1)) == ["c-third"]
 
 
-def test_what_was_deleted_a_moment_ago_is_neither_read_nor_related(serve: Serve) -> None:
+def test_a_just_deleted_record_is_neither_read_nor_related(serve: Serve) -> None:
     serving = serve(SeededEmbedder())
     serving.put([chunk(f"c-{number:02}", at(number)) for number in range(10)])
     serving.caught_up()

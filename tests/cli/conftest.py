@@ -121,7 +121,7 @@ def program() -> Iterator[Callable[..., Program]]:
 
 @pytest.fixture
 def serving(program: Callable[..., Program]) -> Callable[..., tuple[Program, str]]:
-    """Return `serving("--data-dir", "data")`: starts a server on a free port without a model; returns it and its URL."""
+    """Return `serving("--data-dir", "data")`: starts a server on a free port, without a model; returns the URL, too."""
 
     def start(*words: object, **environment: str) -> tuple[Program, str]:
         environment = {"CSTP_EMBEDDING__MODEL": "none", "CSTP_AUTH__RELOAD_SECONDS": "0.01"} | environment

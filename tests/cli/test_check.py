@@ -95,7 +95,7 @@ def test_a_repository_of_500_commits_and_60_records_is_checked(
     assert (done.code, len(members["governing"]), len(members["missing"])) == (1, 58, 56)
 
 
-def test_the_action_and_the_hooks_run_commands_that_there_are(cstp: Callable[..., Done]) -> None:
+def test_the_action_and_the_hooks_run_existing_commands(cstp: Callable[..., Done]) -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     (run,) = [step["run"] for step in action["runs"]["steps"] if "cstp check" in step.get("run", "")]
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
@@ -121,7 +121,7 @@ def run_action(git: Repository, tmp_path: Path) -> Callable[[], subprocess.Compl
 
 
 @pytest.mark.long("starts programs")
-def test_what_the_action_runs_checks_a_pull_request(
+def test_the_action_checks_a_pull_request(
     git: Repository, run_action: Callable[[], subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     write(tmp_path / "src" / "orders" / "store.py", "two\n")
@@ -134,7 +134,7 @@ def test_what_the_action_runs_checks_a_pull_request(
 
 
 @pytest.mark.long("starts programs")
-def test_the_action_checks_against_a_decision_that_the_pull_request_deletes(
+def test_the_action_checks_against_a_decision_deleted_by_the_pull_request(
     git: Repository, run_action: Callable[[], subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     write(tmp_path / "src" / "orders" / "store.py", "two\n")
@@ -147,7 +147,7 @@ def test_the_action_checks_against_a_decision_that_the_pull_request_deletes(
 
 
 @pytest.mark.long("starts programs")
-def test_the_action_says_that_a_record_was_refused(
+def test_the_action_reports_a_refused_record(
     git: Repository, run_action: Callable[[], subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     write(tmp_path / "docs" / "adr" / "0003-bad.md", record("Bad", '"a["'))

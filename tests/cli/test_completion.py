@@ -65,7 +65,7 @@ def test_bash_completes_commands_and_methods(offered: Callable[[str], list[str]]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_every_shell_has_a_script_that_it_can_read(cstp: Callable[..., Any], shell: str) -> None:
+def test_every_shell_has_a_readable_script(cstp: Callable[..., Any], shell: str) -> None:
     done = cstp("completion", shell)
     assert done.code == 0
     assert f"_CSTP_COMPLETE=complete_{shell}" in done.out

@@ -42,7 +42,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         yield started
 
 
-def test_on_a_terminal_a_demo_prints_few_lines_that_run_with_the_link_last(tmp_path: Path) -> None:
+def test_on_a_terminal_a_demo_prints_few_runnable_lines_and_the_link_last(tmp_path: Path) -> None:
     main_end, other_end = pty.openpty()
     command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", "demo", "--port", "0"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
@@ -95,7 +95,7 @@ def test_the_demo_prints_its_calls_and_each_has_results(running: Demo) -> None:
     assert asked == [call.method for call in CALLS]
 
 
-def test_the_demo_writes_and_prints_what_it_wrote_and_nothing_of_it_is_left(running: Demo) -> None:
+def test_the_demo_prints_its_writes_and_leaves_nothing_behind(running: Demo) -> None:
     methods = [line.split()[2] for line in running.written if line.startswith("cstp call ")]
     assert methods == [step.method for step in STEPS]
     answers = [json.loads(line.removeprefix("# -> ")) for line in running.written if line.startswith("# -> ")]
@@ -106,7 +106,7 @@ def test_the_demo_writes_and_prints_what_it_wrote_and_nothing_of_it_is_left(runn
     assert forgotten["receipt"]["remaining"] == {"records": 0, "keywords": 0, "vectors": 0}
 
 
-def test_the_answer_that_is_shown_is_the_answer_of_the_demo(running: Demo) -> None:
+def test_the_shown_answer_is_the_answer_of_the_demo(running: Demo) -> None:
     assert differences(shown(), section(running)) == [], "run: make docs"
 
 
@@ -134,7 +134,7 @@ def test_the_line_for_httpie_asks_the_first_call(running: Demo) -> None:
     assert reply["result"]["decisions"] == next(replies(running))[1]["result"]["decisions"]
 
 
-async def test_the_line_for_mcp_adds_a_server_that_answers_with_tools(running: Demo) -> None:
+async def test_the_line_for_mcp_adds_a_working_tool_server(running: Demo) -> None:
     assert running.mcp.startswith("claude mcp add ")
     assert shlex.split(running.mcp)[-2] == "--header"
     async with over_http(running.mcp_url, running.token) as client:
@@ -171,7 +171,7 @@ def test_the_first_call_is_printed_for_cstp_call_as_the_readme_has_it(running: D
     assert running.call in shown()
 
 
-def test_the_wheel_has_everything_that_the_demo_reads() -> None:
+def test_the_wheel_has_everything_read_by_the_demo() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     for path in demo_paths():

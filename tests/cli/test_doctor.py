@@ -210,7 +210,7 @@ def test_a_postgresql_store_is_looked_at(doctor: Doctor, healthy: Path, postgres
     doctor.others_are_ok("keywords")
 
 
-def test_a_postgresql_that_is_empty_down_or_of_another_encoding_is_told_and_not_changed(
+def test_an_empty_stopped_or_misencoded_postgresql_is_reported_and_unchanged(
     doctor: Doctor, postgresql_url: str, postgresql: PostgreSQL
 ) -> None:
     assert "has no CSTP tables" in doctor(CSTP_STORE__URL=postgresql_url).of("store", "warning")["seen"]
@@ -230,7 +230,7 @@ def test_a_postgresql_that_is_empty_down_or_of_another_encoding_is_told_and_not_
 
 @pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("modelled")
-def test_vectors_that_are_missing_or_of_other_models_are_told(doctor: Doctor, cstp: Cstp, healthy: Path) -> None:
+def test_missing_vectors_and_vectors_of_other_models_are_reported(doctor: Doctor, cstp: Cstp, healthy: Path) -> None:
     assert "3 of 3 records with a text have no vectors of minilm-" in doctor().of("records", "warning")["seen"]
     assert cstp("reindex").code == 0
     assert "all 3 records with a text have vectors of minilm-" in doctor().of("records", "ok")["seen"]
@@ -262,7 +262,7 @@ def put_more(healthy: Path, count: int) -> None:
 
 
 @pytest.mark.long("starts servers and waits for what they report")
-def test_a_keyword_index_that_is_behind_is_fine_and_one_that_is_wrong_is_not(doctor: Doctor, healthy: Path) -> None:
+def test_a_late_keyword_index_is_fine_but_a_wrong_keyword_index_is_not(doctor: Doctor, healthy: Path) -> None:
     (indexed,) = execute("SELECT seq FROM counter")
     put_more(healthy, 2)
     assert (
@@ -282,7 +282,7 @@ def test_a_keyword_index_that_is_behind_is_fine_and_one_that_is_wrong_is_not(doc
 
 
 @pytest.mark.long("starts servers and waits for what they report")
-def test_a_holder_that_neither_follows_nor_answers_is_told(doctor: Doctor, healthy: Path) -> None:
+def test_a_holder_without_progress_or_answer_is_reported(doctor: Doctor, healthy: Path) -> None:
     put_more(healthy, 2)
     lock = FolderLock(healthy / "indexes")
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -378,7 +378,7 @@ def answering(status: int, body: bytes) -> Iterator[str]:
         (500, b"", "problem", "HTTP 500"),
     ],
 )
-def test_the_server_that_holds_the_folder_is_asked_whether_it_is_ready(
+def test_the_folder_holder_is_asked_for_readiness(
     doctor: Doctor, healthy: Path, status: int, body: bytes, level: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = FolderLock(healthy / "indexes")
@@ -398,7 +398,7 @@ def test_a_real_server_is_found(doctor: Doctor, healthy: Path, serving: Callable
     assert doctor.of("server", "ok")["seen"].startswith(f"ready on {url}: {{")
 
 
-def test_the_address_that_is_asked_is_one_that_can_be_reached() -> None:
+def test_the_requested_address_is_reachable() -> None:
     def url(host: str) -> str:
         return Settings.model_validate({"server": {"host": host}}).base_url
 

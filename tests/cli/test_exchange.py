@@ -135,7 +135,7 @@ class Emptying:
         """Ignore progress."""
 
 
-def test_a_file_that_has_less_when_it_is_read_again_is_a_failure(cstp: Cstp, tmp_path: Path) -> None:
+def test_a_file_shorter_at_its_second_reading_is_a_failure(cstp: Cstp, tmp_path: Path) -> None:
     fill(cstp)
     file = Path("a.jsonl")
     cstp("export", file)
@@ -177,7 +177,7 @@ def test_an_export_to_a_full_disk_names_the_file_and_leaves_nothing(cstp: Cstp, 
 
 
 @pytest.mark.long("fills a disk, or moves records of every kind")
-def test_a_stream_that_cannot_be_copied_names_the_folder_that_is_full(cstp: Cstp, program: Callable[..., Any]) -> None:
+def test_an_uncopied_stream_names_the_full_folder(cstp: Cstp, program: Callable[..., Any]) -> None:
     fill(cstp)
     os.mkfifo("pipe")
 
@@ -192,7 +192,7 @@ def test_a_stream_that_cannot_be_copied_names_the_folder_that_is_full(cstp: Cstp
     assert (done.code, done.err.splitlines()[-1]) == (1, f"cstp: {tempfile.gettempdir()}: File too large")
 
 
-def test_export_names_a_record_that_import_would_reject_and_writes_the_others(
+def test_export_names_a_record_import_would_reject_and_writes_the_others(
     cstp: Cstp, target: Callable[..., None], stores: Stores
 ) -> None:
     cstp("ingest", str(write_repository("one", D | {"title": "One"})))

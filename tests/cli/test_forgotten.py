@@ -39,7 +39,7 @@ def holding(word: str) -> list[str]:
 
 @pytest.mark.embedded_only("looks into the files of SQLite")
 @pytest.mark.usefixtures("forgotten", "wordless")
-def test_compact_leaves_no_bytes_of_what_was_forgotten_and_says_so(cstp: Cstp) -> None:
+def test_compact_leaves_no_bytes_of_forgotten_records_and_says_so(cstp: Cstp) -> None:
     done = cstp("compact")
     assert (done.code, done.out) == (0, "the database and the indexes hold no bytes of deleted records\n")
     assert holding(WORD) == []

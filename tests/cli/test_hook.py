@@ -62,7 +62,7 @@ def test_the_form_of_the_reminder_is_a_valid_call() -> None:
 
 
 @pytest.mark.long("waits for two seconds")
-def test_an_input_that_does_not_end_is_not_waited_for() -> None:
+def test_an_endless_input_is_not_waited_for() -> None:
     with subprocess.Popen([*COMMAND, "hook", "before-edit"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.wait(60) == 0
         assert process.stderr is not None
@@ -111,7 +111,7 @@ def test_the_holder_of_the_data_folder_answers_for_the_agent(
     assert "Keep orders in PostgreSQL" in context_of(done, "SessionStart")
 
 
-def test_marks_of_old_sessions_are_removed_and_those_of_one_are_bounded(caches: Path) -> None:
+def test_marks_of_old_sessions_are_removed_and_marks_of_each_session_bounded(caches: Path) -> None:
     add_mark("old", "0123456789abcdef")
     [old] = caches.iterdir()
     os.utime(old, (0, 0))

@@ -41,7 +41,7 @@ def test_a_long_line_of_standard_input_is_refused_alone(cstp: Cstp, feed: Feed) 
     assert (found["new"], [one["line"] for one in found["rejected"]]) == (2, [2])
 
 
-def test_a_stream_without_a_name_replaces_the_records_whose_ids_it_gives_and_no_others(cstp: Cstp, feed: Feed) -> None:
+def test_an_unnamed_stream_replaces_only_records_with_its_ids(cstp: Cstp, feed: Feed) -> None:
     long, cut = "The bar is shallow. " * 400, "Cut short."
     for title, content, level in [("A", long, "sensitive"), ("B", cut, "normal")]:
         record = {"kind": "decision", "id": "d", "title": title}

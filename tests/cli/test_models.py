@@ -68,7 +68,7 @@ def test_another_model_answers_by_words_at_once_and_by_meaning_when_it_has_embed
 
 
 @pytest.mark.long("stops a server while it embeds")
-def test_a_server_that_is_stopped_while_it_embeds_what_was_there_ends_well(
+def test_a_server_stopped_while_embedding_old_records_ends_well(
     cstp: Callable[..., Any], serving: Callable[..., Any], adr: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(16):

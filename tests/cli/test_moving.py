@@ -100,7 +100,7 @@ def test_copy_to_postgresql(cstp: Cstp, source_url: str, postgresql_url: str) ->
     assert json.loads(cstp("show", "d-3", "--json", CSTP_STORE__URL=postgresql_url).out) == shown
 
 
-def test_copy_refuses_what_it_cannot_do_and_says_what_to_do(cstp: Cstp, source_url: str) -> None:
+def test_copy_refuses_impossible_copies_with_a_remedy(cstp: Cstp, source_url: str) -> None:
     assert cstp("copy", "--to", "sqlite:///x.sqlite3").code == 2  # there is nothing to copy yet
     assert not Path("x.sqlite3").exists()
     fill(source_url, range(3)).close()
@@ -170,7 +170,7 @@ def test_backup_and_restore_speak_plainly(cstp: Cstp, source_url: str) -> None:
                              "tokens unchanged\n")  # fmt: skip
 
 
-def test_a_tokens_file_that_is_broken_keeps_no_records_out_of_a_backup(cstp: Cstp, source_url: str) -> None:
+def test_a_broken_tokens_file_keeps_no_records_out_of_a_backup(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(3)).close()
     Path("data/tokens.json").write_text("{broken")
     done = cstp("backup", FILE)
@@ -193,7 +193,7 @@ def test_a_tokens_file_that_is_broken_keeps_no_records_out_of_a_backup(cstp: Cst
     ],
     ids=lambda words: words[0],
 )
-def test_a_url_where_no_store_is_is_told_and_nothing_is_made_there(
+def test_a_url_without_a_store_is_reported_and_nothing_is_made_there(
     cstp: Cstp, source_url: str, postgresql_url: str, wordless: None, words: tuple[Any, ...]
 ) -> None:
     fill(source_url, range(3)).close()
@@ -218,7 +218,7 @@ def test_a_url_where_no_store_is_is_told_and_nothing_is_made_there(
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")
-def test_a_store_without_records_replaces_no_backup_that_holds_some(cstp: Cstp, source_url: str) -> None:
+def test_a_store_without_records_replaces_no_filled_backup(cstp: Cstp, source_url: str) -> None:
     open_records("sqlite:///none/records.sqlite3").close()
     assert cstp("--data-dir", "none", "backup", FILE).code == 0
     assert cstp("--data-dir", "none", "backup", FILE, "--force").code == 0  # nothing is lost
@@ -233,7 +233,7 @@ def test_a_store_without_records_replaces_no_backup_that_holds_some(cstp: Cstp, 
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")
-def test_tokens_are_restored_only_with_the_option_and_no_ended_one_comes_back(cstp: Cstp, source_url: str) -> None:
+def test_tokens_are_restored_only_with_the_option_and_ended_tokens_never(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(3)).close()
     tokens = Path("data/tokens.json")
 
@@ -286,7 +286,7 @@ def test_a_damaged_tokens_file_is_refused_before_anything_is_restored(cstp: Cstp
     assert (held(source_url), Path("data/tokens.json").read_text()) == (before, "{broken")
 
 
-def test_restore_refuses_a_store_with_records_and_says_what_would_be_lost(cstp: Cstp, source_url: str) -> None:
+def test_restore_refuses_a_store_with_records_and_names_the_loss(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(10)).close()
     cstp("backup", FILE)
     fill(source_url, [3, 20, 21], "Changed. ").close()

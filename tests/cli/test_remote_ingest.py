@@ -81,7 +81,7 @@ def test_a_remote_ingest_makes_the_same_records(server: Any, files: Path, cstp: 
     assert exported(cstp, "far") == exported(cstp, "near")
 
 
-def test_a_second_run_sends_only_what_differs(server: Any, files: Path, cstp: Cstp) -> None:
+def test_a_second_run_sends_only_differences(server: Any, files: Path, cstp: Cstp) -> None:
     first = json.loads(sent(cstp, files).out)
     assert (first["new"], first["changed"], first["rejected"]) == (first["read"], 0, [])
     last = seen(server)
@@ -105,14 +105,14 @@ def test_the_next_run_finishes_a_killed_one(server: Any, files: Path, cstp: Cstp
     assert done["new"] + done["unchanged"] == done["read"] == seen(server)[0]
 
 
-def test_records_stay_owned_by_their_files_and_say_who_sent_them(server: Any, files: Path, cstp: Cstp) -> None:
+def test_records_stay_owned_by_their_files_and_name_their_sender(server: Any, files: Path, cstp: Cstp) -> None:
     sent(cstp, files / "adr")
     (line, *_) = [one for one in raw(cstp, "far") if one["kind"] == "decision"]
     assert (line["origin"]["via"], line["origin"]["recordedBy"]) == ("ingest", "ci")
     assert line["origin"]["path"].endswith("choice.md")
 
 
-def test_a_record_that_moved_to_another_file_and_changed_is_replaced(server: Any, files: Path, cstp: Cstp) -> None:
+def test_a_record_moved_to_another_file_and_changed_is_replaced(server: Any, files: Path, cstp: Cstp) -> None:
     Path("docs/one.jsonl").write_text('{"kind": "cluster", "id": "c", "name": "Locks"}\n')
     assert sent(cstp, "docs/one.jsonl", "--repository", "r").code == 0
     Path("docs/one.jsonl").rename("docs/two.jsonl")
@@ -122,7 +122,7 @@ def test_a_record_that_moved_to_another_file_and_changed_is_replaced(server: Any
     assert [one["record"]["name"] for one in exported(cstp, "far") if one["kind"] == "cluster"] == ["Queues"]
 
 
-def test_a_newer_export_of_a_chat_changes_what_was_edited(server: Any, cstp: Cstp) -> None:
+def test_a_newer_export_of_a_chat_changes_edited_turns(server: Any, cstp: Cstp) -> None:
     for number, text in enumerate(("One", "One, edited"), 1):
         messages = [slack_message(1, text), slack_message(2, "Two")]
         path = changed_at(packed(Path(f"{number}.zip"), slack({"general/2024-01-01": messages})), number)

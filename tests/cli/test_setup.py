@@ -138,7 +138,7 @@ def value_of(path: Path) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", [None, "{}", "{ }\n", "{\n}\n", "// mine\n{\n  // nothing\n}\n", '{"mcpServers": {}}'])
-def test_files_that_are_absent_or_empty_are_so_again_after_a_removal(
+def test_absent_or_empty_files_are_so_again_after_a_removal(
     cstp: Cstp, home: Path, name: str, text: str | None
 ) -> None:
     for file in FOUND[name]:
@@ -167,7 +167,7 @@ def test_a_later_entry_of_another_survives_a_removal(cstp: Cstp, home: Path) -> 
     assert codex.read_text() == CODEX + '\n\n\n# another\n[mcp_servers.b]\ncommand = "b"\n'
 
 
-def test_the_page_shows_what_is_written(cstp: Cstp, home: Path) -> None:
+def test_the_page_shows_the_written_files(cstp: Cstp, home: Path) -> None:
     for file in FOUND["claude-code"]:
         (home / file).unlink()
     assert cstp("setup", "claude-code").code == 0

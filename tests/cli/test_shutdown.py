@@ -171,7 +171,7 @@ def stop(server: Any, number: signal.Signals, url: str, request: bytes) -> None:
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_calls_that_were_accepted_are_answered_and_later_ones_refused(
+def test_accepted_calls_are_answered_and_later_calls_refused(
     slow_serving: Callable[..., Any], model: SlowModel, request_of: Any, number: signal.Signals, wait_until: Any
 ) -> None:
     # as many places as the model takes, and one more for what tells that the signal has arrived
@@ -263,7 +263,7 @@ def black_hole() -> Iterator[str]:
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_a_chroma_server_that_hangs_does_not_hold_it(program: Callable[..., Any], request_of: Any) -> None:
+def test_a_hanging_chroma_server_does_not_hold_it(program: Callable[..., Any], request_of: Any) -> None:
     with black_hole() as hole:
         server = program("serve", "--port", 0, CSTP_VECTORS__URL=hole, CSTP_SERVER__GRACE_SECONDS=str(GRACE))
         url = server.line(r"(http://[^\s\"]+)/cstp\b")[1]
@@ -300,7 +300,7 @@ def frozen(url: str) -> Iterator[None]:
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_a_database_that_hangs_does_not_hold_it(serving: Serving, request_of: Any, postgresql_url: str) -> None:
+def test_a_hanging_database_does_not_hold_it(serving: Serving, request_of: Any, postgresql_url: str) -> None:
     server, url = serving(CSTP_STORE__URL=postgresql_url, CSTP_SERVER__GRACE_SECONDS=str(GRACE))
     question = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": {"query": "why"}}
     with connect(url) as client:
@@ -314,7 +314,7 @@ def test_a_database_that_hangs_does_not_hold_it(serving: Serving, request_of: An
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_closing_that_hangs_is_ended_by_the_watchdog_with_1() -> None:
+def test_the_watchdog_ends_hanging_closing_with_1() -> None:
     program = """
 from time import sleep
 from cstp_server.observe.log import configure_logging
@@ -344,7 +344,7 @@ with ended_by_signals(0.2):
     assert json.loads(said)["event"] == "stopped_hard"
 
 
-def test_under_nohup_what_starts_goes_on_when_its_terminal_goes() -> None:
+def test_under_nohup_a_program_survives_its_terminal() -> None:
     program = """
 import signal
 from cstp_server.process.stop import ended_by_signals
@@ -368,7 +368,7 @@ with ended_by_signals(20):
         ("raise KeyboardInterrupt", 130, "KeyboardInterrupt"),
     ],
 )
-def test_a_command_is_gone_before_the_interpreter_tears_down_what_still_works(end: str, code: int, said: str) -> None:
+def test_a_command_ends_before_the_interpreter_tears_down_working_parts(end: str, code: int, said: str) -> None:
     # a thread that computes with a model would abort the process then
     program = f"""
 import atexit, sys
@@ -404,7 +404,7 @@ entry.main()
         ("exec >&-", ["mcp", "nonsense"], 2, None),
     ],
 )
-def test_a_standard_file_that_is_closed_or_full_is_told(
+def test_a_closed_or_full_standard_file_is_reported(
     program: Callable[..., Any], shell: str, words: list[str], code: int, unsaid: str | None
 ) -> None:
     done = program(*words, shell=shell).finish()
@@ -415,7 +415,7 @@ def test_a_standard_file_that_is_closed_or_full_is_told(
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_a_log_that_nobody_reads_holds_up_neither_calls_nor_the_end(serving: Serving, request_of: Any) -> None:
+def test_an_unread_log_delays_neither_calls_nor_the_end(serving: Serving, request_of: Any) -> None:
     server, url = serving(CSTP_SERVER__GRACE_SECONDS="60", CSTP_LIMITS__DEFAULT="100000/second")
     with connect(url) as client:
         for _ in range(20):  # a hundred lines each; a pipe holds a few hundred
@@ -438,7 +438,7 @@ def test_a_server_without_a_place_for_its_log_answers(program: Callable[..., Any
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_a_log_that_is_read_again_tells_how_many_lines_are_missing(serving: Serving, request_of: Any) -> None:
+def test_a_log_read_again_counts_its_missing_lines(serving: Serving, request_of: Any) -> None:
     server, url = serving(CSTP_LIMITS__DEFAULT="100000/second")
     calls = 0
     with connect(url) as client:
@@ -484,7 +484,7 @@ def limited(program: Callable[..., Any], token: str) -> Callable[[str, int], Any
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_the_limit_on_open_files_is_raised_to_what_the_connections_need(limited: Any) -> None:
+def test_the_limit_on_open_files_is_raised_to_the_needs_of_connections(limited: Any) -> None:
     server = limited("ulimit -Sn 200", 400)
     url = server.line(r"(http://[^\s\"]+)/cstp\b")[1]
     with ExitStack() as stack:
@@ -497,7 +497,7 @@ def test_the_limit_on_open_files_is_raised_to_what_the_connections_need(limited:
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_a_limit_that_cannot_be_raised_is_told_with_what_to_do(limited: Any) -> None:
+def test_a_fixed_limit_is_reported_with_a_remedy(limited: Any) -> None:
     done = limited("ulimit -n 600", 1000).finish()
     assert done.code == 2
     line = done.err.splitlines()[-1]

@@ -255,7 +255,7 @@ COMMANDS: list[tuple[str, ...]] = [
 
 @pytest.mark.long("runs every command")
 @pytest.mark.parametrize("terminal", [True, False], ids=["a terminal", "a pipe"])
-def test_no_command_writes_what_a_terminal_obeys(files: Path, output: Output, terminal: bool) -> None:
+def test_no_command_writes_terminal_controls(files: Path, output: Output, terminal: bool) -> None:
     Path("hostile.yaml").write_text(f"agent: {{name: {json.dumps(EVIL)}}}\n{json.dumps(EVIL)}: 1\n")
     output("token", "create", "--agent", "me", terminal=False)
     tokens = Path("data/tokens.json")
@@ -278,7 +278,7 @@ def test_no_command_writes_what_a_terminal_obeys(files: Path, output: Output, te
     assert shown > 30  # what was refused or asked for is named, legibly
 
 
-def test_what_is_escaped_in_machine_output_reads_back_as_it_was(files: Path, output: Output) -> None:
+def test_escaped_machine_output_reads_back_unchanged(files: Path, output: Output) -> None:
     output("ingest", files, terminal=False)
     (line,) = [line for line in output("show", "d", "--json", terminal=False).splitlines() if line.startswith("{")]
     assert json.loads(line)["text"] == f"{EVIL}\nnext line"

@@ -190,6 +190,6 @@ def shell(
 
 
 @pytest.mark.parametrize("session", SESSIONS)
-def test_a_session_prints_what_its_transcript_shows(session: Session, shell: Shell) -> None:
+def test_a_session_prints_its_transcript(session: Session, shell: Shell) -> None:
     for item in (*session.common, *session.items):
         shell.run(item)

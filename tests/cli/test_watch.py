@@ -37,7 +37,7 @@ def _write(path: Path, words: str) -> None:
 
 
 @pytest.mark.long("waits for changes of files")
-def test_what_is_written_is_read_alone_and_what_is_gone_stays_without_prune(watching: Any) -> None:
+def test_written_files_are_read_alone_and_removed_files_stay_without_prune(watching: Any) -> None:
     docs = Path("docs").absolute()
     _write(docs / "a.md", "First.")
     _write(docs / "b.md", "Second.")
@@ -74,7 +74,7 @@ def test_prune_deletes_records_of_deleted_files_but_not_of_absent_folders(watchi
     assert running.end(signal.SIGINT).code == 0
 
 
-def test_patterns_hold_and_a_line_of_a_cstpignore_that_is_taken_away_has_its_files_read(watching: Any) -> None:
+def test_patterns_hold_and_removing_a_line_of_a_cstpignore_reads_its_files(watching: Any) -> None:
     docs = Path("docs").absolute()
     _write(docs / "a.md", "First.")
     _write(docs / "draft.md", "Not yet.")
@@ -90,7 +90,7 @@ def test_patterns_hold_and_a_line_of_a_cstpignore_that_is_taken_away_has_its_fil
 
 
 @pytest.mark.long("it waits for four passes of a program")
-def test_a_file_that_is_named_is_read_whenever_an_editor_puts_another_in_its_place(watching: Any) -> None:
+def test_a_named_file_is_read_whenever_an_editor_replaces_it(watching: Any) -> None:
     notes = Path("notes.md").absolute()
     _write(notes, "First.")
     running, summaries = watching("notes.md")

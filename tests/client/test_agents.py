@@ -59,7 +59,7 @@ def test_the_environment_of_the_process_is_the_usual_one(tmp_path: Path, monkeyp
     AgentRegistry(str(tmp_path / "agents.yaml")).client("shop").close()
 
 
-def test_an_unknown_name_and_a_missing_token_are_value_errors_that_say_what_to_do(tmp_path: Path) -> None:
+def test_an_unknown_name_and_a_missing_token_are_value_errors_with_a_remedy(tmp_path: Path) -> None:
     agents = registry(tmp_path, TWO, SHOP_TOKEN="")
     for ask in (agents.get, agents.client, agents.async_client):
         with pytest.raises(ValueError, match=r"no agent 'nobody'; it has shop, billing"):
@@ -108,7 +108,7 @@ def test_a_refused_file_shows_no_token_in_tracebacks(tmp_path: Path, shown: Call
     assert "canary" not in shown(caught.value)
 
 
-def test_without_pyyaml_the_import_says_what_to_install() -> None:
+def test_without_pyyaml_the_import_names_the_package_to_install() -> None:
     program = "import sys; sys.modules['yaml'] = None; import cstp.agents"
     done = run_python(program)
     assert done.returncode == 1

@@ -58,7 +58,7 @@ def test_retries_end_before_the_deadline(connect: Any) -> None:
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), 1e10])
-def test_a_timeout_is_above_nought_and_what_a_socket_takes(connect: Any, timeout: float) -> None:
+def test_a_timeout_is_positive_and_within_socket_limits(connect: Any, timeout: float) -> None:
     with pytest.raises(ValueError, match="timeout"):
         connect("http://127.0.0.1:1", "t", timeout=timeout)
     with pytest.raises(ValueError, match="timeout"):

@@ -39,7 +39,7 @@ def test_every_model_of_a_result_or_a_filter_can_be_imported_from_cstp() -> None
     assert {error: getattr(cstp, error.__name__) for error in ERRORS} == {error: error for error in ERRORS}
 
 
-def test_everything_that_is_named_is_there_and_nothing_else_is() -> None:
+def test_every_listed_name_exists_and_no_other() -> None:
     for name in cstp.__all__:
         assert getattr(cstp, name) is not None
     for name in ("Nothing", "RECALL"):

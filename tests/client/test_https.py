@@ -35,12 +35,12 @@ def test_a_context_may_trust_a_private_certificate(connect: Any, url: str, autho
     assert connect(url, "t", ssl_context=context).call("any.method") == "pong"
 
 
-def test_a_certificate_that_nobody_trusts_is_refused(connect: Any, url: str) -> None:
+def test_an_untrusted_certificate_is_refused(connect: Any, url: str) -> None:
     with pytest.raises(ConnectFailed, match="certificate"):
         connect(url, "t", retries=0).call("any.method")
 
 
-def test_a_certificate_is_trusted_where_the_environment_says_so(
+def test_a_certificate_trusted_by_the_environment_is_accepted(
     connect: Any, url: str, authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))

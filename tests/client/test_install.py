@@ -85,7 +85,7 @@ def test_the_client_works_with_nothing_else_installed(base_install: Path) -> Non
 
 
 @pytest.mark.parametrize("program", ["import cstp", "from cstp import Client, Filters", "from cstp import AsyncClient"])
-def test_an_import_costs_little_more_than_what_it_needs(base_install: Path, program: str) -> None:
+def test_an_import_costs_little_more_than_its_requirements(base_install: Path, program: str) -> None:
     # calls of functions are the same on a busy machine: 400,000 of them, where 0.3 s of CPU were asked for
     needed_alone = int(run(base_install, CALLS.format(program="import pydantic, httpx, asyncio")))
     assert int(run(base_install, CALLS.format(program=program))) < 2.75 * needed_alone

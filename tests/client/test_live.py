@@ -180,7 +180,7 @@ def test_an_iterator_gives_an_item_once_though_the_pages_move() -> None:
 
 @pytest.mark.parametrize("page_size", [1, 2, 3, 7])
 @pytest.mark.parametrize("gone", [[0], [3], [9], [4, 5], [0, 1, 2, 3, 4, 5], list(range(12))])
-def test_an_iterator_gives_everything_that_stays_once_though_items_are_deleted(page_size: int, gone: list[int]) -> None:
+def test_an_iterator_gives_every_remaining_item_once_despite_deletions(page_size: int, gone: list[int]) -> None:
     class Shrinking(Client):
         """A `send` that sees items deleted after the fourth item was read."""
 
@@ -215,7 +215,7 @@ def test_wrong_parameters_are_named_before_anything_is_sent_and_by_the_server(cl
 
 
 @pytest.mark.long("asks every method")
-def test_a_limit_that_is_used_up_is_waited_for(connect: Any, live_server: Callable[..., Any]) -> None:
+def test_a_spent_limit_is_waited_for(connect: Any, live_server: Callable[..., Any]) -> None:
     server = live_server({"limits.default": "2/second"})
     client = connect(f"http://127.0.0.1:{server.port}", server.token())
     assert [client.whoami().agent for _ in range(4)] == ["agent-0"] * 4
@@ -235,7 +235,7 @@ def test_threads_share_a_client(sample: Serving) -> None:
     assert found == list(range(1, 41))
 
 
-def test_a_client_that_was_closed_refuses_to_send(sample: Serving) -> None:
+def test_a_closed_client_refuses_to_send(sample: Serving) -> None:
     with Client(sample.url, sample.token()) as client:
         client.whoami()
     with pytest.raises(RuntimeError, match="closed"):

@@ -70,7 +70,7 @@ def test_loopback_and_no_proxy_hosts_are_direct(monkeypatch: pytest.MonkeyPatch,
     assert proxy_for(httpx.URL(url)) == proxy
 
 
-def test_a_proxy_that_is_none_is_refused_and_not_repeated(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_proxy_is_refused_and_not_repeated(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "nothing://user:canary@host")
     with pytest.raises(ValueError, match="proxy") as caught:
         connect("http://cstp.test", "t")

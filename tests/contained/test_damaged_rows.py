@@ -84,7 +84,7 @@ def ids_of(answer: dict[str, Any], items: str) -> list[str]:
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("call", CALLS, ids=lambda one: f"{one[0].rpartition(':')[2]}-{one[2]}-{one[4]}")
-def test_an_answer_has_and_counts_all_but_the_record_that_raises(
+def test_an_answer_has_and_counts_all_but_the_raising_record(
     quay: Serving, broken: Breaking, monkeypatch: pytest.MonkeyPatch, call: Any, error: type[BaseException]
 ) -> None:
     function, place, method, params, items, part = call
@@ -122,7 +122,7 @@ def test_a_search_with_links_finds_all_and_the_links_of_all_others(
     assert [one["id"] for one in faulty if "links" not in one] == [f"d-{BAD}"]
 
 
-def test_a_record_whose_item_one_answer_cannot_make_is_in_lists_and_found_again(
+def test_a_record_with_an_unmakeable_item_in_one_answer_is_in_lists_and_found_again(
     quay: Serving, broken: Breaking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed = quay.ask("listDecisions")

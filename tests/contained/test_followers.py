@@ -150,7 +150,7 @@ def cstp(
 
 @pytest.mark.long("starts two servers for each fault")
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
-def test_a_record_that_a_part_cannot_process_hides_no_other(
+def test_a_record_breaking_a_part_hides_no_other(
     fault: Fault, run: Callable[..., Serving], patch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, cstp: Cstp
 ) -> None:
     serving = run()
@@ -203,7 +203,7 @@ def test_a_record_that_a_part_cannot_process_hides_no_other(
     assert read_set_aside(serving.settings.indexes_path) == []
 
 
-def test_a_start_tries_records_again_that_the_former_process_has_set_aside(
+def test_a_start_retries_records_set_aside_by_the_former_process(
     run: Callable[..., Serving], patch: pytest.MonkeyPatch
 ) -> None:
     serving = run()
@@ -217,7 +217,7 @@ def test_a_start_tries_records_again_that_the_former_process_has_set_aside(
 
 @pytest.mark.long("rebuilds indexes")
 @pytest.mark.parametrize("fault", [FAULTS[0], FAULTS[6]], ids=str)
-def test_a_rebuild_at_the_start_leaves_out_only_the_record_that_a_part_cannot_process(
+def test_a_rebuild_at_the_start_leaves_out_only_the_record_breaking_a_part(
     fault: Fault, run: Callable[..., Serving], patch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     serving = run()
@@ -234,7 +234,7 @@ def test_a_rebuild_at_the_start_leaves_out_only_the_record_that_a_part_cannot_pr
 
 @pytest.mark.long("starts a server")
 @pytest.mark.parametrize("name", ["_add", "_chooses", "compile_list"])
-def test_a_pattern_that_cannot_be_matched_hides_no_other(
+def test_an_unmatchable_pattern_hides_no_other(
     name: str, run: Callable[..., Serving], patch: pytest.MonkeyPatch
 ) -> None:
     serving = run()
@@ -309,7 +309,7 @@ class Choosy(SeededEmbedder):
 
 
 @pytest.mark.long("waits for the thread that embeds records")
-def test_a_text_that_the_model_refuses_is_stored_and_found_by_its_words(run: Callable[..., Serving]) -> None:
+def test_a_text_refused_by_the_model_is_stored_and_found_by_its_words(run: Callable[..., Serving]) -> None:
     serving = run(Choosy())
     written = record(serving, BAD)
     assert (written["indexed"], [one["part"] for one in written["notIndexed"]]) == (False, ["vectors"])
@@ -323,7 +323,7 @@ def test_a_text_that_the_model_refuses_is_stored_and_found_by_its_words(run: Cal
     assert (episode["embeddingStatus"], episode["indexed"]) == ("failed", False)
 
 
-def test_a_file_whose_text_the_model_refuses_stops_no_ingest(tmp_path: Path) -> None:
+def test_a_file_with_a_text_refused_by_the_model_stops_no_ingest(tmp_path: Path) -> None:
     for number, word in enumerate(("harbour", BAD, "lantern"), 1):
         text = f"# {number}. Keep the {word}\n\n## Status\n\nAccepted\n\n## Decision\n\nKeep the {word}.\n"
         (tmp_path / f"000{number}-{word}.md").write_text(text)

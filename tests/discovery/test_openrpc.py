@@ -42,7 +42,7 @@ def load(name: str) -> Any:
     return json.loads((SCHEMAS / name).read_text(encoding="utf-8"))
 
 
-def test_the_checked_in_document_is_what_the_methods_and_conversations_make() -> None:
+def test_the_checked_in_document_equals_the_generated_document() -> None:
     assert (ROOT / "docs" / "openrpc.json").read_text(encoding="utf-8") == document_text(), "run: make docs"
 
 
@@ -128,7 +128,7 @@ def test_the_example_of_a_method_is_from_its_conversation_and_valid(document: An
     agree(want, got, None, "example")
 
 
-def test_the_document_is_public_and_the_same_as_that_of_rpc_discover(common_server: Any) -> None:
+def test_the_document_is_public_and_equals_that_of_rpc_discover(common_server: Any) -> None:
     server = common_server()
     reply = server.get(PATH)
     assert (reply.status, reply.header("content-type")) == (200, "application/json")

@@ -51,7 +51,7 @@ def test_a_ci_job_prints_applicable_decisions(repository: Path, around: Mapping[
 
 
 @pytest.mark.timeout(300)
-def test_a_ci_job_fails_on_a_record_that_cannot_be_read(repository: Path, around: Mapping[str, str]) -> None:
+def test_a_ci_job_fails_on_an_unreadable_record(repository: Path, around: Mapping[str, str]) -> None:
     (repository / "docs" / "decisions" / "0003-none.md").write_text(
         "---\nstatus: accepted\nconfidence: 7\n---\n# One\n"
     )
@@ -101,9 +101,7 @@ def test_agents_write_within_the_rights_of_their_tokens(around: Mapping[str, str
 
 @pytest.mark.long("runs examples as programs")
 @pytest.mark.timeout(300)  # six programs one after another, on a machine that may be busy
-def test_two_agents_ask_each_other_and_get_the_answers_that_the_page_shows(
-    around: Mapping[str, str], tmp_path: Path
-) -> None:
+def test_two_agents_ask_each_other_and_get_the_documented_answers(around: Mapping[str, str], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(ROOT / "examples" / "two_agents", tmp_path / "two_agents"))
     for port in ("8101", "8102"):
         own = str(free_port())

@@ -29,7 +29,7 @@ def installs(path: Path) -> Iterator[list[str]]:
         yield [word.strip("'\"\\n") for word in command.split() if word not in ("'", '"')]
 
 
-def test_the_first_line_says_what_the_name_stands_for() -> None:
+def test_the_first_line_expands_the_name() -> None:
     assert "Cognition State Transfer Protocol" in README.splitlines()[0]
 
 
@@ -46,7 +46,7 @@ def test_the_readme_is_short() -> None:
     assert len(README.splitlines()) <= LONGEST
 
 
-def test_the_agent_of_the_configuration_is_the_one_that_a_token_is_made_for() -> None:
+def test_the_token_is_made_for_the_configured_agent() -> None:
     blocks = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     made = [words_after(line, "cstp") for block in blocks for line in block.splitlines() if "--agent claude" in line]
     assert [words[:2] for words in made if words] == [["token", "create"]]

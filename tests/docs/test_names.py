@@ -78,7 +78,7 @@ def unknown(text: str) -> Iterator[str]:
             yield name
 
 
-def test_a_name_that_no_code_has_is_found() -> None:
+def test_a_name_absent_from_the_code_is_found() -> None:
     gone = "a_name_that_" + "is_gone"
     assert list(unknown(f"See `{gone}` and `Settings.server`, but not `cstp ingest` or `known()`.")) == [gone]
 

@@ -134,11 +134,11 @@ CHECKS = (dangling_links, unknown_commands, unknown_targets, unknown_variables, 
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_what_the_pages_name_exists(check: Callable[[Path], Iterable[str]]) -> None:
+def test_everything_named_on_the_pages_exists(check: Callable[[Path], Iterable[str]]) -> None:
     assert [f"{page.relative_to(ROOT)}: {found}" for page in PAGES for found in check(page)] == []
 
 
-def test_the_calls_that_are_shown_have_valid_parameters() -> None:
+def test_the_shown_calls_have_valid_parameters() -> None:
     methods = {method.name: method for method in METHODS}
     for page in PAGES:
         for line in shell_lines(page):
@@ -199,7 +199,7 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert newest[1] == project["version"] == cstp.__version__
 
 
-def test_the_changes_of_a_version_are_what_it_offers_in_few_lines() -> None:
+def test_the_changes_of_a_version_list_its_features_in_few_lines() -> None:
     parts = re.split(r"^##+ ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     assert len(parts) > 1
     assert all(len(part.splitlines()) <= 40 for part in parts)  # of each list of a version

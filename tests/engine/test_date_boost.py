@@ -155,7 +155,7 @@ def test_other_modes_and_questions_rank_without_the_boost(
     assert mode is Mode.HYBRID or {reason.boosts.date for _, reason in found[0] if reason is not None} == {None}
 
 
-def test_a_time_of_other_months_is_seen_from_the_moment_that_is_given(store: Path, embedder: Embedder) -> None:
+def test_a_time_of_other_months_is_relative_to_the_given_moment(store: Path, embedder: Embedder) -> None:
     with opened(store, embedder, 0.4) as engine:
         for as_of, id in ((NOW, "caching-2024-08"), (datetime(2023, 12, 31, tzinfo=UTC), "caching-2023-05")):
             last = "August" if as_of == NOW else "May"

@@ -53,7 +53,7 @@ def engine(tmp_path: Path, stores: Stores) -> Iterator[SyncEngine]:
         yield opened
 
 
-def test_what_is_ingested_is_found_by_each_question_at_once(engine: SyncEngine, records: Path) -> None:
+def test_ingested_records_are_found_by_each_question_at_once(engine: SyncEngine, records: Path) -> None:
     summary = engine.ingest([records])
     assert (summary.new, summary.rejected) == (len(RECORDS), ())
     (match,) = engine.query_decisions("cache").decisions

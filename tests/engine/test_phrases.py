@@ -146,7 +146,7 @@ async def test_filters_and_recall_hold(engine: Engine) -> None:
         ("open gates/opener.py", ("open gates/opener.py", "gates/opener.py")),
     ],
 )
-def test_pairs_are_words_side_by_side_of_which_one_is_no_stop_word(query: str, pairs: tuple[str, ...]) -> None:
+def test_pairs_are_adjacent_words_except_two_stop_words(query: str, pairs: tuple[str, ...]) -> None:
     stop = {"the", "to", "be", "or", "not", "what", "is"}
     assert read_pairs(query, lambda words: [word not in {*stop, "a", "in"} for word in words]) == pairs
 

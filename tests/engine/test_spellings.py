@@ -55,7 +55,7 @@ def test_filters_find_a_label_in_whatever_form_it_is_written(engine: SyncEngine,
     assert {one.id for one in recalled.results} == {"art_a-NFC", "art_a-NFD"}
 
 
-def test_what_is_shown_is_as_it_was_written(engine: SyncEngine) -> None:
+def test_labels_are_shown_as_written(engine: SyncEngine) -> None:
     asked = QueryDecisionsParams(query="lamps", filters=QueryFilters(tags=[LABEL]))
     found = [(Kind.DECISION, one.id) for one in engine.query_decisions(asked, EVERYTHING).decisions]
     stored = [one.record for one in engine.engine.records.reads.find(found, None)]
@@ -63,7 +63,7 @@ def test_what_is_shown_is_as_it_was_written(engine: SyncEngine) -> None:
     assert tags == {(normalize(form, LABEL),) for form in FORMS}
 
 
-def test_a_speaker_is_the_entity_of_that_name_in_another_form(engine: SyncEngine) -> None:
+def test_a_speaker_is_the_entity_with_the_same_normalized_name(engine: SyncEngine) -> None:
     recalled = engine.recall(RecallParams(query="lamps", mode="keyword"), EVERYTHING)
     assert [entity.id for entity in recalled.entities] == ["person"]
 

@@ -34,7 +34,7 @@ def put(serving: Serving, id: str, **rights: Any) -> None:
     serving.put([entry(Kind.DECISION, id, title="T", text=f"text {time.monotonic_ns()}", **rights)])
 
 
-def test_a_waiting_call_is_answered_when_something_changes_and_not_by_what_is_hidden(serving: Serving) -> None:
+def test_a_waiting_call_is_answered_by_visible_changes_but_not_by_hidden_changes(serving: Serving) -> None:
     reader = serving.token()
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(serving.ask, "changes", reader, since="now", waitMs=20_000)
@@ -59,7 +59,7 @@ def test_waiting_is_over_after_its_time_with_the_same_cursor(serving: Serving) -
 
 
 @pytest.mark.long("follows many writes")
-def test_one_agent_has_half_of_the_places_and_those_that_wait_hold_none_in_flight(serving: Serving) -> None:
+def test_one_agent_has_half_of_the_waiting_slots_which_hold_none_in_flight(serving: Serving) -> None:
     one, other = serving.token(), serving.token()
     with ThreadPoolExecutor(3) as pool:
         waiting = [pool.submit(serving.ask, "changes", one, since="now", waitMs=20_000) for _ in range(2)]
@@ -76,7 +76,7 @@ def test_one_agent_has_half_of_the_places_and_those_that_wait_hold_none_in_fligh
 
 
 @pytest.mark.long("follows many writes")
-def test_a_waiting_call_ends_when_its_client_goes_and_when_its_token_ends(serving: Serving) -> None:
+def test_a_waiting_call_ends_with_its_client_or_its_token(serving: Serving) -> None:
     reader = serving.token()
     with Client(serving.url, reader) as going, pytest.raises(DeadlineExceeded):
         going.changes_page("now", wait_ms=20_000, timeout=0.3)
@@ -188,7 +188,7 @@ def client(serving: Serving) -> Iterator[Client]:
         yield made
 
 
-def test_the_client_iterates_what_there_is_and_keeps_its_cursor(serving: Serving, client: Client) -> None:
+def test_the_client_iterates_existing_changes_and_keeps_its_cursor(serving: Serving, client: Client) -> None:
     for id in "abc":
         put(serving, id)
     changes = client.changes(0, follow=False, page_size=2)

@@ -30,7 +30,7 @@ BUILD, RUNTIME = stages((ROOT / "Dockerfile").read_text())
 DIGEST = re.compile(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}")
 
 
-def test_a_build_sees_what_it_needs_and_nothing_else() -> None:
+def test_a_build_sees_exactly_its_needed_files() -> None:
     seen = context(ROOT)
     assert not [
         path

@@ -43,7 +43,7 @@ def torn(path: Path) -> None:
 @pytest.mark.long("damages collections and waits until they are rebuilt")
 @pytest.mark.parametrize(("file", "spoil"), [("header.bin", lost), ("data_level0.bin", torn)])
 @pytest.mark.parametrize("when", ["between two runs", "under a server"])
-def test_a_collection_that_cannot_be_searched_costs_no_answer_and_is_built_anew(
+def test_an_unsearchable_collection_costs_no_answer_and_is_rebuilt(
     filled: Records,
     own_chroma: ChromaProgram,
     seeded: Callable[..., Any],

@@ -73,6 +73,6 @@ def test_auto_is_a_quarter_of_the_machine_unless_a_bound_or_a_server_is_given() 
     assert VectorChoice("chroma").most_bytes == VectorChoice(url="http://127.0.0.1:8000").most_bytes == 0
 
 
-def test_a_server_for_an_index_that_is_not_kept_is_refused_by_name() -> None:
+def test_a_server_for_an_index_not_kept_is_refused_by_name() -> None:
     with pytest.raises(ConfigurationError, match=r"vectors\.url: has no effect with vectors\.index: memory"):
         load_settings({"vectors.index": "memory", "vectors.url": "http://127.0.0.1:8000"})

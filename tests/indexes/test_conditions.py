@@ -189,7 +189,7 @@ def test_a_mask_over_more_rows_than_are_told_at_a_time_tells_each() -> None:
 
 
 @pytest.mark.long("makes columns of many records")
-def test_what_is_not_is_all_else_also_what_has_no_such_number_or_text(mixed: Records) -> None:
+def test_a_negation_includes_records_without_such_a_number_or_text(mixed: Records) -> None:
     snapshot = columns_of(mixed, DECISIONS)
     everything = names(snapshot, ())
     of_nothing = (OneOf(("category",), ("never heard of",)),)
@@ -216,7 +216,7 @@ def test_filters_of_decisions_are_conditions_on_their_columns() -> None:
     assert query_conditions(QueryFilters()) == ()
 
 
-def test_an_importance_of_at_least_nothing_is_no_condition_and_a_sensitivity_is_that_level_alone() -> None:
+def test_an_importance_of_at_least_nothing_is_no_condition_and_a_sensitivity_is_exactly_its_level() -> None:
     assert memory_conditions(ListMemoriesParams(min_importance=0.0)) == ()
     assert memory_conditions(ListMemoriesParams(sensitivity="sensitive")) == (
         AtLeast("sensitivity", 1),
@@ -226,7 +226,7 @@ def test_an_importance_of_at_least_nothing_is_no_condition_and_a_sensitivity_is_
 
 @pytest.mark.long("makes columns of many records")
 @pytest.mark.parametrize("space", [DECISIONS, KNOWLEDGE, MEMORY, TIMELINE], ids=lambda space: space.name)
-def test_every_given_bound_leaves_out_what_lacks_the_field(mixed: Records, space: Space) -> None:
+def test_every_given_bound_leaves_out_records_without_the_field(mixed: Records, space: Space) -> None:
     snapshot = columns_of(mixed, space)
     everything = mixed.reads.by_keys(snapshot.keys[snapshot.alive].tolist(), ALL).values()
     for params, has in (
@@ -287,7 +287,7 @@ def test_postings_of_an_old_snapshot_stay_as_they_were_while_rows_come_go_and_ar
 
 
 @pytest.mark.long("makes columns of many records")
-def test_a_snapshot_tells_alike_questions_apart_and_a_new_one_remembers_nothing(mixed: Records) -> None:
+def test_a_snapshot_distinguishes_similar_questions_and_a_new_snapshot_remembers_nothing(mixed: Records) -> None:
     """Compare equal columns and values below and above, any and all, other clearances, no projects and all projects."""
     snapshot = columns_of(mixed, MEMORY)
     at = int(np.median(snapshot.numbers["at"]))
@@ -308,7 +308,7 @@ def test_a_snapshot_tells_alike_questions_apart_and_a_new_one_remembers_nothing(
 
 
 @pytest.mark.long("makes columns of many records")
-def test_a_column_that_no_reader_is_stated_for_is_an_error(mixed: Records) -> None:
+def test_a_column_without_a_stated_reader_is_an_error(mixed: Records) -> None:
     """Raise instead of comparing with another column's content."""
     snapshot = columns_of(mixed, DECISIONS)
     stored = next(iter(mixed.reads.by_keys(snapshot.keys.tolist(), ALL).values()))

@@ -51,7 +51,7 @@ def run(records, put, opened, seeded, nearest, worded, tmp_path) -> Run:  # type
 NAMES = ("otter", "falcon", "gecko", "heron", "lynx", "marten")
 
 
-def test_what_is_written_changed_and_deleted_is_followed(run: Run, wait_until: Callable[..., None]) -> None:
+def test_written_changed_and_deleted_records_are_followed(run: Run, wait_until: Callable[..., None]) -> None:
     model = run.seeded()
     run.put(model, *NAMES)
     indexes = run.opened(model)
@@ -145,7 +145,7 @@ def test_a_server_with_a_model_embeds_missing_vectors(run: Run, wait_until: Call
     assert all(run.finds(indexes, name) for name in NAMES)
 
 
-def test_a_model_that_fails_leaves_the_words(run: Run) -> None:
+def test_a_failing_model_leaves_the_words(run: Run) -> None:
     run.put(None, *NAMES)
     indexes = run.opened(run.seeded(fails=True), ready=False)
     assert run.worded(indexes, "otter") == ["otter"]
@@ -181,7 +181,7 @@ def replaced(path: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [noise, replaced, removed])
 @pytest.mark.parametrize("what", ["*.term", "*.store", "meta.json", "*"])
-def test_a_keyword_index_that_is_damaged_while_it_is_used_is_built_anew_beside_the_answers(
+def test_a_keyword_index_damaged_in_use_is_rebuilt_beside_the_answers(
     run: Run, wait_until: Callable[..., None], spoil: Callable[[Path], None], what: str
 ) -> None:
     run.put(run.seeded(), *NAMES)
@@ -199,7 +199,7 @@ def test_a_keyword_index_that_is_damaged_while_it_is_used_is_built_anew_beside_t
     assert all(run.finds(again, name) for name in (*NAMES, "newcomer"))
 
 
-def test_an_address_of_a_chroma_server_that_is_none_is_refused_at_once_and_the_folder_is_free(run: Run) -> None:
+def test_an_invalid_chroma_server_address_is_refused_at_once_and_the_folder_is_free(run: Run) -> None:
     with pytest.raises(ConfigurationError, match=r"vectors\.url"):
         open_indexes(run.folder, run.records, run.seeded(), VectorChoice("chroma", "chroma without a scheme"))
     run.opened(run.seeded())

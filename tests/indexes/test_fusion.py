@@ -231,7 +231,7 @@ def test_folded_hits_are_those_of_the_whole_order_folded(seed: int) -> None:
         assert ids(parts, fuse(parts, "words", vector, limit, groups=True)) == list(folded.values())[:limit]
 
 
-def test_an_artifact_and_its_chunks_are_one_hit_and_its_events_are_their_own() -> None:
+def test_an_artifact_and_its_chunks_are_one_hit_with_separate_events() -> None:
     vector = unit([1.0])
     rows = [
         Row(1, "art_1", [1.0, 0.5], 1.0, Kind.ARTIFACT),

@@ -37,7 +37,7 @@ LINES = st.builds(
 
 
 @given(lines=st.lists(LINES, min_size=1, max_size=3), paths=st.lists(PATHS, min_size=1, max_size=6))
-def test_patterns_choose_what_their_definition_chooses(lines: list[str], paths: list[str]) -> None:
+def test_patterns_choose_the_files_of_their_definition(lines: list[str], paths: list[str]) -> None:
     expected = [path for path in paths if reference_includes(lines, path)]
     assert list(PathSet(paths).choose(parse_patterns(lines))) == expected
     assert [path for path in paths if includes(parse_patterns(lines), path)] == expected

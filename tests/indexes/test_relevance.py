@@ -38,7 +38,7 @@ def found(index: KeywordIndex, query: str) -> list[int]:
     return keys.tolist()
 
 
-def test_words_that_say_nothing_find_nothing_beside_others(index: KeywordIndex) -> None:
+def test_meaningless_words_find_nothing_beside_others(index: KeywordIndex) -> None:
     index.apply([(1, "what we did and how"), (2, "the tide"), (3, "tides")], [], 1)
     assert sorted(found(index, "What did we do about the tide?")) == [2, 3]
 
@@ -49,7 +49,7 @@ def test_a_query_of_nothing_but_such_words_is_searched_with_them(index: KeywordI
     assert found(index, "who") == []
 
 
-def test_a_word_of_a_title_counts_more_than_one_of_a_text(index: KeywordIndex) -> None:
+def test_a_word_of_a_title_counts_more_than_a_word_of_a_text(index: KeywordIndex) -> None:
     filler = " ".join(f"word{number}" for number in range(40))
     index.apply(
         [
@@ -80,7 +80,7 @@ def test_a_turn_is_found_by_turns_around_it_the_less_the_further_they_are(index:
     assert found(index, "harbour") == [0, 1, 2, 3]
 
 
-def test_a_long_turn_counts_what_it_says_more_than_the_turns_around_it(index: KeywordIndex) -> None:
+def test_a_long_turn_counts_its_own_words_more_than_surrounding_turns(index: KeywordIndex) -> None:
     own = " ".join(f"word{number}" for number in range(120))
     index.apply(
         [
@@ -96,7 +96,7 @@ def test_a_long_turn_counts_what_it_says_more_than_the_turns_around_it(index: Ke
 
 
 @pytest.mark.parametrize("query", ["8 May 2023", "May 2023", "2023-05-08", "what was said in May?"])
-def test_what_was_said_on_a_day_is_found_by_its_date(index: KeywordIndex, query: str) -> None:
+def test_a_day_s_statements_are_found_by_its_date(index: KeywordIndex, query: str) -> None:
     index.apply(
         [
             Text(1, "2023-05-08 Ana: the tide", day=date(2023, 5, 8)),

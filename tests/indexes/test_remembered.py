@@ -28,7 +28,7 @@ def test_a_mask_is_told_once_for_each_question_and_cannot_be_written_to() -> Non
 
 
 @pytest.mark.parametrize("over", ["rows", "windows"])
-def test_threads_that_ask_the_same_at_the_same_time_have_it_told_once(over: str) -> None:
+def test_threads_asking_the_same_concurrently_compute_it_once(over: str) -> None:
     remembered, again, told, found = MaskCache(1), Event(), [], []
     rows = remembered.rows("same", lambda: a_mask(True)) if over == "windows" else None
 
@@ -67,7 +67,7 @@ def test_only_the_masks_asked_for_last_are_kept_and_the_fewer_the_larger_they_ar
     assert remembered.rows(0, lambda: a_mask(True)) is not first
 
 
-def test_a_mask_that_could_not_be_told_is_told_when_it_is_asked_for_again() -> None:
+def test_a_failed_mask_is_computed_at_the_next_request() -> None:
     remembered = MaskCache(1)
 
     def fail() -> Bools:

@@ -107,7 +107,7 @@ def write_members(tmp_path: Path, members: Mapping[str, bytes]) -> None:
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_start_over_saved_columns_has_what_the_records_have(
+def test_a_start_over_saved_columns_has_the_content_of_the_records(
     records: Records, seeded: Any, opened: Callable[..., Indexes], maker: Maker, fresh: Any
 ) -> None:
     model = seeded()
@@ -135,7 +135,7 @@ def test_a_start_reads_only_changes(records: Records, seeded: Any, opened: Calla
     assert projects == {"decisions alpha": None, "decisions beta": "unread", "decisions another": "unread"}
 
 
-def test_words_that_are_behind_the_saved_columns_catch_up(
+def test_words_behind_the_saved_columns_catch_up(
     records: Records, seeded: Any, opened: Callable[..., Indexes], put: Any, worded: Any, tmp_path: Path
 ) -> None:
     put(seeded(), "alpha", "beta")
@@ -146,7 +146,7 @@ def test_words_that_are_behind_the_saved_columns_catch_up(
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_file_that_is_not_as_it_was_written_is_not_used(
+def test_a_changed_file_is_not_used(
     records: Records,
     seeded: Any,
     opened: Callable[..., Indexes],
@@ -175,7 +175,7 @@ def test_a_file_that_is_not_as_it_was_written_is_not_used(
 @pytest.mark.parametrize(
     "change", [{"seq": "1"}, {"seq": None}, {"ids": [1, 2]}, {"codes": {"kind": []}}, {"single": 3}]
 )
-def test_a_file_whose_checksums_fit_but_not_its_content_is_not_used(
+def test_a_file_with_valid_checksums_but_wrong_content_is_not_used(
     opened: Callable[..., Indexes], seeded: Any, put: Any, worded: Any, tmp_path: Path, change: dict[str, Any]
 ) -> None:
     put(seeded(), "alpha", "beta")
@@ -341,7 +341,7 @@ def test_a_removal_discards_the_file_before_searches_show_it(
     assert not any(seen[-1:])
 
 
-def test_a_start_removes_what_is_left_of_a_file_and_what_has_a_record_that_is_gone(
+def test_a_start_removes_leftover_drafts_and_files_with_a_vanished_record(
     records: Records, seeded: Any, opened: Callable[..., Indexes], put: Any, tmp_path: Path
 ) -> None:
     put(seeded(), "alpha", "beta")
@@ -357,7 +357,7 @@ def test_a_start_removes_what_is_left_of_a_file_and_what_has_a_record_that_is_go
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_file_has_nothing_of_records_that_were_removed_or_changed(
+def test_a_file_has_nothing_of_removed_or_changed_records(
     records: Records, seeded: Any, opened: Callable[..., Indexes], maker: Maker, tmp_path: Path
 ) -> None:
     model = seeded()

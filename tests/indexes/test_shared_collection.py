@@ -151,7 +151,7 @@ def write(records: Records, embedder: Any, ids: tuple[str, ...], text: str) -> N
     records.put(entries, embedder.model)
 
 
-def test_one_writes_and_all_find_what_is_written_changed_and_deleted(shared: Shared) -> None:
+def test_one_process_writes_and_all_find_written_changed_and_deleted_records(shared: Shared) -> None:
     shared.put(*NAMES)
     both = shared.pair()
     shared.ready(*both)
@@ -209,7 +209,7 @@ def test_when_the_writer_ends_another_goes_on_with_the_same_collection(shared: S
     assert (shared.told()["id"], shared.windows()) == (before, len(NAMES) + 1)
 
 
-def test_a_writer_killed_before_it_noted_what_it_added_costs_nothing_and_leaves_nothing(shared: Shared) -> None:
+def test_a_writer_killed_before_noting_its_additions_costs_and_leaves_nothing(shared: Shared) -> None:
     shared.build()
     before = shared.told()
     shared.put("otter", "gecko", text="second")
@@ -226,7 +226,7 @@ def test_a_writer_killed_before_it_noted_what_it_added_costs_nothing_and_leaves_
     assert shared.finds(second, "lasting", "third")
 
 
-def test_what_a_former_writer_sends_late_replaces_nothing(shared: Shared) -> None:
+def test_late_writes_of_a_former_writer_replace_nothing(shared: Shared) -> None:
     shared.build()
     late, note_late = shared.index(), shared.index()
     shared.put("otter", text="second")
@@ -249,7 +249,7 @@ def test_what_a_former_writer_sends_late_replaces_nothing(shared: Shared) -> Non
     assert shared.windows() == len(NAMES) - 1, "the next change of the record removes what came late"
 
 
-def test_a_former_writer_that_wanted_to_start_over_cannot_remove_what_was_built_since(shared: Shared) -> None:
+def test_a_former_writer_starting_over_cannot_remove_newer_builds(shared: Shared) -> None:
     shared.put(*NAMES)
     first = shared.open()
     shared.ready(first)

@@ -217,7 +217,7 @@ def test_chroma_is_loaded_later(run: Run, monkeypatch: pytest.MonkeyPatch, caplo
     assert run.collections() == {"knowledge"}
 
 
-def test_an_artifact_that_is_cut_into_chunks_is_no_longer_found_by_its_own_text(run: Run) -> None:
+def test_an_artifact_cut_into_chunks_is_no_longer_found_by_its_own_text(run: Run) -> None:
     whole = Artifact(id="art_1", content="quokka wombat")
     run.put(whole)
     indexes = run.opened(run.embedder)
@@ -244,7 +244,7 @@ def test_an_idle_index_asks_the_store_for_no_page(run: Run) -> None:
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_space_that_gets_a_column_has_its_keyword_index_rebuilt_with_it(run: Run) -> None:
+def test_a_space_getting_a_column_has_its_keyword_index_rebuilt_with_it(run: Run) -> None:
     fewer = replace(DECISIONS, labels=tuple(label for label in DECISIONS.labels if label.name != "stakes"))
     run.put(*(Decision(f"d-{n}", "one queue", stakes="high" if n % 2 else "low") for n in range(1500)))
     earlier = open_space(

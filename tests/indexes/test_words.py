@@ -138,7 +138,7 @@ def test_a_word_with_a_hyphen_or_an_apostrophe_is_found_without_it(index: Keywor
     assert found(index, query) == [1]
 
 
-def test_an_id_is_found_before_texts_that_name_it(index: KeywordIndex) -> None:
+def test_an_id_is_found_before_texts_naming_it(index: KeywordIndex) -> None:
     ids = ["dec-2207", "a|b", "Größe-1", "plain"]
     naming = [Text(10 + place, f"{each} {each} {each}", title=each) for place, each in enumerate(ids)]
     index.apply([*(Text(place, FILLER * 9, id=each) for place, each in enumerate(ids)), *naming], [], 1)

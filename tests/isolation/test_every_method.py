@@ -153,7 +153,7 @@ def test_there_are_questions_for_every_method_and_every_parameter() -> None:
 
 @ASKED
 @pytest.mark.parametrize("method", QUESTIONS)
-def test_a_store_with_hidden_records_answers_as_one_without_them(pair: Pair, method: str, rounds: int) -> None:
+def test_a_store_with_hidden_records_answers_as_without_them(pair: Pair, method: str, rounds: int) -> None:
     ask = Asker(Random(method), pair.world, model=pair.model)
     takes_parameters = any(QUESTIONS[method](ask) for _ in range(10))
     for _ in range(rounds if takes_parameters else 1):
@@ -165,7 +165,7 @@ def test_a_store_with_hidden_records_answers_as_one_without_them(pair: Pair, met
 
 @ASKED
 @pytest.mark.parametrize("method", [name for name in QUESTIONS if name not in ("cstp.whoami", "rpc.discover")])
-def test_what_is_hidden_would_be_in_the_answers_to_one_who_may_see_it(pair: Pair, method: str, rounds: int) -> None:
+def test_hidden_records_would_be_in_the_answers_to_a_permitted_reader(pair: Pair, method: str, rounds: int) -> None:
     ask = Asker(Random(method), pair.world, model=pair.model)
     questions = [QUESTIONS[method](ask) for _ in range(5 * rounds)]
     name = method.removeprefix("cstp.")

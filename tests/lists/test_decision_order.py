@@ -56,7 +56,7 @@ def expected(entries: list[Any], sort: str, ascending: bool) -> list[str]:
 
 @pytest.mark.long("makes many records")
 @pytest.mark.parametrize("sort", SORTS)
-def test_a_list_is_in_the_order_that_is_asked_for(serve: Callable[..., Serving], sort: str) -> None:
+def test_a_list_is_in_the_requested_order(serve: Callable[..., Serving], sort: str) -> None:
     serving = serve()
     entries = made(Random(sort))
     for one in entries:
@@ -71,5 +71,5 @@ def test_a_list_is_in_the_order_that_is_asked_for(serve: Callable[..., Serving],
     assert serving.ask("listDecisions", sort=sort, limit=500)["decisions"] == whole["decisions"]
 
 
-def test_an_order_that_there_is_not_is_refused(serve: Callable[..., Serving]) -> None:
+def test_an_unknown_order_is_refused(serve: Callable[..., Serving]) -> None:
     assert serve().refused("listDecisions", sort="title", order="up") == ["sort", "order"]

@@ -55,7 +55,7 @@ def test_the_urls_and_headers_are_those_of_a_server_as_it_starts() -> None:
     assert inputs[0]["password"]
 
 
-def test_the_scenarios_that_apply_are_named() -> None:
+def test_the_applicable_scenarios_are_named() -> None:
     expected = yaml.safe_load((Path(__file__).parent / "conformance" / "expected.yaml").read_text(encoding="utf-8"))
     for revision, scenarios in expected.items():
         (shown,) = re.findall(rf"^\* {revision}: (.*?)$(?!\n  `)", PAGE.replace("\n  `", " `"), re.MULTILINE)
@@ -63,7 +63,7 @@ def test_the_scenarios_that_apply_are_named() -> None:
 
 
 @pytest.mark.long("starts a program that speaks MCP")
-def test_the_example_agent_prints_what_is_known(knowing: Serving) -> None:
+def test_the_example_agent_prints_known_records(knowing: Serving) -> None:
     done = _example(knowing, knowing.token(), "index record")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()

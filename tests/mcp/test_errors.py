@@ -120,7 +120,7 @@ async def test_repeated_mistakes_are_told_once(knowing: Serving, arguments: dict
     assert found["error"]["message"] == message
 
 
-async def test_what_is_hidden_is_answered_like_what_is_not_there(knowing: Serving, world: World) -> None:
+async def test_hidden_records_are_answered_like_absent_records(knowing: Serving, world: World) -> None:
     hidden = [id for id in world.ids[Kind.CHUNK] if "error" in knowing.send("getChunk", knowing.token(), chunkId=id)]
     assert hidden
     for id in (hidden[0], "nothing"):
@@ -129,7 +129,7 @@ async def test_what_is_hidden_is_answered_like_what_is_not_there(knowing: Servin
         }
 
 
-async def test_a_token_without_the_scope_is_told_which_it_needs(knowing: Serving) -> None:
+async def test_a_token_without_the_scope_gets_its_name(knowing: Serving) -> None:
     token = knowing.token(scopes=["admin"])
     assert await failure(knowing, token, "get_chunk", {"chunk_id": "x"}) == {
         "error": {"code": "FORBIDDEN", "message": f"Forbidden: {LACKING}", "details": {"scope": "read"}}
@@ -139,7 +139,7 @@ async def test_a_token_without_the_scope_is_told_which_it_needs(knowing: Serving
     assert await failure(knowing, token, "recall", {"query": "index"}) == {"error": f"Forbidden: {LACKING}"}
 
 
-async def test_a_store_that_does_not_answer_is_told_in_the_shape_of_each_tool(serve: Callable[..., Serving]) -> None:
+async def test_an_unanswering_store_is_reported_in_the_shape_of_each_tool(serve: Callable[..., Serving]) -> None:
     serving = serve()
     serving.break_store()
     token = serving.token()
@@ -172,7 +172,7 @@ async def test_tools_spend_the_limits_of_cstp_at_the_same_cost(live_server: Call
         assert body_of(await client.call_tool("query_decision", {}))["error"]["code"] == "RATE_LIMITED"
 
 
-async def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(knowing: Serving) -> None:
+async def test_an_unknown_tool_is_an_error_of_the_protocol(knowing: Serving) -> None:
     async with over_http(mcp_url(knowing), knowing.token()) as client:
         with pytest.raises(MCPError, match="Unknown tool") as caught:
             await client.call_tool("secret_tool_name", {})
@@ -203,7 +203,7 @@ async def test_errors_name_arguments(knowing: Serving, tool: str, arguments: dic
     assert "cstp." not in json.dumps(body)
 
 
-def test_texts_that_models_read_name_no_method() -> None:
+def test_texts_for_models_name_no_method() -> None:
     texts = "".join(tool.as_listed(output=True).model_dump_json() for tool in TOOLS.values()) + INSTRUCTIONS
     assert "cstp." not in texts
     notes = [hint for tool in TOOLS.values() for hint in tool.method.params.published.instead.values()]

@@ -199,7 +199,7 @@ def test_a_full_server_answers_503(live_server: Start, ask: Ask, draining: bool)
     assert reply.json["error"]["code"] == "OVERLOADED"
 
 
-def test_tools_cost_what_their_methods_cost(live_server: Start, ask: Ask) -> None:
+def test_tools_cost_the_same_as_their_methods(live_server: Start, ask: Ask) -> None:
     live = live_server({"limits.default": "12/minute"})
     token = live.token()
 

@@ -94,7 +94,7 @@ def finds(one: Window, title: str) -> bool:
     return title in [each["title"] for each in found["decisions"]]
 
 
-def test_two_programs_over_one_folder_find_what_each_wrote_and_keep_their_rights(window: Open, data: Path) -> None:
+def test_two_programs_over_one_folder_find_each_others_writes_and_keep_their_rights(window: Open, data: Path) -> None:
     first, second = window(), window()
     assert decide(first, "Paint the fence")["success"]
     assert decide(second, "Oil the gate")["success"]
@@ -148,7 +148,7 @@ def test_a_server_takes_the_folder_from_a_program(window: Open, command: Callabl
     assert len(titles(before)) == 5
 
 
-def test_programs_find_what_ingest_and_watch_read_into_their_folder(
+def test_programs_find_records_read_by_ingest_and_watch_into_their_folder(
     window: Open, command: Callable[..., Any], data: Path, wait_until: Callable[..., None]
 ) -> None:
     first, second = window(), window()

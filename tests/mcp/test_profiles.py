@@ -66,7 +66,7 @@ def test_the_setting_may_name_tools(serve: Callable[..., Serving], choice: objec
     assert listed(serving, "?tools=ask") == ASK
 
 
-def test_a_token_sees_the_tools_that_its_scopes_allow(knowing: Serving) -> None:
+def test_a_token_sees_the_tools_allowed_by_its_scopes(knowing: Serving) -> None:
     assert listed(knowing, "", "read") == ASK
     assert listed(knowing, "", "write") == {"record_decision", "remember"}
     assert listed(knowing, "", "review") == {"review_decision"}
@@ -75,7 +75,7 @@ def test_a_token_sees_the_tools_that_its_scopes_allow(knowing: Serving) -> None:
     assert listed(knowing, "?tools=all", "read", "review") == allowed < set(TOOLS)
 
 
-def test_a_tool_outside_the_profile_is_unknown_and_one_outside_the_scopes_is_forbidden(knowing: Serving) -> None:
+def test_a_tool_outside_the_profile_is_unknown_and_outside_the_scopes_forbidden(knowing: Serving) -> None:
     error = post(knowing, "?tools=ask", call("get_stats")).json()["error"]
     assert error["code"] == -32602
     assert error["message"].startswith("Unknown tool; tools/list names those there are, which mcp.tools, ")
@@ -149,7 +149,7 @@ async def test_an_option_chooses_over_standard_input(sampled: Path, over_stdio: 
 
 
 @pytest.mark.long("starts a program that speaks MCP")
-async def test_a_server_elsewhere_says_which_scopes_its_token_has(knowing: Serving, over_stdio: Connect) -> None:
+async def test_a_remote_server_names_the_scopes_of_its_token(knowing: Serving, over_stdio: Connect) -> None:
     token = knowing.token(scopes=("read", "write"))
     words = ("--url", knowing.url.removesuffix("/cstp"), "--tools", "record")
     async with over_stdio(*words, CSTP_TOKEN=token) as client:
@@ -182,7 +182,7 @@ async def test_a_client_may_keep_the_list_for_its_token_alone(knowing: Serving, 
     assert era == "legacy" or (found.cache_scope, found.ttl_ms) == ("private", 300_000)
 
 
-async def test_parameters_that_are_not_listed_are_taken_and_checked(knowing: Serving) -> None:
+async def test_unlisted_parameters_are_taken_and_checked(knowing: Serving) -> None:
     async with over_http(mcp_url(knowing, "ask"), knowing.token()) as client:
         shown = {tool.name: tool.input_schema["properties"] for tool in (await client.list_tools()).tools}
         assert not {"min_seq", "explain"} & shown["search"].keys()

@@ -36,9 +36,7 @@ def send(live: Any, method: str, revision: str, **params: object) -> Any:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_the_extension_lists_the_skill_with_the_digest_of_the_file_that_is_read(
-    common_server: Any, revision: str
-) -> None:
+def test_the_extension_lists_the_skill_with_the_digest_of_its_file(common_server: Any, revision: str) -> None:
     live, content = common_server({}), SKILL.read_bytes()
     listed = send(live, "skills/list", revision)["result"]
     [skill] = listed["skills"]

@@ -92,7 +92,7 @@ def test_a_signal_ends_it_in_order_while_its_client_is_still_there(program: Any,
 
 
 @pytest.mark.long("starts a program that speaks MCP")
-def test_a_line_that_is_no_message_does_not_end_it_and_a_request_that_is_too_long_is_answered(program: Any) -> None:
+def test_an_invalid_line_does_not_end_it_and_a_too_long_request_is_answered(program: Any) -> None:
     process = program("--agent", "reader", CSTP_SERVER__MAX_BODY_BYTES="2000")
     said(process, INITIALIZE)
     too_long = [json.dumps(call(id, "recall", query="x" * length)) for id, length in ((2, 5000), (4, 100_000))]

@@ -128,7 +128,7 @@ async def test_every_tool_answers_over_standard_input_and_output(sampled: Path, 
             assert has_content(body_of(result)), name
 
 
-def test_the_shapes_of_the_tools_are_those_that_were_agreed() -> None:
+def test_the_tools_have_the_agreed_shapes() -> None:
     """Compare with the agreed shapes; after an intended change: python -m tests.mcp.snapshot"""
     listed = {name: tool.as_listed().model_dump(by_alias=True, exclude_none=True) for name, tool in TOOLS.items()}
     assert listed == json.loads((HERE / "tools.json").read_text(encoding="utf-8"))
@@ -163,7 +163,7 @@ def test_a_tool_says_whether_it_writes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_every_parameter_of_a_method_is_one_of_its_tool(name: str) -> None:
+def test_every_method_parameter_is_a_parameter_of_its_tool(name: str) -> None:
     given = set(TOOLS[name].method.params.model_fields)
     assert set(TOOLS[name].input["properties"]) == given
     of_programs = {"min_seq", "agent_id", "explain", "if_none_match"}
@@ -183,7 +183,7 @@ def test_the_schemas_of_a_tool_have_neither_references_nor_null_as_an_alternativ
     assert '"null"' not in json.dumps(schemas[0])
 
 
-async def test_an_answer_may_have_null_only_where_a_record_does_not_say(knowing: Serving) -> None:
+async def test_an_answer_may_have_null_only_for_members_missing_from_a_record(knowing: Serving) -> None:
     output = Draft202012Validator(output_schema(TOOLS["query_decisions"].method.result))
     async with over_http(mcp_url(knowing), knowing.token()) as client:
         result = await client.call_tool("query_decisions", {"query": "index record", "limit": 1})
@@ -254,7 +254,7 @@ def test_the_endpoint_of_json_rpc_takes_no_json_text(knowing: Serving) -> None:
     assert knowing.refused("listEpisodes", tags='["rag"]') == ["tags"]
 
 
-async def test_a_decision_comes_with_what_it_says_unless_something_else_is_asked_for(knowing: Serving) -> None:
+async def test_a_decision_comes_with_its_content_unless_something_else_is_requested(knowing: Serving) -> None:
     parts = {"snippet", "links", "provenance"}
     async with over_http(mcp_url(knowing), knowing.token()) as client:
         for arguments, expected in (({}, parts), ({"include": ["links"]}, {"links"}), ({"include": []}, set())):
@@ -291,7 +291,7 @@ async def test_texts_are_snippets_unless_whole_ones_are_asked_for(serve: Callabl
         assert await content("recall", id="art_long") == (text, False)
 
 
-def test_descriptions_name_the_call_that_gives_the_whole_text() -> None:
+def test_descriptions_name_the_call_for_the_whole_text() -> None:
     skill = (HERE.parents[1] / "skills" / "cognition_engines" / "SKILL.md").read_text(encoding="utf-8")
     for text in (INSTRUCTIONS, skill):
         assert "fetch" in text
@@ -302,7 +302,7 @@ def test_descriptions_name_the_call_that_gives_the_whole_text() -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_tools_that_return_stored_texts_call_them_data(knowing: Serving, era: str) -> None:
+async def test_tools_returning_stored_texts_call_them_data(knowing: Serving, era: str) -> None:
     async with over_http(mcp_url(knowing), knowing.token(scopes=SCOPES), era) as client:
         saying = {tool.name for tool in (await client.list_tools()).tools if STORED_IS_DATA in (tool.description or "")}
         assert STORED_IS_DATA in (client.instructions or "")

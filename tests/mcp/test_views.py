@@ -58,12 +58,12 @@ async def test_the_tools_about_decisions_name_the_page_and_no_others_do(knowing:
     assert metas == {name: {"ui": {"resourceUri": VIEW}} if name in named else None for name in TOOLS}
 
 
-async def test_the_server_says_that_it_has_such_pages(knowing: Serving) -> None:
+async def test_the_server_announces_its_pages(knowing: Serving) -> None:
     async with over_http(mcp_url(knowing), knowing.token()) as client:
         assert client.server_capabilities.extensions[EXTENSION_ID] == {}
 
 
-async def test_an_answer_is_the_same_for_a_client_that_shows_pages(knowing: Serving, world: World) -> None:
+async def test_an_answer_is_the_same_for_a_client_showing_pages(knowing: Serving, world: World) -> None:
     """Compare results: the page adds neither metadata nor contents."""
     (decision,) = [one["id"] for one in knowing.ask("listDecisions", limit=1)["decisions"]]
     async with over_http(mcp_url(knowing), knowing.token()) as client:

@@ -119,7 +119,7 @@ def test_each_part_comes_exactly_when_it_is_included(asked: tuple[Serving, Path]
 @pytest.mark.parametrize(
     "wrong", [["snippet", "snippet"], ["text"], "snippet", [None], [["links"]], {"links": True}], ids=str
 )
-def test_what_is_not_among_the_parts_or_is_there_twice_is_refused(asked: tuple[Serving, Path], wrong: Any) -> None:
+def test_unknown_or_repeated_parts_are_refused(asked: tuple[Serving, Path], wrong: Any) -> None:
     serving, _ = asked
     (field,) = serving.refused("queryDecisions", query=ALL, include=wrong)
     assert field.startswith("include")
@@ -179,7 +179,7 @@ def test_provenance_names_the_file(asked: tuple[Serving, Path], titled: Callable
 
 
 @pytest.mark.long("makes many records")
-def test_provenance_of_a_file_that_is_in_no_repository_is_its_name(serve: Callable[..., Serving]) -> None:
+def test_provenance_of_a_file_outside_repositories_is_its_name(serve: Callable[..., Serving]) -> None:
     server = serve()
     origin = Origin("/home/somebody/notes.jsonl", 0, None, "digest")
     server.records.put([Entry(Decision("a", "Keep a queue"), origin)], None)

@@ -191,7 +191,7 @@ def _as_it_must(call: Asked, reply: Any, down: str | None) -> bool:
 
 @pytest.mark.long("waits for parts that are down")
 @pytest.mark.parametrize("part", PARTS)
-def test_only_what_needs_a_failed_part_names_it(part: str, tmp_path: Path, stores: Stores) -> None:
+def test_only_calls_needing_a_failed_part_name_it(part: str, tmp_path: Path, stores: Stores) -> None:
     model, world = StoppableEmbedder(), make_world(Random(3))
     vectors = f"http://127.0.0.1:{free_port()}" if part == "vectors" else None
     ids = ids_of(world)

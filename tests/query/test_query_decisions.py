@@ -116,7 +116,7 @@ FAR = [f"far-{n}" for n in range(7)]
     ],
     ids=lambda value: str(value)[:60],
 )
-def test_a_filter_leaves_exactly_what_meets_it(
+def test_a_filter_leaves_exactly_its_matches(
     ids: Callable[..., list[str]], mode: str, filters: dict[str, Any], expected: list[str]
 ) -> None:
     assert ids(mode, **filters) == expected
@@ -142,7 +142,7 @@ def test_ties_are_ordered_by_id(ids: Callable[..., list[str]], mode: str) -> Non
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_a_record_does_not_say_is_null_and_present(crowd: Any, token: str, mode: str) -> None:
+def test_missing_members_of_a_record_are_null_and_present(crowd: Any, token: str, mode: str) -> None:
     (one,) = crowd.ask("queryDecisions", token, query=QUERY, mode=mode, filters={"category": "bare"})["decisions"]
     assert set(one) == SUMMARY
     unknown = {name for name, value in one.items() if value is None}

@@ -104,7 +104,7 @@ MODES = ("semantic", "hybrid", "keyword")
 
 @pytest.mark.long("kills a Chroma server")
 @pytest.mark.usefixtures("worth_asking")
-def test_a_chroma_server_that_dies_costs_no_answer_and_is_used_again_when_it_is_back(
+def test_a_dying_chroma_server_costs_no_answer_and_is_used_again_after_its_return(
     start: Callable[..., Any],
     own_chroma: ChromaProgram,
     wait_until: Callable[..., None],
@@ -129,7 +129,7 @@ def test_a_chroma_server_that_dies_costs_no_answer_and_is_used_again_when_it_is_
 
 @pytest.mark.long("kills a Chroma server")
 @pytest.mark.usefixtures("worth_asking")
-def test_a_receipt_says_that_vectors_were_not_looked_at_while_their_server_is_gone(
+def test_a_receipt_reports_unchecked_vectors_while_their_server_is_gone(
     start: Callable[..., Any],
     own_chroma: ChromaProgram,
     wait_until: Callable[..., None],
@@ -151,7 +151,7 @@ def test_a_receipt_says_that_vectors_were_not_looked_at_while_their_server_is_go
 
 @pytest.mark.long("kills a Chroma server")
 @pytest.mark.usefixtures("worth_asking")
-def test_a_chroma_server_that_hangs_costs_calls_their_deadline_once_and_then_no_answer(
+def test_a_hanging_chroma_server_costs_calls_their_deadline_once_and_then_no_answer(
     start: Callable[..., Any],
     own_chroma: ChromaProgram,
     wait_until: Callable[..., None],

@@ -39,7 +39,7 @@ def memory(remembering: Callable[..., Any]) -> Any:
 
 @pytest.mark.parametrize("mode", ["hybrid", "semantic"])
 @pytest.mark.parametrize("method", list(LISTS))
-def test_what_has_an_answer_is_answered_as_without(memory: Any, method: str, mode: str) -> None:
+def test_answerable_questions_are_answered_as_without_abstaining(memory: Any, method: str, mode: str) -> None:
     asked = {"query": "buy a crane lifts the mast", "mode": mode}
     found = memory.answer(method, **asked, abstain=True)["result"]
     plain = memory.answer(method, **asked)["result"]
@@ -50,7 +50,7 @@ def test_what_has_an_answer_is_answered_as_without(memory: Any, method: str, mod
 
 
 @pytest.mark.parametrize("method", list(LISTS))
-def test_what_has_none_is_not_answered_and_the_nearest_visible_record_is_named(memory: Any, method: str) -> None:
+def test_unanswerable_questions_get_no_results_and_the_nearest_visible_record(memory: Any, method: str) -> None:
     found = memory.answer(method, query="zebra walrus quagga", abstain=True)["result"]
     assert found[LISTS[method]] == []
     assert found["noGoodMatch"] is True
@@ -82,7 +82,7 @@ def test_a_search_over_all_kinds_names_the_nearest_record(remembering: Callable[
     assert found["type"] == kind
 
 
-def test_the_nearest_episode_is_named_by_the_number_that_it_is_read_by(memory: Any) -> None:
+def test_the_nearest_episode_is_named_by_its_readable_number(memory: Any) -> None:
     for method in ("findEpisodes", "search"):
         given = {"query": "zebra walrus quagga", "abstain": True}
         only = {"kinds": ["episode"]} if method == "search" else {}
@@ -109,12 +109,12 @@ def test_an_expired_record_is_not_named(remembering: Callable[..., Any]) -> None
     assert "nearest" not in found
 
 
-def test_an_answer_within_tokens_says_that_nothing_was_omitted(memory: Any) -> None:
+def test_an_answer_within_tokens_reports_no_omission(memory: Any) -> None:
     found = memory.answer("recall", query="zebra walrus quagga", abstain=True, maxTokens=500)["result"]
     assert (found["noGoodMatch"], found["omitted"]) == (True, 0)
 
 
-def test_where_there_is_no_record_none_is_named(memory: Any) -> None:
+def test_no_nearest_record_is_named_without_records(memory: Any) -> None:
     found = memory.answer("queryDecisions", query="crane", filters={"category": "tooling"}, abstain=True)["result"]
     assert (found["noGoodMatch"], found["total"]) == (True, 0)
     assert "nearest" not in found
@@ -180,7 +180,7 @@ def test_words_alone_cannot_abstain(memory: Any, method: str) -> None:
     assert error["data"]["violations"] == [{"field": "abstain", "message": message}]
 
 
-def test_a_model_of_which_nothing_is_known_needs_the_setting(remembering: Callable[..., Any]) -> None:
+def test_an_unknown_model_needs_the_setting(remembering: Callable[..., Any]) -> None:
     error = remembering(some()).answer("recall", query="crane", abstain=True)["error"]
     message = "needs search.least_cosine, which is not known of this model"
     assert error["data"]["violations"] == [{"field": "abstain", "message": message}]

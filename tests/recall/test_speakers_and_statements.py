@@ -77,7 +77,7 @@ def test_a_speaker_whom_the_caller_does_not_see_changes_nothing(memory: Any) -> 
     assert [(each["id"], each["score"]) for each in one] == [(each["id"], each["score"]) for each in other]
 
 
-def test_a_question_that_asks_for_advice_finds_what_a_person_prefers_or_demands(memory: Any) -> None:
+def test_a_request_for_advice_finds_preferences_and_demands_of_a_person(memory: Any) -> None:
     """Use questions with equal words; an assistant's preference is not a person's."""
     advice, other = (
         {each["id"]: each["score"] for each in recall(memory, f"{words} the harbour report look?")}
@@ -88,7 +88,7 @@ def test_a_question_that_asks_for_advice_finds_what_a_person_prefers_or_demands(
     assert {id for id in advice if advice[id] == other[id]} == advice.keys() - {"art_wanted", "art_lesson"}
 
 
-def test_explain_names_the_turns_that_gain_by_their_speaker_or_as_a_statement(memory: Any) -> None:
+def test_explain_names_turns_gaining_by_their_speaker_or_as_a_statement(memory: Any) -> None:
     def gained(query: str, boost: str, **params: Any) -> set[str]:
         found = recall(memory, query, explain=True, limit=20, **params)
         return {one["id"].removeprefix("art_") for one in found if one["explain"]["boosts"].get(boost)}

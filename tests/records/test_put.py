@@ -25,7 +25,7 @@ def test_ids_of_any_characters_are_told_apart(records: Records, entry: Make, id:
     assert set(records.reads.by_ids(Kind.DECISION, [id, "e"])) == {id, "e"}
 
 
-def test_a_first_put_is_new_and_a_repeated_one_changes_nothing(records: Records, entry: Make) -> None:
+def test_a_first_put_is_new_and_a_repeated_put_changes_nothing(records: Records, entry: Make) -> None:
     assert records.put([entry("a"), entry("b")], None) == (Outcome.NEW, Outcome.NEW)
     before, last = records.reads.by_ids(Kind.DECISION, ["a", "b"]), records.last_seq()
     assert records.put([entry("b"), entry("c")], None) == (Outcome.UNCHANGED, Outcome.NEW)
@@ -151,7 +151,7 @@ def test_vectors_of_another_dimension_than_those_stored_of_the_model_are_refused
     assert records.dimension("model-b") == 5
 
 
-def test_a_model_whose_vectors_were_dropped_may_come_back_with_another_dimension(records: Records, entry: Make) -> None:
+def test_a_model_with_dropped_vectors_may_return_with_another_dimension(records: Records, entry: Make) -> None:
     records.put([entry("d-1", windows=1)], "model-a")
     records.put([entry("d-2", windows=1)], "model-b")
     records.drop_vectors("model-b")
@@ -187,7 +187,7 @@ def test_a_failing_entry_leaves_nothing_of_its_batch(records: Records, entry: Ma
     assert records.put([entry("a")], None) == (Outcome.NEW,)
 
 
-def test_delete_tells_what_existed_and_leaves_a_removal_for_each(records: Records, entry: Make) -> None:
+def test_delete_names_deleted_records_and_leaves_a_removal_for_each(records: Records, entry: Make) -> None:
     records.put([entry("a", windows=2), entry("b", windows=2), entry("c", windows=2)], "m")
     keys = {id: stored.key for id, stored in records.reads.by_ids(Kind.DECISION, ["a", "b", "c"]).items()}
     last = records.last_seq()
@@ -202,7 +202,7 @@ def test_delete_tells_what_existed_and_leaves_a_removal_for_each(records: Record
     assert records.last_seq() == last
 
 
-def test_an_id_that_comes_back_has_a_new_key(records: Records, entry: Make) -> None:
+def test_a_returning_id_has_a_new_key(records: Records, entry: Make) -> None:
     keys = []
     for _ in range(3):
         assert records.put([entry("a")], None) == (Outcome.NEW,)

@@ -167,7 +167,7 @@ def test_a_record_is_read_as_it_is_now(url: str, records: Records) -> None:
     other.close()
 
 
-def test_a_database_that_cannot_be_opened_is_an_outage_of_the_records(sqlite_url: str, tmp_path: Path) -> None:
+def test_an_unopenable_database_is_an_outage_of_the_records(sqlite_url: str, tmp_path: Path) -> None:
     records = open_records(sqlite_url)
     records.put([entry_of(Kind.DECISION, "d", title="Use a queue", text="Use a queue")], None)
     (found,) = records.reads.find([(Kind.DECISION, "d")], None)

@@ -56,7 +56,7 @@ def test_the_holder_is_named(lock: Callable[..., SharedLock], postgresql: Postgr
     assert name.startswith(f"cstp {os.getpid()} ")
 
 
-def test_a_holder_whose_connection_ends_has_lost_it_and_takes_it_again_only_when_it_is_free(
+def test_a_holder_with_an_ended_connection_has_lost_it_and_retakes_it_only_when_free(
     lock: Callable[..., SharedLock], postgresql_url: str, store: Store, wait_until: Callable[..., None]
 ) -> None:
     first, second = lock(), lock()

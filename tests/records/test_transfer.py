@@ -164,7 +164,7 @@ def test_a_copy_of_an_emptied_store_numbers_on(filled: Records, other: Records, 
     assert sorted(change.stored.key for change in upserts(other)) == list(range(3, 3 + MANY + 1))
 
 
-def test_a_target_that_stores_other_data_is_found_out(filled: Records, tmp_path: Path, quiet: Watcher) -> None:
+def test_a_target_storing_other_data_is_detected(filled: Records, tmp_path: Path, quiet: Watcher) -> None:
     target = open_records(f"sqlite:///{tmp_path}/altering.sqlite3")
     engine = sa.create_engine(f"sqlite:///{tmp_path}/altering.sqlite3")
     with engine.begin() as connection:
@@ -180,7 +180,7 @@ def test_a_target_that_stores_other_data_is_found_out(filled: Records, tmp_path:
     target.close()
 
 
-def test_a_target_that_fails_is_named_as_such(filled: Records, other: Records, other_url: str, quiet: Watcher) -> None:
+def test_a_failing_target_is_named_as_such(filled: Records, other: Records, other_url: str, quiet: Watcher) -> None:
     engine = sa.create_engine(other_url)
     with engine.begin() as connection:
         connection.execute(sa.text("DROP TABLE vectors"))
@@ -279,7 +279,7 @@ def test_every_table_is_carried_or_left_out_on_purpose() -> None:
 
 
 @pytest.mark.long("writes many records")
-def test_restoring_tells_followers_what_differs_and_nothing_else(
+def test_restoring_reports_only_differences_to_followers(
     filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, floats: Floats, quiet: Watcher
 ) -> None:
     file = tmp_path / "backup"
@@ -311,7 +311,7 @@ def test_restoring_tells_followers_what_differs_and_nothing_else(
     assert filled.last_seq() == seq
 
 
-def test_a_store_that_appears_while_the_backup_is_read_is_not_overwritten(
+def test_a_store_appearing_while_the_backup_is_read_is_not_overwritten(
     filled: Records, other: Records, other_url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher
 ) -> None:
     file = tmp_path / "backup"

@@ -99,7 +99,7 @@ def test_turns_with_an_index_come_first_the_others_by_time_then_by_their_place(r
     assert around(records)["art_untold"][:2] == [["untold"], ["2024-05-09 turn 5", "2024-05-02 one"]]
 
 
-def test_turns_without_an_index_are_numbered_without_those_that_are_hidden(records: Records) -> None:
+def test_turns_without_an_index_are_numbered_without_hidden_turns(records: Records) -> None:
     said = [
         entry(Kind.TURN, str(place), conversation_id="c", content="x", ts=f"2024-05-0{place + 1}", **rights)
         for place, rights in enumerate([{}, {"sensitivity": "sensitive"}, {}, {"project": "p"}])
@@ -134,7 +134,7 @@ def test_a_turn_is_indexed_again_when_a_neighbour_comes_changes_or_goes(records:
 
 
 @pytest.mark.long("writes many records")
-def test_whatever_changes_every_turn_whose_words_change_is_reported(records: Records) -> None:
+def test_every_turn_with_changed_words_is_reported_whatever_the_cause(records: Records) -> None:
     random = Random(7)
     for _ in range(60):
         before, seen = around(records), records.last_seq()

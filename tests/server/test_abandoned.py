@@ -60,7 +60,7 @@ def test_an_embedding_stops_when_its_client_is_gone(serve: Serve, wait_until: An
 
 
 @pytest.mark.long("starts servers or processes, and waits")
-def test_an_embedding_stops_when_its_call_has_failed_at_its_deadline(serve: Serve) -> None:
+def test_an_embedding_stops_after_its_call_failed_at_its_deadline(serve: Serve) -> None:
     embedder = SlowEmbedder()
     serving = serve(embedder)
     assert serving.failed_part("queryDecisions", query="slow") == "embedder"

@@ -112,7 +112,7 @@ async def messages(*chunks: bytes) -> Any:
     yield {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def test_large_bodies_are_held_in_a_bounded_memory_of_which_an_agent_has_half() -> None:
+async def test_large_bodies_share_a_bounded_memory_with_half_for_each_agent() -> None:
     bodies = Bodies(limit=3 * LARGE, total=8 * LARGE)
     opened = [bodies.open("greedy") for _ in range(3)]
     large = b" " * (2 * LARGE)
@@ -159,7 +159,7 @@ def test_used_up_body_memory_is_503(live_server: Any, request_bytes: Any, header
     assert status(fields) == 200
 
 
-async def test_a_large_body_is_parsed_in_a_thread_and_a_small_one_at_once() -> None:
+async def test_a_large_body_is_parsed_in_a_thread_and_a_small_body_at_once() -> None:
     pool = Pool("bodies", 1, 5)
     parser, here = BodyParser(pool), get_ident()
     assert await parser.run("agent", lambda body: get_ident(), b" " * LARGE) == here
@@ -170,7 +170,7 @@ async def test_a_large_body_is_parsed_in_a_thread_and_a_small_one_at_once() -> N
 
 
 @pytest.mark.parametrize("path", ["/cstp", "/mcp"])
-def test_large_bodies_of_both_ways_in_go_through_that_thread(
+def test_large_bodies_of_both_endpoints_go_through_the_parsing_thread(
     live_server: Any, request_bytes: Any, headers: Headers, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads, real = [], orjson.loads

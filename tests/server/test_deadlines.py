@@ -145,7 +145,7 @@ def test_a_long_call_is_answered(slow_server: Any, headers: Any, request_bytes: 
         assert monotonic() - began > 1  # it was slow
 
 
-def test_a_request_that_finds_no_place_for_as_long_as_a_call_may_take_is_refused_and_not_run(
+def test_a_request_without_a_slot_for_a_whole_call_deadline_is_refused_and_not_run(
     live_server: Callable[..., Any],
     redis_server: Callable[..., Any],
     headers: Any,
@@ -228,7 +228,7 @@ def send_all_that_fits(client: socket.socket, data: bytes) -> None:
 
 @pytest.mark.long("waits for deadlines")
 @pytest.mark.parametrize("answers", [1, 300])  # the kernel holds one; many do not fit into it
-def test_a_client_that_does_not_take_its_answers_is_cut_and_leaves_nothing(
+def test_a_client_ignoring_its_answers_is_cut_and_leaves_nothing(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None], answers: int
 ) -> None:
     server = live_server(settings(receive=60, idle=60, send=0.5))
@@ -274,7 +274,7 @@ def test_a_slow_reader_gets_its_answers(live_server: Callable[..., Any], headers
 
 @pytest.mark.long("waits for deadlines")
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="on Linux alone: the kernel lists its sockets")
-def test_the_kernel_keeps_nothing_for_a_client_that_is_gone(
+def test_the_kernel_keeps_nothing_for_a_vanished_client(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None]
 ) -> None:
     server = live_server(settings())
@@ -348,7 +348,7 @@ def test_a_connection_above_the_maximum_is_told_so_and_the_others_go_on(
 
 
 @pytest.mark.long("waits for deadlines")
-def test_a_client_that_asks_gets_the_place_of_the_one_that_has_been_silent_for_longest(
+def test_an_asking_client_gets_the_place_of_the_longest_silent_client(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None]
 ) -> None:
     server = live_server({"server.max_connections": 3, "server.idle_seconds": 60, "server.receive_seconds": 60})

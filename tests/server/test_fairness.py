@@ -131,7 +131,7 @@ def test_waiting_too_long_for_a_thread_is_overload(serve: Serve, wait_until: Any
 
 
 @pytest.mark.long("starts servers or processes, and waits")
-def test_batches_of_one_agent_share_what_runs_of_them_at_a_time(serve: Serve, wait_until: Any) -> None:
+def test_batches_of_one_agent_share_its_concurrency(serve: Serve, wait_until: Any) -> None:
     embedder = EndlessEmbedder()
     serving = serve(embedder, server={"port": 0, "batch_concurrency": 3})
     numbers, one, other = count(), serving.token(), serving.token()

@@ -32,7 +32,7 @@ assert thread.has_ended
 """
 
 
-def test_a_server_runs_the_thread_that_returns_memory(live_server: Any, request_bytes: Any) -> None:
+def test_a_server_runs_the_memory_returning_thread(live_server: Any, request_bytes: Any) -> None:
     with live_server().connect() as connection:
         connection.send(request_bytes(b"", [("Connection", "close")], "GET", "/metrics"))
         assert b'cstp_work_failures_total{work="memory"} 0.0' in connection.read("GET").body

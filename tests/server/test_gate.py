@@ -24,7 +24,7 @@ async def held(gate: AdmissionGate, agent: str, number: int) -> None:
         assert await gate.enter(agent)
 
 
-async def test_an_agent_has_at_most_half_of_the_places_so_that_another_one_need_not_wait() -> None:
+async def test_an_agent_has_at_most_half_of_the_slots_so_another_agent_need_not_wait() -> None:
     gate = AdmissionGate(8, 8)
     await held(gate, "greedy", 4)
     fifth = wait(gate, "greedy")
@@ -57,7 +57,7 @@ async def test_places_are_handed_out_by_agent_in_turn() -> None:
     assert gate.empty
 
 
-async def test_who_fills_the_queue_makes_room_for_another_agent_with_his_newest_request() -> None:
+async def test_an_agent_filling_the_queue_makes_room_for_another_with_its_newest_request() -> None:
     gate = AdmissionGate(2, 10)
     await held(gate, "greedy", 1)
     await held(gate, "other", 1)
@@ -80,7 +80,7 @@ async def test_without_a_queue_nobody_waits() -> None:
     assert not await gate.enter("modest")
 
 
-async def test_who_waits_too_long_is_refused_and_who_goes_leaves_no_place_behind() -> None:
+async def test_an_overlong_wait_is_refused_and_a_vanished_waiter_leaves_no_slot_behind() -> None:
     gate = AdmissionGate(1, 10, patience=0.05)
     await held(gate, "greedy", 1)
     assert not await gate.enter("modest")

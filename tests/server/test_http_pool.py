@@ -69,7 +69,7 @@ async def until_it_works(pool: Pool) -> None:
 @pytest.mark.parametrize(
     "error", [ValueError("no"), ComponentFailed("other", "down"), OSError(2, "gone"), TimeoutError("its own")]
 )
-async def test_what_a_call_raises_is_carried_to_the_caller(error: Exception) -> None:
+async def test_an_exception_of_a_call_reaches_the_caller(error: Exception) -> None:
     pool = Pool("store", threads=1, deadline=5)
     with pytest.raises(type(error)) as caught:
         await pool.run(ALONE, raises, error)
@@ -89,7 +89,7 @@ async def test_a_panic_is_a_failure_of_the_component_and_the_thread_lives_on(err
     pool.close()
 
 
-async def test_a_pool_whose_threads_are_all_stuck_answers_at_once_and_recovers(release: Event) -> None:
+async def test_a_pool_with_all_threads_stuck_answers_at_once_and_recovers(release: Event) -> None:
     pool = Pool("vectors", threads=2, deadline=0.1)
     for _ in range(2):
         with pytest.raises(ComponentFailed, match=r"vectors: no answer within 0\.1 s"):
@@ -108,7 +108,7 @@ async def test_a_pool_whose_threads_are_all_stuck_answers_at_once_and_recovers(r
     pool.close()
 
 
-async def test_a_call_that_never_ends_costs_its_thread_and_not_the_pool(release: Event) -> None:
+async def test_an_endless_call_costs_its_thread_and_not_the_pool(release: Event) -> None:
     pool = Pool("lasting", threads=2, deadline=0.02)
     for _ in range(3):
         for outcome in await asyncio.gather(*[pool.run(ALONE, release.wait) for _ in range(2)], return_exceptions=True):
@@ -118,7 +118,7 @@ async def test_a_call_that_never_ends_costs_its_thread_and_not_the_pool(release:
     pool.close()
 
 
-async def test_threads_that_hang_do_not_pile_up_and_come_back(release: Event) -> None:
+async def test_hanging_threads_do_not_pile_up_and_come_back(release: Event) -> None:
     pool = Pool("piling", threads=2, deadline=0.01)
 
     def threads() -> int:
@@ -137,7 +137,7 @@ async def test_threads_that_hang_do_not_pile_up_and_come_back(release: Event) ->
     pool.close()
 
 
-async def test_a_call_that_waits_for_a_thread_has_a_deadline_too_and_then_never_runs(release: Event) -> None:
+async def test_a_call_waiting_for_a_thread_has_a_deadline_too_and_then_never_runs(release: Event) -> None:
     pool = Pool("store", threads=1, deadline=0.2)
     ran: list[int] = []
     stuck = asyncio.ensure_future(pool.run(ALONE, release.wait))
@@ -152,7 +152,7 @@ async def test_a_call_that_waits_for_a_thread_has_a_deadline_too_and_then_never_
     pool.close()
 
 
-async def test_a_call_that_waited_behind_others_until_its_deadline_finds_the_part_busy_and_not_failed() -> None:
+async def test_a_call_waiting_behind_others_until_its_deadline_finds_the_part_busy_and_not_failed() -> None:
     pool, blocked = Pool("store", threads=1, deadline=20), Blocked()
     first, second = blocked.ask(pool, "one"), blocked.ask(pool, "one")
     await blocked.until(one=1)
@@ -180,7 +180,7 @@ async def test_a_cancelled_caller_leaves_the_pool_usable(release: Event) -> None
     pool.close()
 
 
-async def test_close_ends_the_idle_threads_after_what_was_accepted() -> None:
+async def test_close_ends_the_idle_threads_after_accepted_calls() -> None:
     pool = Pool("closing", threads=3, deadline=5)
     running = [asyncio.ensure_future(pool.run(ALONE, divmod, n, 7)) for n in range(50)]
     await asyncio.sleep(0)
@@ -230,7 +230,7 @@ class Blocked:
             await asyncio.sleep(0)
 
 
-async def test_agents_are_served_in_turn_and_the_calls_of_one_in_order(release: Event) -> None:
+async def test_agents_are_served_in_turn_and_calls_of_each_in_order(release: Event) -> None:
     pool, order = Pool("store", threads=1, deadline=20), Order()
     first = asyncio.ensure_future(pool.run(ALONE, release.wait))
     asked = [order.ask(pool, agent) for agent in ("greedy",) * 20 + ("one",) * 3 + ("other",)]
@@ -251,7 +251,7 @@ async def test_an_agent_alone_has_every_thread() -> None:
     pool.close()
 
 
-async def test_an_agent_has_at_most_half_of_the_threads_while_another_one_is_there() -> None:
+async def test_an_agent_has_at_most_half_of_the_threads_beside_another_agent() -> None:
     pool, blocked = Pool("store", threads=4, deadline=20), Blocked()
     modest = blocked.ask(pool, "modest")
     await blocked.until(modest=1)
@@ -269,7 +269,7 @@ async def test_an_agent_has_at_most_half_of_the_threads_while_another_one_is_the
     pool.close()
 
 
-async def test_an_agent_that_comes_while_another_has_every_thread_gets_the_next_ones_up_to_half() -> None:
+async def test_an_agent_arriving_with_every_thread_taken_gets_the_next_ones_up_to_half() -> None:
     pool, blocked = Pool("store", threads=4, deadline=20), Blocked()
     greedy = [blocked.ask(pool, "greedy") for _ in range(12)]
     await blocked.until(greedy=4)
@@ -283,7 +283,7 @@ async def test_an_agent_that_comes_while_another_has_every_thread_gets_the_next_
     pool.close()
 
 
-async def test_a_call_past_its_deadline_is_not_its_agents_any_more(release: Event) -> None:
+async def test_a_call_past_its_deadline_no_longer_counts_for_its_agent(release: Event) -> None:
     pool = Pool("store", threads=2, deadline=0.2)
     with pytest.raises(ComponentFailed):
         await pool.run(Caller("one", inf), release.wait)
@@ -293,7 +293,7 @@ async def test_a_call_past_its_deadline_is_not_its_agents_any_more(release: Even
     pool.close()
 
 
-async def test_a_call_whose_caller_has_gone_leaves_the_queue_at_once(release: Event) -> None:
+async def test_a_call_with_a_vanished_caller_leaves_the_queue_at_once(release: Event) -> None:
     pool, order = Pool("store", threads=1, deadline=20), Order()
     first = asyncio.ensure_future(pool.run(ALONE, release.wait))
     gone = [asyncio.ensure_future(order.ask(pool, "greedy")) for _ in range(100)]
@@ -308,7 +308,7 @@ async def test_a_call_whose_caller_has_gone_leaves_the_queue_at_once(release: Ev
     pool.close()
 
 
-async def test_a_function_learns_that_its_caller_has_gone() -> None:
+async def test_a_function_learns_of_its_vanished_caller() -> None:
     pool, steps = Pool("store", threads=1, deadline=20), SimpleQueue[bool]()
     go = threading.Semaphore(0)
 
@@ -331,7 +331,7 @@ async def test_a_function_learns_that_its_caller_has_gone() -> None:
     pool.close()
 
 
-async def test_a_failed_call_is_tried_again_with_what_it_was_given() -> None:
+async def test_a_failed_call_is_tried_again_with_its_arguments() -> None:
     pool, given = Pool("store", threads=1, deadline=5), list[str]()
 
     def called(value: str) -> None:
@@ -351,7 +351,7 @@ async def test_a_failed_call_is_tried_again_with_what_it_was_given() -> None:
     pool.close()
 
 
-async def test_a_call_that_a_part_has_failed_in_may_find_nothing_good_when_it_is_tried_again() -> None:
+async def test_a_retry_after_a_failed_part_may_raise_no_good_match() -> None:
     pool, errors = Pool("one", threads=1, deadline=5), [ComponentFailed("one", "down"), NoGoodMatch()]
     with pytest.raises(ComponentFailed, match="down"):
         await pool.run(ALONE, lambda: raises(errors.pop(0)))
@@ -360,7 +360,7 @@ async def test_a_call_that_a_part_has_failed_in_may_find_nothing_good_when_it_is
     pool.close()
 
 
-async def test_pools_that_share_threads_have_places_of_their_own(release: Event) -> None:
+async def test_pools_sharing_threads_have_separate_slots(release: Event) -> None:
     shared = Threads(2)
     slow, quick = Pool("slow", 1, 20, shared=shared), Pool("quick", 1, 0.1, shared=shared)
     for _ in range(2):

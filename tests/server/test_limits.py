@@ -170,7 +170,7 @@ def test_a_denied_dear_call_passes_after_its_wait(live_server: Any, backend: dic
 
 
 @pytest.mark.long("waits for windows of time")
-def test_methods_cost_what_the_settings_say(live_server: Any, backend: dict[str, Any]) -> None:
+def test_methods_cost_as_configured(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "20/minute", "limits.costs": {"cstp.whoami": 3}})
     token = server.token(scopes=("admin",))
     steps = [
@@ -212,7 +212,7 @@ def test_a_text_costs_a_unit_for_each_1024_characters_more(live_server: Any, bac
 
 
 @pytest.mark.parametrize("character", ["库", "!", "ж"])
-def test_a_text_costs_a_unit_more_for_each_window_that_its_characters_fill(live_server: Any, character: str) -> None:
+def test_a_text_costs_a_unit_more_for_each_window_filled_by_its_characters(live_server: Any, character: str) -> None:
     server = live_server({"limits.default": "600/minute"})
     token = server.token()
 
@@ -238,7 +238,7 @@ def test_a_text_dearer_than_a_window_takes_all_of_it(live_server: Any, backend: 
     assert (denied.status, denied.header("retry-after")) == (429, "1")
 
 
-def test_elements_of_a_batch_are_charged_one_by_one(live_server: Any, backend: dict[str, Any]) -> None:
+def test_elements_of_a_batch_are_charged_singly(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "50/minute", "server.batch_concurrency": 8})
     token = server.token()
     reply = server.post([CALL | {"id": n} for n in range(60)], token)
@@ -250,7 +250,7 @@ def test_elements_of_a_batch_are_charged_one_by_one(live_server: Any, backend: d
     assert all(one["error"]["data"]["policy"] == "minute" for one in reply.json if "error" in one)
 
 
-def test_each_agent_has_a_bucket_of_its_own_shared_by_its_tokens(live_server: Any, backend: dict[str, Any]) -> None:
+def test_each_agent_has_a_separate_bucket_shared_by_its_tokens(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "3/minute", "limits.agents": {"big": "5/minute; 4/second"}})
     one, other, big = server.token("a"), server.token("a"), server.token("big")
     assert spend(server, one, 2) + spend(server, other, 2) == [200, 200, 200, 429]
@@ -297,7 +297,7 @@ def test_whoami_and_the_headers_agree(live_server: Any, backend: dict[str, Any])
         assert reply.json["result"]["limits"][0]["remaining"] == left(reply)["minute"] == 30 - spent
 
 
-def test_limits_that_contradict_each_other_are_refused_at_start() -> None:
+def test_contradicting_limits_are_refused_at_start() -> None:
     methods = {method.name: method for method in METHODS}
     wrong = {
         "limits.costs: a call of cstp.whoami costs 7, more than limits.default allows": {
@@ -362,7 +362,7 @@ def test_a_call_asks_redis_once(live_server: Any, shared_redis: Any) -> None:
 
 
 @pytest.mark.parametrize("trouble", ["wrong password", "nobody there", "not Redis"])
-def test_a_redis_that_cannot_be_used_means_the_same_limits_in_memory(
+def test_an_unusable_redis_means_the_same_limits_in_memory(
     live_server: Any, redis_server: Any, common_server: Any, log_output: Any, trouble: str
 ) -> None:
     log = log_output("info")

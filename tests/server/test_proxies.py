@@ -156,7 +156,7 @@ def in_front(
         process.wait(30)
 
 
-def test_agents_reach_what_they_call_and_nothing_else(proxied: Proxied) -> None:
+def test_agents_reach_exactly_the_called_endpoints(proxied: Proxied) -> None:
     bearer = f"Bearer {proxied.server.token()}"
     assert proxied.send("/cstp", WHOAMI, Authorization=bearer).json()["result"]["agent"] == "agent-0"
     assert proxied.send("/cstp", [WHOAMI] * 3, Authorization=bearer).json()[2]["id"] == 1
@@ -262,13 +262,13 @@ def test_a_large_body_is_refused_as_without_a_proxy_and_the_largest_passes(proxi
     assert [sent(room), sent(room + 1)] == [200, 413]
 
 
-def test_a_large_head_that_the_server_takes_passes(proxied: Proxied) -> None:
+def test_a_large_head_accepted_by_the_server_passes(proxied: Proxied) -> None:
     bearer = f"Bearer {proxied.server.token()}"
     assert proxied.send("/cstp", WHOAMI, Authorization=bearer, X_Padding="x" * 15_000).status_code == 200
     assert proxied.send("/cstp", WHOAMI, Authorization=bearer, X_Padding="x" * 17_000).status_code == 400
 
 
-def test_connections_that_the_proxy_keeps_are_good_when_they_are_used_again(proxied: Proxied) -> None:
+def test_connections_kept_by_the_proxy_work_when_reused(proxied: Proxied) -> None:
     headers = {"Host": NAME, "Authorization": f"Bearer {proxied.server.token()}"}
     with httpx.Client(verify=proxied.trusted, headers=headers, timeout=30) as client:
         for _ in range(50):
@@ -280,7 +280,7 @@ def test_connections_that_the_proxy_keeps_are_good_when_they_are_used_again(prox
 
 
 @pytest.mark.long("starts a proxy")
-def test_behind_nginx_only_what_it_answers_itself_goes_otherwise(
+def test_behind_nginx_only_its_own_answers_differ(
     live_server: Any,
     tmp_path: Path,
     wait_until: Callable[..., None],

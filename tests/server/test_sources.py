@@ -15,7 +15,7 @@ SEARCH = {"query": "heron", "mode": "keyword"}
 
 
 @pytest.mark.long("starts servers or processes, and waits")
-def test_a_server_answers_from_the_collections_that_its_settings_name(
+def test_a_server_answers_from_the_collections_named_in_its_settings(
     live_server: Any, request_bytes: Any, tmp_path: Path, wait_until: Callable[..., None]
 ) -> None:
     place = Place(str(tmp_path / "chroma"), CountingEmbedder())

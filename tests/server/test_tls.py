@@ -121,7 +121,7 @@ def test_old_versions_of_tls_are_refused(https: Callable[..., Https]) -> None:
 
 
 @pytest.mark.long("waits for deadlines")
-def test_a_client_that_never_speaks_tls_is_let_go(https: Callable[..., Https], workers: dict[str, str]) -> None:
+def test_a_client_never_speaking_tls_is_disconnected(https: Callable[..., Https], workers: dict[str, str]) -> None:
     server = https(CSTP_SERVER__RECEIVE_SECONDS="0.5", **workers)
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as silent:
         assert silent.recv(1) == b""  # uvloop alone would wait 60 s

@@ -40,7 +40,7 @@ PARAMS = st.dictionaries(NAMES | TEXTS, VALUES | FILTERS, max_size=8) | VALUES
 
 @pytest.mark.parametrize("method", METHODS, ids=[method.name for method in METHODS])
 @given(params=PARAMS)
-def test_any_params_give_a_model_or_violations_that_repeat_nothing(method: Any, params: Any) -> None:
+def test_any_params_give_a_model_or_violations_without_repeated_input(method: Any, params: Any) -> None:
     found = violations(method.params, params)
     assert len(set(found)) == len(found)
     assert CANARY not in repr(found)
@@ -69,7 +69,7 @@ def test_every_unknown_member_is_named_up_to_fifty_and_then_their_parent() -> No
     assert [violation.field for violation in caught.value.violations] == ["filters"]
 
 
-def test_a_list_that_is_too_long_is_one_violation() -> None:
+def test_a_too_long_list_is_one_violation() -> None:
     with pytest.raises(InvalidParams) as caught:
         parse_params(QueryDecisionsParams, {"query": "x", "filters": {"stakes": [1] * 300_000}})
     assert [violation.field for violation in caught.value.violations] == ["filters.stakes"]
@@ -151,7 +151,7 @@ def test_violations_have_the_bound_of_an_answer_alone_and_in_a_batch(common_serv
     assert (codes[:2], codes[-1]) == ([-32602] * 2, -32003)
 
 
-def test_the_schema_says_what_an_integer_may_be_and_leaves_null_out() -> None:
+def test_the_schema_states_integer_bounds_and_leaves_null_out() -> None:
     members = QueryDecisionsParams.model_json_schema(by_alias=True)["properties"]
     assert {name: members["limit"].get(name) for name in ("type", "minimum", "maximum")} == {
         "type": "integer",
@@ -163,7 +163,7 @@ def test_the_schema_says_what_an_integer_may_be_and_leaves_null_out() -> None:
 
 
 @pytest.mark.parametrize("example", make_document()["methods"], ids=lambda one: one["name"])  # type: ignore[attr-defined]
-def test_null_for_what_may_be_left_out_is_the_same_as_leaving_it_out(example: Any) -> None:
+def test_null_for_an_optional_member_equals_leaving_it_out(example: Any) -> None:
     model = {method.name: method.params for method in METHODS}[example["name"]]
     given = {one["name"]: one["value"] for one in example["examples"][0]["params"]}
     optional = {str(one.alias): None for one in model.model_fields.values() if not one.is_required()}
@@ -228,7 +228,7 @@ def test_timestamps_are_read_as_utc_and_a_bare_date_as_a_whole_day(text: str, af
      "2026-01-31T09:30:00+25:00", "0001-01-01T00:00:00+23:00", "2026-01-31T09",
      "٢٠٢٦-٠١-٣١", 1767225600, 1.5, True, [], {}],
 )  # fmt: skip
-def test_what_is_no_timestamp_is_refused(value: object) -> None:
+def test_an_invalid_timestamp_is_refused(value: object) -> None:
     with pytest.raises(InvalidParams) as caught:
         parse_params(QueryDecisionsParams, {"query": "x", "filters": {"dateAfter": value}})
     assert [violation.field for violation in caught.value.violations] == ["filters.dateAfter"]

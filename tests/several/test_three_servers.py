@@ -173,7 +173,7 @@ def test_the_collection_gets_a_new_writer_when_its_writer_is_killed(several: Sev
     assert several.shared.chroma.collections(several.store_id)[0]["id"] == collection["id"], "nothing was built anew"
 
 
-def test_a_writer_that_is_paused_is_replaced_and_does_no_harm_when_it_goes_on(several: Several) -> None:
+def test_a_paused_writer_is_replaced_and_does_no_harm_when_resumed(several: Several) -> None:
     several.write(several.servers[0], "otter", "falcon")
     several.wait_until(lambda: several.covered(2))
     (collection,) = several.shared.chroma.collections(several.store_id)

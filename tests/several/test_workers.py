@@ -115,7 +115,7 @@ def test_several_workers_without_redis_are_refused_by_name(tmp_path: Path) -> No
     assert not (tmp_path / "data").exists()
 
 
-def test_what_one_worker_writes_the_next_call_of_any_worker_finds(through: Through) -> None:
+def test_the_next_call_of_any_worker_finds_the_writes_of_each(through: Through) -> None:
     connections = through()
     indexed = 0
     for number in range(10):
@@ -217,7 +217,7 @@ def test_sigterm_lets_every_worker_finish_and_ends_with_0(through: Through) -> N
     assert "Traceback" not in served.last_log()
 
 
-def test_one_stop_for_all_processes(through: Through, lines: Lines, wait_until: Callable[..., None]) -> None:
+def test_one_stop_ends_all_processes(through: Through, lines: Lines, wait_until: Callable[..., None]) -> None:
     # a call that nothing wakes waits for 30 s and is cut off after 20, which is enough to wake it on a busy machine
     connections = through(server__drain_seconds=0.5, server__grace_seconds=30)
     served, workers = connections[0].served, workers_of(connections[0].served)
@@ -252,7 +252,7 @@ def test_a_second_signal_ends_all_at_once(through: Through) -> None:
     assert not psutil.wait_procs(workers, 0)[1]
 
 
-def test_no_worker_outlives_a_parent_that_is_killed(start: Start) -> None:
+def test_no_worker_outlives_a_killed_parent(start: Start) -> None:
     served = start()
     workers = workers_of(served)
     assert len(workers) == WORKERS
@@ -282,7 +282,7 @@ def own_temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_what_a_killed_server_left_is_removed_by_the_next_one(start: Start, own_temporary: Path) -> None:
+def test_leftovers_of_a_killed_server_are_removed_by_the_next(start: Start, own_temporary: Path) -> None:
     served = start()
     folder = folder_of(served)
     assert folder.parent == own_temporary
@@ -353,7 +353,7 @@ def test_an_irreplaceable_worker_ends_the_command(start: Start, wait_until: Call
     assert kept.exists()
 
 
-def test_a_folder_that_another_server_has_ends_the_command(
+def test_a_folder_held_by_another_server_ends_the_command(
     start: Start, tmp_path: Path, counted: dict[str, object]
 ) -> None:
     served = start()

@@ -69,7 +69,7 @@ def test_a_mark_without_a_reason_is_refused(tmp_path: Path) -> None:
     assert "test_some.py::test_one: long needs a reason" in done.stderr
 
 
-def test_a_default_test_that_asks_for_a_server_while_it_runs_fails(tmp_path: Path) -> None:
+def test_a_default_test_requesting_a_server_while_it_runs_fails(tmp_path: Path) -> None:
     source = 'def test_one(request): request.getfixturevalue("shared_redis")'
     done = run_tests(tmp_path, {"some": source}, "--lane", "default")
     assert done.returncode == 1
@@ -115,7 +115,7 @@ def test_a_test_of_a_browser_leaves_no_event_loop_to_the_next_module(tmp_path: P
     assert re.findall(r"::(test_\w+) PASSED", done.stdout) == ["test_one", "test_two"]
 
 
-def test_ci_runs_what_the_readme_says_first_then_all_other_lanes() -> None:
+def test_ci_runs_the_first_commands_of_the_readme_then_all_other_lanes() -> None:
     steps = re.findall(r"^(?:step|step_alone) ([a-z-]+)", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
     assert [step for step in steps if step.startswith("test")] == ["test", "test-long", "test-servers", "test-shared"]
     makefile = (ROOT / "Makefile").read_text()

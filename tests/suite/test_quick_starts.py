@@ -83,7 +83,7 @@ def test_its_words_environment_folder_and_files_are_the_given_ones(tmp_path: Pat
     assert (tmp_path / "data").is_dir()
 
 
-def test_what_it_prints_and_returns_is_what_an_interpreter_does(capfd: pytest.CaptureFixture[str]) -> None:
+def test_its_output_and_exit_code_equal_an_interpreters(capfd: pytest.CaptureFixture[str]) -> None:
     for words in (["--version"], ["--help"], ["token", "fly"], ["call", "--help"]):
         environment = {**os.environ, "COLUMNS": "100"}
         one = start(*words, env=environment)
@@ -98,7 +98,7 @@ def test_a_test_may_ask_for_a_true_start(tmp_path: Path) -> None:
         assert not forked(process)
 
 
-def test_an_environment_that_python_itself_reads_is_for_a_true_start() -> None:
+def test_environments_read_by_python_itself_need_a_true_start() -> None:
     process = start("--version", env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"})
     out, err = process.communicate()
     assert out == f"{cstp.__version__}\n"
@@ -125,13 +125,13 @@ for file in sorted((Path(cstp_server.__path__[0]) / "cli" / "commands").glob("*.
 """
 
 
-def test_each_command_imports_what_it_needs_though_no_other_has() -> None:
+def test_each_command_imports_its_needs_alone() -> None:
     """Run true starts: the fork server has imported everything, which hides a missing import."""
     done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_shell_starts_it_ends_it_and_reads_what_it_prints_and_returns(cstp_for_shells: Path, tmp_path: Path) -> None:
+def test_a_shell_starts_it_ends_it_and_reads_its_output_and_exit_code(cstp_for_shells: Path, tmp_path: Path) -> None:
     script = f"""
 PATH={cstp_for_shells}:$PATH
 set -x

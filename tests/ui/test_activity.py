@@ -61,7 +61,7 @@ def test_older_calls_are_a_click_away(library: Serving, visits: Visits) -> None:
     page.wait_for_function("() => document.querySelectorAll('.calls tbody tr').length > 50")
 
 
-def test_a_token_without_admin_is_shown_what_it_lacks(library: Serving, visits: Visits) -> None:
+def test_a_token_without_admin_sees_its_missing_scope(library: Serving, visits: Visits) -> None:
     page = visits.signed_in(library, "activity", library.token(scopes=("read",)))
     expect(page.locator("main")).to_contain_text("--scope read --scope admin")
     go(page, "server")

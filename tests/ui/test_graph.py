@@ -152,7 +152,7 @@ def test_without_an_id_the_newest_links_are_shown(berths: Serving, visits: Visit
     expect(_row(page, "Publish by flags")).to_be_visible()
 
 
-def test_what_is_wrong_in_the_address_of_a_graph_is_named(berths: Serving, visits: Visits) -> None:
+def test_an_error_in_the_address_of_a_graph_is_named(berths: Serving, visits: Visits) -> None:
     page = visits.signed_in(berths, "graph/c-1?depth=9&types=likes&direction=up")
     alert = page.get_by_role("alert")
     for part in ("depth: 9 is none of 1 to 5", "direction: up is none of", "types: likes is none of"):

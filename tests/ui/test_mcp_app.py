@@ -87,7 +87,7 @@ def hosted(visits: Visits, serving: Serving, context: Mapping[str, Any] | None =
 
 
 def answer(page: Page, method: str, **given: Any) -> None:
-    """Return the client's answer to a request of the frame."""
+    """Set the client's answer to a request of the frame."""
     page.evaluate("([method, given]) => { answers.set(method, given) }", [method, given])
 
 

@@ -119,7 +119,7 @@ def test_without_a_display_only_the_link_is_printed(ui: Ui, monkeypatch: pytest.
     assert json.loads(ui("--json").stdout)["opened"] is False
 
 
-def test_a_folder_that_no_server_has_is_named_with_what_to_start(ui: Ui) -> None:
+def test_a_folder_without_a_server_is_named_with_the_command_to_start(ui: Ui) -> None:
     done = ui(elsewhere=True)
     assert (done.returncode, done.stdout) == (UNREACHABLE, "")
     assert re.search(r"no server uses the data folder /\S+/none; start one: cstp serve", done.stderr)

@@ -13,7 +13,7 @@ __all__ = ["serve"]
 Serve = Callable[..., Serving]
 
 
-def test_a_server_that_goes_away_and_comes_back_is_asked_again(visits: Visits, stores: Stores, tmp_path: Path) -> None:
+def test_a_server_is_asked_again_after_its_return(visits: Visits, stores: Stores, tmp_path: Path) -> None:
     visits.expected += ["ERR_CONNECTION_REFUSED", "Failed to load resource", "ERR_CONNECTION_RESET"]
     serving, stop = start(tmp_path / "data", stores, None, None)
     made = serving.ask("recordDecision", decision="Ring the bell at noon", confidence=0.5)["id"]
@@ -32,7 +32,7 @@ def test_a_server_that_goes_away_and_comes_back_is_asked_again(visits: Visits, s
         stop()
 
 
-def test_a_part_that_fails_is_named_in_place(serve: Serve, visits: Visits) -> None:
+def test_a_failing_part_is_named_in_place(serve: Serve, visits: Visits) -> None:
     serving = serve()
     made = serving.ask("recordDecision", decision="Ring the bell at noon", confidence=0.5)["id"]
     serving.caught_up()

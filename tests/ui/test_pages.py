@@ -134,7 +134,7 @@ ODD = (
 )
 
 
-def test_an_odd_address_is_answered_in_place_and_the_next_one_as_ever(library: Serving, visits: Visits) -> None:
+def test_an_odd_address_is_answered_in_place_and_the_next_as_ever(library: Serving, visits: Visits) -> None:
     page = visits.signed_in(library, ODD[0])
     for address in ODD:
         go(page, address)

@@ -96,7 +96,7 @@ def test_the_digest_is_that_of_all_names_and_contents(live: Live) -> None:
     assert folder_of_assets(live) == f"/ui/assets/{digest.hexdigest()[:16]}/"
 
 
-def test_a_page_that_has_not_changed_is_not_sent_again(live: Live) -> None:
+def test_an_unchanged_page_is_not_sent_again(live: Live) -> None:
     tag = live.get("/ui/").header("etag")
     for given in (tag, f"W/{tag}", f'"other", {tag}', "*"):
         reply = live.get("/ui/", {"If-None-Match": given})
@@ -196,7 +196,7 @@ def test_the_page_is_on_for_loopback_alone_unless_the_setting_decides(
         assert {live.get(path, {"Host": "evil.example"}).status for path in paths} == {404}
 
 
-def test_several_who_ask_first_at_the_same_time_get_the_same_page(live_server: Callable[..., Live]) -> None:
+def test_several_concurrent_first_requests_get_the_same_page(live_server: Callable[..., Live]) -> None:
     live = live_server()
     with ThreadPoolExecutor(8) as pool:
         replies = list(pool.map(lambda _: live.get("/ui/"), range(8)))

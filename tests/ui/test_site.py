@@ -149,7 +149,7 @@ def _asked(serving: Serving) -> dict[str, str]:
     return {"CSTP_URL": serving.url, "CSTP_TOKEN": serving.token(clearance="highly_sensitive")}
 
 
-def test_the_files_hold_what_the_methods_answer(written: Serving, tmp_path: Path) -> None:
+def test_the_files_hold_the_answers_of_the_methods(written: Serving, tmp_path: Path) -> None:
     made(tmp_path, "site", environment=_asked(written))
     site = tmp_path / "site"
     rows = records(site, "decisions")
@@ -175,7 +175,7 @@ def test_the_files_hold_what_the_methods_answer(written: Serving, tmp_path: Path
     assert {one["source"] for one in records(site, "search") if one["type"] == "chunk"} == {"A book"}
 
 
-def test_what_was_extracted_is_in_lists_in_the_order_of_the_methods(library: Serving, tmp_path: Path) -> None:
+def test_extractions_are_in_lists_in_the_order_of_the_methods(library: Serving, tmp_path: Path) -> None:
     made(tmp_path, "site", "--kind", "extraction", environment=_asked(library))
     site = tmp_path / "site"
     for name, method in (("extracted", "getDecisions"), ("patterns", "getPatterns"), ("warnings", "getWarnings")):
@@ -296,7 +296,7 @@ def _state(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_folder_that_is_no_site_is_left_alone(small: Path) -> None:
+def test_a_folder_without_a_site_is_left_alone(small: Path) -> None:
     made(small, "site")
     for name in ("file", "other/deep/notes.md", "false/index.html", "false/cstp-site.json", "site/data/CNAME"):
         (small / name).parent.mkdir(parents=True, exist_ok=True)
@@ -368,7 +368,7 @@ def failing() -> Iterator[str]:
     server.close()
 
 
-def test_a_run_that_fails_leaves_the_earlier_site(small: Path, failing: str) -> None:
+def test_a_failing_run_leaves_the_earlier_site(small: Path, failing: str) -> None:
     made(small, "site")
     before = _state(small)
     done = cstp(small, "site", "site", "--url", failing, "--json", environment={"CSTP_TOKEN": "t"})
@@ -378,7 +378,7 @@ def test_a_run_that_fails_leaves_the_earlier_site(small: Path, failing: str) -> 
     assert {path.name for path in small.iterdir()} == {"a.jsonl", "data", "site"}
 
 
-def test_what_cannot_be_asked_is_refused_by_exit_code(small: Path, written: Serving) -> None:
+def test_an_impossible_request_is_refused_by_exit_code(small: Path, written: Serving) -> None:
     unreachable = {"CSTP_URL": "http://127.0.0.1:9", "CSTP_TOKEN": "t"}
     asked = {"CSTP_URL": written.url, "CSTP_TOKEN": "wrong"}
     writer = {"CSTP_URL": written.url, "CSTP_TOKEN": written.token(scopes=("write",))}
@@ -402,7 +402,7 @@ def test_what_cannot_be_asked_is_refused_by_exit_code(small: Path, written: Serv
     assert made(small, "out", "--data-dir", "data", environment=asked)["decisions"] == 1
 
 
-def test_a_folder_that_a_server_has_open_is_asked_through_it(small: Path, live_server: Callable[..., Any]) -> None:
+def test_a_folder_opened_by_a_server_is_asked_through_it(small: Path, live_server: Callable[..., Any]) -> None:
     live = live_server(data_dir=small / "data")
     done = cstp(small, "site", "out")
     assert done.returncode == 1
@@ -411,7 +411,7 @@ def test_a_folder_that_a_server_has_open_is_asked_through_it(small: Path, live_s
     assert made(small, "out", environment=asked)["decisions"] == 1
 
 
-def test_a_limit_that_is_used_up_is_waited_for(small: Path, live_server: Callable[..., Any]) -> None:
+def test_a_spent_limit_is_waited_for(small: Path, live_server: Callable[..., Any]) -> None:
     live = live_server({"limits.default": "4/second"}, data_dir=small / "data")
     asked = {"CSTP_URL": f"http://127.0.0.1:{live.port}", "CSTP_TOKEN": live.token()}
     assert made(small, "out", environment=asked)["decisions"] == 1

@@ -233,7 +233,7 @@ def test_knowledge_is_found_by_words_topics_and_sources(written: Written, answer
     assert (alike[0]["id"], alike[0]["reflection"]) == (2, episode["reflection"])
 
 
-def test_what_a_site_does_not_hold_is_said_to_need_a_server(written: Written, answers: Callable[..., Any]) -> None:
+def test_a_site_names_the_need_of_a_server_for_missing_content(written: Written, answers: Callable[..., Any]) -> None:
     for method in ("recordDecision", "audit", "changes", "queryDecisions", "toString", "__proto__"):
         refused = answers(method, id="x")
         assert refused["code"] == -32601, method

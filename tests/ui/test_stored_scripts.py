@@ -128,7 +128,7 @@ def test_a_list_of_them_shows_text_alone(hostile: Serving, visits: Visits) -> No
         _unharmed(page, address)
 
 
-def test_what_is_in_the_address_shows_text_alone(hostile: Serving, visits: Visits) -> None:
+def test_text_in_the_address_is_shown_as_text_alone(hostile: Serving, visits: Visits) -> None:
     page = visits.signed_in(hostile, "decisions")
     addresses = ("search?q=", "decision/", "knowledge?topic=", "decisions?category=", "memory/")
     for number, payload in enumerate(PAYLOADS):

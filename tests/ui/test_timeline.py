@@ -58,7 +58,7 @@ def _place(page: Page, days_before_last: int) -> tuple[float, float]:
     return box["x"] + (index + 0.6) / (SHOWN + 0.2) * box["width"], box["y"] + 40
 
 
-def test_the_bars_count_what_each_day_has_and_the_table_says_the_same(bells: Serving, visits: Visits) -> None:
+def test_the_bars_count_the_records_of_each_day_and_the_table_agrees(bells: Serving, visits: Visits) -> None:
     page = visits.signed_in(bells, "timeline")
     assert _numbers(page) == {
         "Mar 5, 2026": ["1", "0", "0", "0"],
@@ -103,7 +103,7 @@ def test_dragging_over_the_bars_chooses_a_range_and_a_click_one_bar(bells: Servi
     expect(page.locator(".moments h2")).to_contain_text("(6 records)")
 
 
-def test_two_dates_do_what_the_brush_does_by_keys(bells: Serving, visits: Visits) -> None:
+def test_two_dates_replace_the_brush_by_keys(bells: Serving, visits: Visits) -> None:
     page = visits.signed_in(bells, "timeline")
     page.get_by_role("textbox", name="From").fill("2026-03-04")
     page.get_by_role("textbox", name="to", exact=True).fill("2026-03-05")
@@ -115,7 +115,7 @@ def test_two_dates_do_what_the_brush_does_by_keys(bells: Serving, visits: Visits
     assert "from=2026-03-04&to=2026-03-05" in page.url
 
 
-def test_a_kind_that_is_off_is_neither_counted_nor_listed(bells: Serving, visits: Visits) -> None:
+def test_a_kind_switched_off_is_neither_counted_nor_listed(bells: Serving, visits: Visits) -> None:
     page = visits.signed_in(bells, "timeline")
     page.get_by_role("button", name="Decisions").click()
     assert "off=decisions" in page.url
@@ -123,7 +123,7 @@ def test_a_kind_that_is_off_is_neither_counted_nor_listed(bells: Serving, visits
     assert all(row[0] == "0" for row in _numbers(page).values())
 
 
-def test_what_is_wrong_in_the_address_is_named(bells: Serving, visits: Visits) -> None:
+def test_an_error_in_the_address_is_named(bells: Serving, visits: Visits) -> None:
     page = visits.signed_in(bells, "timeline?from=2026-02-30&by=year")
     expect(page.get_by_role("alert")).to_contain_text("from: 2026-02-30 is no date")
     expect(page.get_by_role("alert")).to_contain_text("by: year is none of day, week, month")

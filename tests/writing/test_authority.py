@@ -162,18 +162,18 @@ def done(house: House, name: str, scopes: tuple[str, ...]) -> set[str]:
     return replies.keys() - refused.keys()
 
 
-def test_the_table_of_scopes_has_a_row_for_each_that_is_tested() -> None:
+def test_the_table_of_scopes_has_a_row_for_each_tested_scope() -> None:
     table = TABLE.read_text(encoding="utf-8").partition("| scope | at worst |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(ROWS)
 
 
 @pytest.mark.parametrize("scope", ROWS)
-def test_one_scope_alone_does_what_its_row_says(house: House, scope: str) -> None:
+def test_one_scope_alone_permits_exactly_its_row(house: House, scope: str) -> None:
     assert done(house, f"only-{scope}", (scope,)) == ROWS[scope]
 
 
 @pytest.mark.parametrize("pair", [*combinations(ROWS, 2)])
-def test_two_scopes_do_what_each_does_and_what_needs_both(house: House, pair: tuple[str, str]) -> None:
+def test_two_scopes_permit_the_acts_of_each_and_of_both(house: House, pair: tuple[str, str]) -> None:
     one, other = pair
     assert done(house, f"both-{one}-{other}", pair) == ROWS[one] | ROWS[other] | PAIRS.get(pair, set())
 
@@ -202,7 +202,7 @@ def test_a_review_of_one_s_own_successor_takes_nothing_ratified_out_of_force(hou
     assert house.read(old)["status"] == "superseded"
 
 
-def test_what_is_ratified_after_a_reviewed_decision_superseded_it_is_in_force_again(house: House) -> None:
+def test_a_decision_ratified_after_its_supersession_by_a_reviewed_decision_is_in_force_again(house: House) -> None:
     rae = house.agent("rae", "read", "write", "review")
     old = house.record("Dig a well", house.ada)
     successor = house.record("Buy water", rae, supersedes=[old])
@@ -252,7 +252,7 @@ def test_an_update_makes_no_links(house: House, members: dict[str, Any]) -> None
     assert house.serving.refused("updateDecision", id=id, updates=members) == [f"updates.{next(iter(members))}"]
 
 
-def test_ended_links_of_what_is_hidden_are_not_shown(house: House) -> None:
+def test_ended_links_of_hidden_records_are_not_shown(house: House) -> None:
     eve = house.agent("eve", *ALL)
     shown, hidden = house.record("Mow", eve), house.record("Reap", eve, sensitivity="sensitive")
     assert "result" in house.link(shown, hidden, eve, "relates_to")

@@ -163,7 +163,7 @@ def test_unstated_rules_hold(serving: Serving, decision: str, method: str, param
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400"])
-def test_a_number_that_json_has_not_is_no_json(serving: Serving, decision: str, number: str) -> None:
+def test_a_number_missing_from_json_is_invalid_json(serving: Serving, decision: str, number: str) -> None:
     before = state(serving)
     for params in (f'{{"decision": "x", "confidence": {number}}}', f'{{"decision": "x", "trace": [{number}]}}'):
         body = f'{{"jsonrpc": "2.0", "id": 1, "method": "cstp.recordDecision", "params": {params}}}'

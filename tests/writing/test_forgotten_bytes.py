@@ -151,7 +151,7 @@ async def write_and_forget(engine: Engine, words: Words, wait_until: Callable[..
 
 
 @pytest.mark.long("reads every byte that a store wrote")
-async def test_no_file_holds_a_word_of_what_was_forgotten(tmp_path: Path, wait_until: Callable[..., None]) -> None:
+async def test_no_file_holds_a_word_of_a_forgotten_record(tmp_path: Path, wait_until: Callable[..., None]) -> None:
     words = Words(tmp_path)
     with opened(tmp_path) as engine:
         await write_and_forget(engine, words, wait_until)

@@ -113,7 +113,7 @@ async def test_an_exported_merged_and_ingested_decision_is_the_same(repository: 
     assert repository.export() == [], "what a file has is not exported"
 
 
-async def test_what_the_merged_file_says_is_the_decision_from_then_on(repository: Repository) -> None:
+async def test_the_content_of_the_merged_file_is_the_decision_from_then_on(repository: Repository) -> None:
     engine = repository.engine
     id = (await write(engine, ANN, new("Bake bread", 0.4))).id
     began = datetime.now(UTC)
@@ -131,7 +131,7 @@ async def test_what_the_merged_file_says_is_the_decision_from_then_on(repository
     assert (await repository.decision(id)).text == "Agreed on Tuesday."
 
 
-async def test_a_decision_that_changed_after_the_export_stays_the_agents(repository: Repository) -> None:
+async def test_a_decision_changed_after_the_export_stays_the_agents(repository: Repository) -> None:
     engine = repository.engine
     id = (await write(engine, ANN, new("Bake bread"))).id
     repository.export()
@@ -193,7 +193,7 @@ async def test_an_unknown_decision_is_new_under_its_id(repository: Repository, t
         other.close()
 
 
-async def test_only_decisions_of_a_project_are_exported_where_one_is_named(repository: Repository) -> None:
+async def test_only_decisions_of_a_named_project_are_exported(repository: Repository) -> None:
     await write(repository.engine, ANN, new("Bake bread", project="shop"))
     await write(repository.engine, ANN, new("Paint it"))
     assert [path.name.rpartition("-")[0] for path in repository.export("shop")] == ["bake-bread"]

@@ -25,7 +25,7 @@ def decision(id: str, **members: Any) -> Any:
     return entry(Kind.DECISION, id, title=f"Decide {id}", **members)
 
 
-async def test_counts_are_those_of_the_decisions_that_are_seen(engine: Engine) -> None:
+async def test_counts_are_those_of_the_visible_decisions(engine: Engine) -> None:
     random = Random(5)
     made: list[Any] = []
     for number in range(200):
@@ -96,7 +96,7 @@ async def link(engine: Engine, source: str, target: str, type: LinkType = "relat
 
 
 @pytest.mark.long("waits until records expire, or asks with every wrong value")
-async def test_a_graph_has_what_is_so_many_links_away_and_all_links_between(engine: Engine) -> None:
+async def test_a_graph_has_all_records_within_the_given_links_and_all_links_between(engine: Engine) -> None:
     a, b, c, d = [(await write(engine, ANN, new(f"Decide {name}"))).id for name in "abcd"]
     await link(engine, a, b)
     await link(engine, b, c, "depends_on")

@@ -68,7 +68,7 @@ async def test_files_supersede_in_any_order(engine: Engine, tmp_path: Path, says
     assert await current(engine, as_of=datetime(2025, 1, 1, tzinfo=UTC)) == {"new"}
 
 
-async def test_the_old_one_is_in_force_until_the_acceptance(engine: Engine, tmp_path: Path) -> None:
+async def test_the_old_decision_is_in_force_until_the_acceptance(engine: Engine, tmp_path: Path) -> None:
     files = tmp_path
     await read(engine, files, "old", OLD)
     for state, expected in (
@@ -126,7 +126,7 @@ async def test_a_hidden_successor_ends_nothing(engine: Engine, tmp_path: Path, h
     assert (await current(engine, narrow), await current(engine)) == ({"old"}, {"old", "new"})
 
 
-async def test_a_copy_shows_what_files_supersede(engine: Engine, tmp_path: Path) -> None:
+async def test_a_copy_shows_supersessions_of_files(engine: Engine, tmp_path: Path) -> None:
     await read(engine, tmp_path, "new", NEW | {"status": "proposed", "supersedes": "old"})
     await read(engine, tmp_path, "old", OLD | {"status": "proposed"})
     await write(engine, ANN, review("new", "success"))

@@ -154,7 +154,7 @@ class Noted:
 
 
 @pytest.mark.parametrize(("filters", "viewer", "asks"), [("none", "all", 1), ("few", "all", 0), ("none", "normal", 0)])
-def test_the_index_is_asked_where_most_rows_match(fetched: SyncEngine, filters: str, viewer: str, asks: int) -> None:
+def test_the_index_is_asked_when_most_rows_match(fetched: SyncEngine, filters: str, viewer: str, asks: int) -> None:
     snapshot, noted = snapshot_of(fetched), Noted(fetched.engine.indexes[DECISIONS].vectors)
     mask = snapshot.mask(query_conditions(FILTERS[filters] or QueryFilters()), VIEWERS[viewer])
     found = semantic_leg(snapshot, mask, SeededEmbedder(dim=DIM).embed_query("queue"), 10, noted, VIEWERS[viewer])
@@ -178,7 +178,9 @@ class Behind:
 
 
 @pytest.mark.parametrize("state", ["lacks some", "lost", "fails"])
-def test_a_record_that_an_index_lacks_is_ranked_and_its_failure_is_told(fetched: SyncEngine, state: str) -> None:
+def test_a_record_missing_from_an_index_is_ranked_and_index_failures_are_reported(
+    fetched: SyncEngine, state: str
+) -> None:
     snapshot = snapshot_of(fetched)
     late = len(snapshot.keys) - 5
     index = Behind(fetched.engine.indexes[DECISIONS].vectors, snapshot, int(snapshot.seqs[late - 1]), state)
@@ -189,7 +191,7 @@ def test_a_record_that_an_index_lacks_is_ranked_and_its_failure_is_told(fetched:
         assert (found.rows[0], found.scores[0]) == (late, 1.0)
 
 
-def test_filters_that_no_vector_index_knows_are_met_by_all_that_is_found(fetched: SyncEngine) -> None:
+def test_every_result_meets_filters_unknown_to_vector_indexes(fetched: SyncEngine) -> None:
     snapshot, vector = snapshot_of(fetched), SeededEmbedder(dim=DIM).embed_query("queue")
     mask = np.zeros(len(snapshot.keys), np.bool_)
     mask[:LONG] = True  # whose windows are many

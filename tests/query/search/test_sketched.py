@@ -117,7 +117,7 @@ def test_a_compacted_snapshot_is_searched_alike(centres: Floats) -> None:
 
 @pytest.mark.long("makes many records")
 @pytest.mark.parametrize("filters", [QueryFilters(), HALF], ids=["all", "half"])
-def test_what_is_hidden_changes_neither_the_candidates_nor_the_way_to_them(filters: QueryFilters) -> None:
+def test_hidden_records_change_neither_the_candidates_nor_their_choice(filters: QueryFilters) -> None:
     random = np.random.default_rng(4)
     hidden = (random.random(80_000) < 0.6).tolist()
     windows = list(unit(random.normal(size=(80_000, DIM)))[:, np.newaxis])
@@ -136,7 +136,7 @@ def test_what_is_hidden_changes_neither_the_candidates_nor_the_way_to_them(filte
         assert found.scores.tolist() == expected.scores.tolist()
 
 
-def test_a_neighbour_index_answers_only_who_sees_all_that_it_holds() -> None:
+def test_a_neighbour_index_answers_only_viewers_of_its_whole_content() -> None:
     """Restrict an approximate index: hidden records would decide which results it misses."""
 
     class Asked:
