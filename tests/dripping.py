@@ -19,7 +19,7 @@ KINDS = {
 
 @contextmanager
 def dripping_servers() -> Iterator[Callable[..., str]]:
-    """Yield `start(head, drop)`: a server that sends `head`, then `drop` every 50 ms; returns its URL."""
+    """Yield `start(head, drop)`: a server that sends `head`, then `drop` every 50 ms; returns the URL."""
     over = Event()
     threads: list[Thread] = []
 

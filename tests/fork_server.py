@@ -72,7 +72,7 @@ def serve(listener: socket.socket) -> Request | None:
 
 
 def _start(connection: socket.socket) -> Request:
-    """Answer a request with a new process id, return in that process, and later report its exit if requested."""
+    """Answer a request with a new process id, return in that process, and later report the exit if requested."""
     message, files, _, _ = socket.recv_fds(connection, 2**20, len(STANDARD))
     while not message.endswith(b"\n"):
         if not (piece := connection.recv(2**20)):

@@ -17,7 +17,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class HttpServer(ThreadingHTTPServer):
-    """A server listening on a free port until `close`, which raises errors from its handlers."""
+    """A server listening on a free port until `close`, which raises handler errors."""
 
     daemon_threads = False  # they are waited for
 

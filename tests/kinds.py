@@ -28,7 +28,7 @@ LARGEST = 2**31 - 1
 
 
 def entry(kind: Kind, id: str | int, vectors: FloatArray | None = None, **members: Any) -> Entry:
-    """Return a record from its members, which are its digest; `id` without its prefix."""
+    """Return a record from members, which are the digest; `id` without the prefix."""
     digest = repr(sorted(members.items()))
     origin = Origin("/notes/memory.jsonl", 0, None, digest)
     if kind is Kind.DECISION:

@@ -1,4 +1,4 @@
-"""Inputs that slow down a regular expression: repetitions matched by its own parts."""
+"""Inputs that slow down a regular expression: repetitions matched by pattern parts."""
 
 import ast
 import importlib
@@ -33,7 +33,7 @@ _MOST_PIECES: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class UsedPattern:
-    """A pattern, its module, and the names of its methods used to search anywhere in a text."""
+    """A pattern, the module, and names of methods used to search anywhere in a text."""
 
     pattern: re.Pattern[Any]
     module: str
@@ -130,7 +130,7 @@ def attacks_on(pattern: re.Pattern[Any]) -> Iterator[str]:
 
 
 def _repetitions(tree: list[Any], before: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield an example of the text before each repetition without a small bound, and examples of its body."""
+    """Yield an example of the text before each repetition without a small bound, and examples of the body."""
     for code, argument in tree:
         match code:
             case op.MAX_REPEAT | op.MIN_REPEAT | op.POSSESSIVE_REPEAT:
@@ -233,7 +233,7 @@ def alarm() -> Iterator[None]:
 
 
 def grows_too_fast(used: UsedPattern) -> str | None:
-    """Return the beginning of a text with time growing faster than its length; None if not found."""
+    """Return the beginning of a text with time growing faster than the length; None if not found."""
     for attack in dict.fromkeys(attacks_on(used.pattern)):
         if all(_is_slow(used, attack) for _ in range(_TRIES)):
             return attack[:60]

@@ -52,7 +52,7 @@ _PARAMETERS: Final = signature(_really_start)
 
 
 class Forks:
-    """The fork server of this process, started with the first command; it ends with its standard input."""
+    """The fork server of this process, started with the first command; it ends with standard input."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -106,7 +106,7 @@ class Forks:
         return _early(environment) == self._early and Path(given["cwd"] or ".").is_dir()
 
     def _start_server(self) -> str:
-        """Start the server and return its address."""
+        """Start the server and return the address."""
         with self._lock:
             if self._server is None:
                 self._early, began = _early(os.environ), time.monotonic()

@@ -87,7 +87,7 @@ def break_store(records: Records) -> None:
 
 @dataclass(frozen=True)
 class Serving:
-    """A running server, its records and its indexes; `default` is a token that sees everything."""
+    """A running server, with records and indexes; `default` is a token that sees everything."""
 
     url: str
     settings: Settings
@@ -212,7 +212,7 @@ def start(
     kind: type[Serving] = Serving,
     **given: object,
 ) -> tuple[Any, Callable[[], None]]:
-    """Start a server in a thread; return it with a stop function; `vectors` is its Chroma server, None by default.
+    """Start a server in a thread; return it with a stop function; `vectors` is the Chroma server, None by default.
 
     `fill` puts records into the store before the indexes open; `given` are groups of settings.
     """

@@ -106,7 +106,7 @@ class PostgreSQL:
             return [name for (name,) in connection.execute(statement, [database])]
 
     def create_store(self) -> tuple[str, str]:
-        """Create a database with an empty store, copied from the first; return its name and the store id."""
+        """Create a database with an empty store, copied from the first; return the name and the store id."""
         if not self._has_template:
             with self.connect() as connection:
                 connection.execute(f"CREATE DATABASE {TEMPLATE}")
@@ -118,7 +118,7 @@ class PostgreSQL:
         return name, store_id
 
     def create_database(self, template: str | None = None) -> str:
-        """Create a database; return its name."""
+        """Create a database; return the name."""
         name = f"test_{uuid4().hex}"
         with self.connect() as connection:
             connection.execute(f"CREATE DATABASE {name}" + (f" TEMPLATE {template}" if template else ""))

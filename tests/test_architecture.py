@@ -182,7 +182,7 @@ def test_a_module_states_its_purpose() -> None:
 
 
 def _generated(name: str) -> bool:
-    """Return whether a file is generated, and so not read from its first line to its last."""
+    """Return whether a file is generated, and so not read from the first line to the last."""
     return "Generated from" in (ast.get_docstring(MODULES[name]) or "")
 
 
@@ -344,7 +344,7 @@ def _imports() -> set[tuple[str, str]]:
 
 @cache
 def sibling_imports() -> dict[str, set[tuple[str, str]]]:
-    """Return, by folder, the imports between its files and folders."""
+    """Return, by folder, the imports between files and folders."""
     found: dict[str, set[tuple[str, str]]] = {}
     for one, other in _imports():
         left, right = one.split("."), other.split(".")

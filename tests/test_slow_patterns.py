@@ -1,4 +1,4 @@
-"""No regular expression of the project takes far longer over a long text than in proportion to its length."""
+"""No regular expression of the project takes far longer over a long text than in proportion to the length."""
 
 import re
 

@@ -52,7 +52,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Form:
-    """Content written by a call or file: its shape, with `Slot`s in it. `main` is the searchable text's slot."""
+    """Content written by a call or file: a shape with `Slot`s. `main` is the searchable text's slot."""
 
     name: str
     method: str
@@ -114,7 +114,7 @@ def _call(name: str, method: str, main: Place, left_out: Sequence[str] = (), **f
 
 
 def _record(kind: str, schema: Schema, definitions: Mapping[str, Schema], place: Place) -> tuple[dict[str, Any], Place]:
-    """Return a record of a kind, in snake_case, and the path of its first required text."""
+    """Return a record of a kind, in snake_case, and the path of the first required text."""
     shape = _shape({"type": "object", "properties": schema["properties"]}, definitions, _OF_RECORDS, place)
     shape |= {"kind": kind} | _REFERENCES.get(kind, {})
     texts = {slot.place: slot for slot in _slots(shape) if slot.kind == "text"}
@@ -171,7 +171,7 @@ def words() -> Iterator[str]:
 
 @dataclass
 class Doors:
-    """A server over a folder, and its writes: ids by kind, and the word of each."""
+    """A server over a folder, and all writes: ids by kind, and the word of each."""
 
     server: Served
     client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=120, trust_env=False, verify=False))
@@ -194,7 +194,7 @@ class Doors:
         return sorted(answer.json(), key=lambda reply: reply["id"])
 
     def ask(self, method: str, **params: Any) -> Any:
-        """Return the result of a call, asserting that it has one."""
+        """Return the result of a call, asserting that it exists."""
         (reply,) = self.send([(method, params)])
         assert "result" in reply, f"{method}: {reply['error']}, sent {ascii(params)[:2000]}"
         return reply["result"]
@@ -222,7 +222,7 @@ class Doors:
         raise AssertionError(f"{form.name}: never taken")
 
     def check(self, form: Form, given: Mapping[Place, Any]) -> Any:
-        """Write a record, check that it is read back unchanged and found by its word, and return its id."""
+        """Write a record, check that it is read back unchanged and found by the word, and return its id."""
         result, sent = self.write(form, given)
         id, word = result["records"][0]["id"] if "records" in result else result["id"], result["word"]
         found = self.found(word, result["seq"])
@@ -270,7 +270,7 @@ def is_shown(text: str, whole: Set[str]) -> bool:
 
 
 def _are_within(one: str, other: str) -> bool:
-    """Return whether one of two fields equals the other, or is a part of it."""
+    """Return whether two fields are equal, or either is a part of the other."""
     short, long = sorted((one, other), key=len)
     return long == short or long.startswith((f"{short}.", f"{short}["))
 

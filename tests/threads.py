@@ -1,6 +1,6 @@
 """Check against leftover threads: a fixture's threads end with the fixture, a test's threads with its module.
 
-Otherwise the run fails, and names the thread and its starting place. A thread started by another thread counts as that
+Otherwise the run fails, and names the thread and the starting place. A thread started by another thread counts as that
 thread.
 """
 

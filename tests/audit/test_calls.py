@@ -73,7 +73,7 @@ def named(value: Any, ids: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
 
 
 def ids(model: type[Wire]) -> Iterator[tuple[str, bool]]:
-    """Yield id-named members of a result and its nested models, and whether each is marked."""
+    """Yield id-named members of a result and nested models, and whether each is marked."""
     for name, field in model.model_fields.items():
         if NAMING.fullmatch(field.alias or name):
             yield f"{model.__name__}.{name}", any(isinstance(one, Names) for one in field.metadata)

@@ -1,4 +1,4 @@
-"""Cost of a call and its parts, measured on a real server and written in tables."""
+"""Cost of a call and call parts, measured on a real server and written in tables."""
 
 import json
 from dataclasses import replace

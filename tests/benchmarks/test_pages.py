@@ -1,4 +1,4 @@
-"""The page benchmark: its table states the kept times; without a browser it reports a clear error."""
+"""The page benchmark: the table states the kept times; without a browser it reports a clear error."""
 
 from pathlib import Path
 

@@ -37,7 +37,7 @@ class Answer:
 
     @property
     def overloaded(self) -> bool:
-        """Return whether the call was refused because earlier calls held every slot until its deadline."""
+        """Return whether the call was refused because earlier calls held every slot until the deadline."""
         return isinstance(self.body, dict) and self.body.get("error", {}).get("code") == -32010
 
 

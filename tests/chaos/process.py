@@ -1,4 +1,4 @@
-"""A server in a separate process, with its own memory, descriptors and exit."""
+"""A server in a separate process, with separate memory, descriptors and exit."""
 
 import json
 import os
@@ -109,7 +109,7 @@ class Look:
 class Served:
     """`cstp serve` on a data folder; `start` and `kill` may alternate, each start on a free port.
 
-    The log is a single file, appended over restarts. An `observed` process also reports its tasks and objects.
+    The log is a single file, appended over restarts. An `observed` process also reports tasks and objects.
     """
 
     def __init__(

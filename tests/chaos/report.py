@@ -1,6 +1,6 @@
 """Writer of the last long run's rows in docs/reliability.md: `python -m tests.chaos.report`.
 
-A row stays until its fault is tested again, since a long run may cover only some faults.
+A row stays until the fault is tested again, since a long run may cover only some faults.
 """
 
 import json
@@ -74,7 +74,7 @@ def table(rows: Sequence[Row], before: str) -> str:
 
 
 def written(page: str, rows: Sequence[Row]) -> str:
-    """Return the page with the table between its markers."""
+    """Return the page with the table between the markers."""
     before, begin, rest = page.partition(BEGIN)
     shown, end, after = rest.partition(END)
     assert begin, f"the page has no {BEGIN}"

@@ -98,7 +98,7 @@ class Known:
         return [id for id in written if id in self.texts]
 
     def groups(self, random: Random, count: int) -> list[tuple[str, set[str]]]:
-        """Return shared words, each with the ids of all its decisions."""
+        """Return shared words, each with all decision ids."""
         found: dict[str, set[str]] = {}
         for id, title in self.words.items():
             found.setdefault(title.split()[2], set()).add(id)
@@ -114,7 +114,7 @@ def asked(server: Served, query: str, mode: str, limit: int = 10) -> list[Any]:
 
 
 def found_in_all_modes(server: Served, known: Known, id: str) -> bool:
-    """Return whether a decision is found: by its unique word alone, and first by its whole text, at distance 0."""
+    """Return whether a decision is found: by the unique word alone, and first by the whole text, at distance 0."""
     by_word = asked(server, known.words[id].split()[1], "keyword")
     if [one["id"] for one in by_word] != [id] or by_word[0]["title"] != known.words[id]:
         return False

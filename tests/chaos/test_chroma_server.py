@@ -1,4 +1,4 @@
-"""A Chroma server killed, frozen, or stripped of its collection under a running server."""
+"""A Chroma server killed, frozen, or without the collection under a running server."""
 
 import json
 import time

@@ -114,7 +114,7 @@ def seen(records: Records) -> Known:
 
 
 def whole_records(records: Records, known: Known) -> None:
-    """Assert that each record has its vectors: nothing is half stored."""
+    """Assert that each record has vectors: nothing is half stored."""
     assert models(records) == {model: len(known.texts) for model in models(records)}
     assert sum(records.counts().values()) == len(known.texts)
 
@@ -227,7 +227,7 @@ def test_with_the_disk_full_a_write_names_the_cause_and_the_server_is_degraded(c
 
 
 def named_with_remedy(server: Served, folder: Path) -> None:
-    """Check that folder status, server status and doctor name the failing work, its cause and a remedy."""
+    """Check that folder status, server status and doctor name the failing work, the cause and a remedy."""
     of_folder = run_cstp("status", "--json", "--data-dir", server.data_dir, overrides=server.overrides, cwd=folder)
     asked = ("status", f"http://127.0.0.1:{server.port}", "--token", server.token, "--json")
     of_server = run_cstp(*asked, overrides=server.overrides, cwd=folder)

@@ -55,7 +55,7 @@ class Setting:
 
 @pytest.fixture
 def setting(served: Callable[..., Served], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Setting]:
-    """Yield a setting before its start."""
+    """Yield a setting before the start."""
     use_embedder(monkeypatch, tmp_path / "behaviour")
     store_of(tmp_path / "data", BASE)
     server = served(MODEL | {"embedding.deadline_seconds": DEADLINE}, data_dir=tmp_path / "data", start=False)

@@ -27,7 +27,7 @@ SAMPLE = (ROOT / "docs" / "sample", ROOT / "docs" / "decisions")
 
 @contextmanager
 def greedy(server: Served, token: str, name: str) -> Iterator[list[int]]:
-    """Run the greedy agent on all its connections; the answers' statuses are available after its end."""
+    """Run the greedy agent on all connections; answer statuses are available after the end."""
     words = (sys.executable, "-m", "tests.chaos.greedy", str(server.port), token, name)
     statuses: list[int] = []
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
@@ -116,7 +116,7 @@ async def some_ids(server: Served) -> Mapping[str, str | int]:
 
 
 def compared(alone: Mapping[str, list[float]], beside: Mapping[str, list[float]]) -> tuple[float, str]:
-    """Return the ratio of the agent's p99 next to another agent to its p99 alone, over all methods; and a description.
+    """Return the ratio of the agent's p99 next to another agent to the p99 alone, over all methods; and a description.
 
     The description names the method with the largest ratio: in a call of half a millisecond that is a scheduler time
     slice.

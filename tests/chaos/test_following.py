@@ -84,7 +84,7 @@ def test_a_reader_killed_under_load_misses_and_repeats_nothing(
 
 
 def begun(url: str, token: str, file: Path) -> "subprocess.Popen[str]":
-    """Start a reader that has opened its file."""
+    """Start a reader with an open file."""
     reader = subprocess.Popen([sys.executable, "-c", READER, url, token, str(file)], stdout=subprocess.PIPE, text=True)
     assert reader.stdout is not None
     assert reader.stdout.readline() == "reads\n"

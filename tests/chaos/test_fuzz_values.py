@@ -92,7 +92,7 @@ def plainly_accepted(target: Target, parameter: Parameter) -> bool:
 
 
 def often(usual: Json, *others: Json, share: float = 0.7) -> Json:
-    """Draw from `usual` in that share of cases; `one_of` weighs all alike."""
+    """Draw from `usual` in this share of cases; `one_of` weighs all alike."""
     return st.sampled_from([True] * round(share * 10) + [False] * round(10 - share * 10)).flatmap(
         lambda usually: usual if usually else st.one_of(*others)
     )

@@ -69,7 +69,7 @@ def windows_of(one: Decision, count: int) -> Any:
 
 @dataclass
 class Victim:
-    """A server with damaged index files, and its observed state."""
+    """A server with damaged index files, and the observed state."""
 
     server: Served
     questions: Questions

@@ -177,7 +177,7 @@ def test_killed_at_random_moments_nothing_is_lost_and_everything_is_found(chaos:
 
 
 def _growth(server: Served, folder: Path) -> float:
-    """Return the data folder's size relative to its size with freshly built indexes."""
+    """Return the data folder's size relative to the size with freshly built indexes."""
     server.terminate()
     before = size_of(server.data_dir)
     for path in sorted((server.data_dir / "indexes").rglob("*"), reverse=True):

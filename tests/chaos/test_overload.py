@@ -1,4 +1,4 @@
-"""Family 6: three times the server's capacity costs little, and its effect ends with the load."""
+"""Family 6: three times the server's capacity costs little, and the effect ends with the load."""
 
 from collections.abc import Iterator
 from itertools import count

@@ -1,4 +1,4 @@
-"""A server under load with its Redis frozen, killed, emptied, locked or full: no call fails and the limits hold."""
+"""A server under load with Redis frozen, killed, emptied, locked or full: no call fails and the limits hold."""
 
 import re
 import socket

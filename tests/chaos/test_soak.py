@@ -1,4 +1,4 @@
-"""Family 8: mixed load over one folder for minutes, with kills and a full disk; nothing is lost or grows."""
+"""Family 8: mixed load over a shared folder for minutes, with kills and a full disk; nothing is lost or grows."""
 
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -128,7 +128,7 @@ def test_a_folder_under_load_kills_and_a_full_disk_loses_nothing_and_grows_by_no
 ) -> None:
     """Compare, in the long form, each process with itself.
 
-    Compared are medians of 10 samples after the first minute in its role and of its last 10 samples, 2 s apart: own and
+    Compared are medians of 10 samples after the first minute in the role and of the last 10 samples, 2 s apart: own and
     proportional memory, threads, descriptors and children. A process with a role for less than 100 s is not compared.
     """
     lengths = chaos.scale.pick(SHORT, long_lengths(float(pytestconfig.getoption("--chaos-soak-minutes"))))
@@ -142,7 +142,7 @@ def test_a_folder_under_load_kills_and_a_full_disk_loses_nothing_and_grows_by_no
 
 @dataclass(frozen=True)
 class Run:
-    """Processes of a run, its clients, and resource samples."""
+    """Processes of a run, clients, and resource samples."""
 
     chaos: Chaos
     lengths: Lengths

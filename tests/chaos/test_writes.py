@@ -1,6 +1,6 @@
 """Family 9: clients write while servers are killed, connections cut, the database restarted and the disk full.
 
-An acknowledged write exists once, with its revision, and is found in all modes; any other write exists in full or not
+An acknowledged write exists once, with a revision, and is found in all modes; any other write exists in full or not
 at all; a retry with the same key writes once.
 """
 
@@ -32,7 +32,7 @@ LONGEST_CONNECTION = 6_000  # bytes: a few calls
 
 
 def found_in_all_modes(server: Served, ledger: Ledger, deed: Deed) -> bool:
-    """Return whether the write's word, if still in the text, finds it, and its text ranks it first at distance 0."""
+    """Return whether the write's word, if still in the text, finds it, and the text ranks it first at distance 0."""
     assert deed.answer is not None
     id, text = deed.answer["id"], ledger.texts[ledger.mark_of(deed.answer["id"])]
     if deed.mark in text.split() and [one["id"] for one in asked(server, deed.mark, "keyword")] != [id]:

@@ -46,7 +46,7 @@ anything: Json = st.recursive(
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter at any depth: its path in the params, its schema, and params with all required members."""
+    """A parameter at any depth: path in the params, schema, and params with all required members."""
 
     method: str
     path: Path

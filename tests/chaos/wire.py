@@ -316,7 +316,7 @@ def parse_answer(body: bytes) -> Any:
 
 
 def check_answer(answer: Answer, sent: bytes, want: Expected | list[Expected] | None) -> list[int]:
-    """Assert all required properties of the answer to `sent`; return its reply codes (0 for a result)."""
+    """Assert all required properties of the answer to `sent`; return the reply codes (0 for a result)."""
     try:
         return _check_answer(answer, want)
     except AssertionError as error:

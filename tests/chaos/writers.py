@@ -22,7 +22,7 @@ CODES_OF_NOTHING = (-32003, -32010)  # of calls that may be tried again
 
 @dataclass
 class Deed:
-    """A write by a client: its key if any, the number of sends, and the first answer."""
+    """A write by a client: the key if any, the number of sends, and the first answer."""
 
     method: str
     params: Mapping[str, Any]

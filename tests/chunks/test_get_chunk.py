@@ -1,4 +1,4 @@
-"""cstp.getChunk: the full chunk, its clusters, related records, and limits of the caller's view."""
+"""cstp.getChunk: the full chunk, clusters, related records, and limits of the caller's view."""
 
 from collections.abc import Callable
 from typing import Any

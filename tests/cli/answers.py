@@ -1,4 +1,4 @@
-"""The first call of `cstp demo` with its answer, for README.md: `python -m tests.cli.answers` writes them."""
+"""The first call of `cstp demo` with the answer, for README.md: `python -m tests.cli.answers` writes them."""
 
 import json
 import os
@@ -34,7 +34,7 @@ _FENCE: Final = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Demo:
-    """A running demo: its printed lines, by program."""
+    """A running demo: printed lines, by program."""
 
     process: "subprocess.Popen[str]"
     curls: Sequence[str]
@@ -52,7 +52,7 @@ class Demo:
         return shlex.split(self.mcp)[-1].removeprefix("Authorization: Bearer ")
 
     def end(self) -> int:
-        """End the demo as Ctrl-C does; return its exit code."""
+        """End the demo as Ctrl-C does; return the exit code."""
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(120)
 
@@ -88,7 +88,7 @@ def demo(folder: Path, **environment: str) -> Iterator[Demo]:
 
 
 def replies(running: Demo) -> Iterator[tuple[Mapping[str, Any], Any]]:
-    """Yield each call printed by the demo, and its answer."""
+    """Yield each call printed by the demo, with the answer."""
     for line in running.curls:
         words = shlex.split(line)
         url, request = words[2], words[words.index("-d") + 1]
@@ -98,7 +98,7 @@ def replies(running: Demo) -> Iterator[tuple[Mapping[str, Any], Any]]:
 
 
 def section(running: Demo) -> str:
-    """Return the first call and its result."""
+    """Return the first call and result."""
     request, reply = next(replies(running))
     return f"```sh\n{_command(request)}\n```\n\n```json\n{_laid_out(_shortened(reply['result']))}\n```"
 

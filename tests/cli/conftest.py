@@ -35,7 +35,7 @@ class Done:
 
 @pytest.fixture(autouse=True)
 def elsewhere(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in a separate folder without settings in the environment except store locations for its `data`."""
+    """Work in a separate folder without settings in the environment except store locations for `data`."""
     for name in [name for name in os.environ if name.startswith("CSTP_")]:
         monkeypatch.delenv(name)
     for name, value in stores.environment(tmp_path / "data").items():

@@ -1,4 +1,4 @@
-"""`cstp demo` as a program: its output works when pasted, and its first answer equals README.md."""
+"""`cstp demo` as a program: the output works when pasted, and the first answer equals README.md."""
 
 import json
 import os

@@ -41,7 +41,7 @@ def tmp_path(folder_on_disk: Path) -> Path:
 
 
 class Doctor:
-    """Runner of the command, with access to its findings."""
+    """Runner of the command, with access to the findings."""
 
     def __init__(self, cstp: Cstp) -> None:
         self._cstp = cstp
@@ -60,7 +60,7 @@ class Doctor:
         return self
 
     def of(self, part: str, level: str) -> dict[str, str]:
-        """Return the only finding of a part, and its level."""
+        """Return the only finding of a part, and the level."""
         found = [one for one in self.findings if one["part"] == part]
         assert [one["level"] for one in found] == [level], found
         return found[0]

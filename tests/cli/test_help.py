@@ -81,7 +81,7 @@ sys.exit(code)
 
 
 def loaded(*words: str, **environment: str) -> tuple[set[str], str]:
-    """Return the packages imported by a command, and its output."""
+    """Return the packages imported by a command, and the output."""
     done = run_python(PROGRAM, *words, env={**os.environ, **environment}, check=True)
     return set(done.stderr.split()), done.stdout
 

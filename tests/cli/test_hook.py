@@ -70,7 +70,7 @@ def test_an_endless_input_is_not_waited_for() -> None:
 
 
 def context_of(done: "subprocess.CompletedProcess[str]", event: str) -> str:
-    """Return the context added by an answer; assert its form, which Claude Code validates."""
+    """Return the context added by an answer; assert the form validated by Claude Code."""
     answer = json.loads(done.stdout)
     assert list(answer) == ["hookSpecificOutput"]
     assert sorted(answer["hookSpecificOutput"]) == ["additionalContext", "hookEventName"]

@@ -1,4 +1,4 @@
-"""A server with a changed embedding model, with real models: the packaged model and one in a folder."""
+"""A server with a changed embedding model, with real models: the packaged model and a folder model."""
 
 from collections.abc import Callable
 from pathlib import Path

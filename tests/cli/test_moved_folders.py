@@ -1,4 +1,4 @@
-"""A moved folder keeps its records, automatically and by `cstp move`."""
+"""A moved folder keeps all records, automatically and by `cstp move`."""
 
 import json
 import shutil

@@ -128,7 +128,7 @@ def test_copy_refuses_impossible_copies_with_a_remedy(cstp: Cstp, source_url: st
     assert not Path("nope").exists()
 
 
-def test_a_backup_is_told_kept_and_put_back(cstp: Cstp, source_url: str) -> None:
+def test_a_backup_is_reported_kept_and_restored(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(30)).close()
     cstp("token", "create", "--agent", "me")
     found = one_line(cstp("backup", FILE, "--json"))
@@ -300,7 +300,7 @@ def test_restore_refuses_a_store_with_records_and_names_the_loss(cstp: Cstp, sou
     assert held(source_url) == before
 
 
-def test_a_damaged_backup_is_told_with_exit_code_1(cstp: Cstp, source_url: str) -> None:
+def test_a_damaged_backup_is_reported_with_exit_code_1(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(30)).close()
     cstp("backup", FILE)
     os.truncate(FILE, FILE.stat().st_size // 2)
@@ -362,7 +362,7 @@ def test_a_server_follows_restore(cstp: Cstp, source_url: str, serving: Callable
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")
-def test_a_backup_on_a_full_disk_is_told_and_leaves_nothing(program: Start, source_url: str) -> None:
+def test_a_backup_on_a_full_disk_is_reported_and_leaves_nothing(program: Start, source_url: str) -> None:
     fill(source_url, range(RECORDS)).close()
     folder = set(Path().iterdir())
     done = limit_files(program("backup", FILE), 300_000)

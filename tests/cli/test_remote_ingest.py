@@ -47,7 +47,7 @@ def files(adr: Callable[..., Path]) -> Path:
 
 
 def seen(server: Any) -> tuple[int, int]:
-    """Return the record count of the server's store, and its last `seq`."""
+    """Return the record count of the server's store, and the last `seq`."""
     records = open_records(server.settings.store_url)
     found = sum(records.counts().values()), records.last_seq()
     records.close()

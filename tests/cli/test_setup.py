@@ -1,4 +1,4 @@
-"""Removals by `cstp setup`, and its page; `transcripts/setup.txt` has the rest."""
+"""Removals by `cstp setup`, and the page; `transcripts/setup.txt` has the rest."""
 
 import json
 import re

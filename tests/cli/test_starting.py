@@ -1,4 +1,4 @@
-"""A server or demo stopped during its start: exit code 0, no traceback, nothing left behind."""
+"""A server or demo stopped during the start: exit code 0, no traceback, nothing left behind."""
 
 import signal
 import socket

@@ -61,7 +61,7 @@ class Shell:
     servers: list[HttpServer] = field(default_factory=list)
 
     def run(self, item: Item) -> None:
-        """Execute an item; fail with its line if the answer differs."""
+        """Execute an item; fail with the line if the answer differs."""
         match item.kind:
             case "setup":
                 self._set_up(*item.text.partition(" ")[::2])

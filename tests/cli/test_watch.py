@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("wordless")
 
 @pytest.fixture
 def watching(program: Callable[..., Any]) -> Callable[..., tuple[Any, Summaries]]:
-    """Return `watching("docs")`: returns the running program, and its summaries as they arrive."""
+    """Return `watching("docs")`: the running program, with summaries as they arrive."""
 
     def start(*words: str) -> tuple[Any, Summaries]:
         running = program("watch", *words, "--json")

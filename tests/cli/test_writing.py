@@ -28,7 +28,7 @@ def server(asked: Callable[..., Any]) -> Any:
 
 @pytest.fixture
 def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return `editor(first, second)`: an editor that leaves these forms, in order of its openings."""
+    """Return `editor(first, second)`: an editor that leaves these forms, in order of openings."""
 
     def edits(*forms: str) -> None:
         for number, form in enumerate(forms):
@@ -163,7 +163,7 @@ def whole(connection: socket.socket) -> bytes:
 
 @contextmanager
 def cutting(port: int) -> Iterator[str]:
-    """Start a server proxy that closes a connection instead of the first answer; yield its URL."""
+    """Start a server proxy that closes a connection instead of the first answer; yield the URL."""
 
     def serve() -> None:
         for cut in (True, False):

@@ -58,7 +58,7 @@ _RESERVED: Final = re.compile(r"$|##|@|[#$!?|>] |!$|\.\.\.$")
 
 @dataclass(slots=True)
 class Item:
-    """A command with its expected streams and code, a file to write, or words of a set-up."""
+    """A command with expected streams and code, a file to write, or words of a set-up."""
 
     kind: Literal["command", "file", "setup"]
     text: str
@@ -71,7 +71,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A heading and its items; the file's `common` items come first."""
+    """A heading and items; the file's `common` items come first."""
 
     file: str
     title: str
@@ -92,7 +92,7 @@ class Bad(ValueError):
 
 
 def read(path: Path) -> list[Session]:
-    """Read a file; its first session has no title and the common items."""
+    """Read a file; the first session has no title and the common items."""
     common: list[Item] = []
     sessions = [Session(path.stem, "", (), common, [])]
     inside = False

@@ -87,7 +87,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> 
 
 @pytest.fixture
 def shown() -> Callable[[BaseException], str]:
-    """Return everything a traceback of an error can show from the client inwards: its chain, and all frame locals."""
+    """Return everything a traceback of an error can show from the client inwards: the chain, and all frame locals."""
 
     def text(error: BaseException) -> str:
         frames = error.__traceback__

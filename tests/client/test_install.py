@@ -1,4 +1,4 @@
-"""The base install: its requirements, a client that works with them alone, and its import cost."""
+"""The base install: requirements, a client working with them alone, and import cost."""
 
 import importlib.metadata
 import re
@@ -47,7 +47,7 @@ def base_install(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def needed(name: str) -> Iterator[str]:
-    """Yield a distribution and all its installed requirements, without extras."""
+    """Yield a distribution and all installed requirements, without extras."""
     yield name
     for requirement in importlib.metadata.requires(name) or ():
         words, _, marker = requirement.partition(";")

@@ -38,7 +38,7 @@ class PanicException(BaseException):
 
 @dataclass(frozen=True)
 class Fault:
-    """A function that raises if its arguments or its result concern the record."""
+    """A function that raises if arguments or result concern the record."""
 
     owner: Any
     name: str

@@ -50,7 +50,7 @@ def stored(kind: Kind, id: str | int, **members: Any) -> Entry:
 
 
 def library() -> list[Entry]:
-    """Store three records of each kind cut or shown by a read; the second has MARK in its texts."""
+    """Store three records of each kind cut or shown by a read; the second has MARK in all texts."""
     found: list[Entry] = []
     past = datetime(2026, 1, 1, tzinfo=UTC)
     for place, word in enumerate(("Alga", MARK, "Coral")):
@@ -372,7 +372,7 @@ STATED = KEPT.format(30)
 
 
 def _similar(kind: Kind, id: str, days: int, **members: Any) -> Entry:
-    """Return a record whose vector equals the vector of STATED, in the form of its kind."""
+    """Return a record whose vector equals the vector of STATED, in the kind's form."""
     text = KEPT.format(days)
     named = {"title": text, "text": ""} if kind is Kind.DECISION else {"content": text}
     made = entry(kind, id, **named, **members)

@@ -1,6 +1,6 @@
 """Worked patches of docs/: `python -m tests.docs.patches PATCH FOLDER` applies a patch to a checkout copy.
 
-The copy is a repository whose commit is the checkout, so that its `git diff` is the patch. Failed hunks are left in
+The copy is a repository whose commit is the checkout, so that `git diff` is the patch. Failed hunks are left in
 files ending in `.rej`.
 """
 
@@ -19,7 +19,7 @@ _ADDED: Final = re.compile(r"^--- /dev/null\n\+\+\+ b/(tests/\S*test_\w+\.py)$",
 
 
 def copy_checkout(folder: Path) -> None:
-    """Copy the project files read by its tests, without caches."""
+    """Copy the project files read by tests, without caches."""
     ignored = shutil.ignore_patterns("__pycache__", "*.rej")
     for name in FOLDERS:
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)

@@ -1,4 +1,4 @@
-"""First contact with the project: its purpose, MCP, own records; and install commands without a registry."""
+"""First contact with the project: purpose, MCP, own records; and install commands without a registry."""
 
 import re
 from collections.abc import Iterator

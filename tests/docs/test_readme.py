@@ -43,7 +43,7 @@ _VARIABLE = re.compile(r"\bCSTP_([A-Z]+)__([A-Z_]+)\b")
 
 
 def prose(page: Path) -> str:
-    """Return the page without its code blocks."""
+    """Return the page without code blocks."""
     return _FENCE.sub("", page.read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""Each worked patch of docs/ applies to the checkout, and passes the tests named in its guide and added by it."""
+"""Worked patches of docs/ apply to the checkout, and pass the tests named in the guide and added by the patch."""
 
 import os
 import re

@@ -14,7 +14,7 @@ from cognition_engines.wanted import Wanted, always
 
 
 class CountingEmbedder:
-    """An embedder that counts its requests; waits for `gate`, fails while `failing`."""
+    """An embedder that counts requests; waits for `gate`, fails while `failing`."""
 
     model = "counting-1"
     dim = 2

@@ -84,7 +84,7 @@ def test_the_identity_follows_the_settings() -> None:
     assert all(re.fullmatch(r"chroma-letters-[0-9a-f]{12}", name) for name in names)
 
 
-def test_an_error_of_the_function_is_told_by_its_type_alone() -> None:
+def test_a_function_error_is_reported_by_type_alone() -> None:
     for embed in (letters().embed_query, letters().embed_text):
         with pytest.raises(ComponentFailed) as failed:
             embed("my secret key")

@@ -44,7 +44,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SyncEngine]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_filters_find_a_label_in_whatever_form_it_is_written(engine: SyncEngine, form: str) -> None:
+def test_filters_find_a_label_in_any_written_form(engine: SyncEngine, form: str) -> None:
     label = normalize(form, LABEL)
     for filters in (QueryFilters(tags=[label]), QueryFilters(category=label.upper())):
         asked = QueryDecisionsParams(query="lamps", filters=filters)

@@ -24,7 +24,7 @@ Name = tuple[Kind, str]
 
 @dataclass
 class Follower:
-    """A viewer's knowledge of the store from changes alone. Only its cursor and dictionary survive a kill."""
+    """A viewer's knowledge of the store from changes alone. Only cursor and dictionary survive a kill."""
 
     records: Records
     viewer: Viewer
@@ -35,7 +35,7 @@ class Follower:
     gone: set[Name] = field(default_factory=set)
 
     def step(self) -> bool:
-        """Read a page of any size; a kill may come before its end. Return whether the page had changes."""
+        """Read a page of any size; a kill may come before the end. Return whether the page had changes."""
         found = self.records.viewer_changes.after(self.viewer, self.cursor, None, self.random.randint(1, 20))
         for change in found.changes:
             if self.random.random() < 0.05:

@@ -17,7 +17,7 @@ from tests.house.walk import QUERY
 
 @dataclass(frozen=True)
 class Row:
-    """A figure and its maximum, with their common unit."""
+    """A figure and the maximum, with their common unit."""
 
     name: str
     count: float

@@ -38,7 +38,7 @@ _ROW: Final = re.compile(r"^\| (.+?) \| ([\d,]+) \| ([\d,]*) \| ([\d,]+) \| ([\d
 
 @dataclass(frozen=True)
 class Figure:
-    """Files of a walk (entered, imported or to be changed), and its calls if counted."""
+    """Files of a walk (entered, imported or to be changed), and calls if counted."""
 
     name: str
     files: int
@@ -119,7 +119,7 @@ def draw_walks(walked: Walked) -> str:
 
 
 def _draw_route(trail: Trail) -> str:
-    """Return a flowchart of folders in order of first entry, each with its entered files."""
+    """Return a flowchart of folders in order of first entry, each with the entered files."""
     folders: dict[str, list[str]] = {}
     for file in map(PurePosixPath, trail.files):
         folders.setdefault(str(file.parent), []).append(file.name)
@@ -139,7 +139,7 @@ def write_page(walked: Walked) -> None:
 
 
 def figure_lines(figures: Sequence[Figure]) -> Iterator[str]:
-    """Yield a line for each figure, with its goal."""
+    """Yield a line for each figure, with the goal."""
     for figure in figures:
         most_files, most_calls = GOALS[figure.name]
         yield f"{figure.name:<58}{figure.files:>8,} {most_files:>8,}{'  over' if figure.files > most_files else ''}"

@@ -1,4 +1,4 @@
-"""Product files entered by calls, and the shapes of a written decision on its way."""
+"""Product files entered by calls, and the shapes of a written decision on the way."""
 
 import sys
 import threading
@@ -60,7 +60,7 @@ FILES: Final = {
 
 @dataclass(frozen=True)
 class Shape:
-    """A class, or dicts with names in a common style, and the decision members held by its values."""
+    """A class, or dicts with names in a common style, and the decision members held by the values."""
 
     name: str
     members: frozenset[str]
@@ -132,7 +132,7 @@ def whole_shapes(found: Iterable[Shape]) -> list[Shape]:
 def walk_calls(folder: Path) -> tuple[dict[str, Trail], list[Shape]]:
     """Return the trails of the calls to a server, by name, and the shapes of a written decision.
 
-    Each call except the cached call is the second of its kind to a server over a new folder.
+    Each call except the cached call is the second of the kind to a server over a new folder.
     """
     trails: dict[str, Trail] = {}
     for number, (name, ask) in enumerate(((QUERY, query), (MCP, query_by_tool), (WRITE, write))):

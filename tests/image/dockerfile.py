@@ -1,4 +1,4 @@
-"""Reader of a Dockerfile that executes its first stage in a folder: no engine is needed.
+"""Reader of a Dockerfile that executes the first stage in a folder: no engine is needed.
 
 It understands only the Docker syntax of the project's Dockerfile; anything else fails.
 """
@@ -17,7 +17,7 @@ from tests.programs import run_program
 
 @dataclass(frozen=True)
 class Step:
-    """An instruction and its arguments, in a joined line."""
+    """An instruction and arguments, in a joined line."""
 
     name: str
     rest: str

@@ -1,4 +1,4 @@
-"""A store of seeded vectors, and its indexes, freely opened and closed by a test."""
+"""A store of seeded vectors, and indexes, freely opened and closed by a test."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

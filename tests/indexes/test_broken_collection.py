@@ -1,4 +1,4 @@
-"""A collection that exists and reports its state, but cannot be searched: exact answers, and a rebuild."""
+"""A collection that exists and reports a state, but cannot be searched: exact answers, and a rebuild."""
 
 import os
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""The neighbour index alone: its answers, and conditions to trust its folder."""
+"""The neighbour index alone: answers, and conditions to trust the folder."""
 
 import json
 import os

@@ -170,7 +170,7 @@ def names(snapshot: Snapshot, conditions: Conditions, viewer: Viewer = ALL) -> s
     return {snapshot.ids[row] for row in np.flatnonzero(snapshot.mask(conditions, viewer))}
 
 
-def test_a_mask_over_more_rows_than_are_told_at_a_time_tells_each() -> None:
+def test_a_mask_over_more_rows_than_a_block_covers_each() -> None:
     count = 150_000
     keys, confidence = np.arange(1, count + 1), np.random.default_rng(1).random(count)
     columns = Columns(DECISIONS, 1)

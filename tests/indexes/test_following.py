@@ -230,7 +230,9 @@ class Choosy:
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_bad_text_is_told_once(run: Run, wait_until: Callable[..., None], caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bad_text_is_reported_once(
+    run: Run, wait_until: Callable[..., None], caplog: pytest.LogCaptureFixture
+) -> None:
     run.put(None, *NAMES)
     model = Choosy(run.seeded())
     run.opened(model, ready=False)

@@ -31,7 +31,7 @@ ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 
 @dataclass(frozen=True)
 class Row:
-    """A record of a handmade page; `score` is its BM25 score, 0 without a query word."""
+    """A record of a handmade page; `score` is the BM25 score, 0 without a query word."""
 
     key: int
     id: str

@@ -13,7 +13,7 @@ def a_mask(*rows: bool) -> Bools:
     return np.array(rows, np.bool_)
 
 
-def test_a_mask_is_told_once_for_each_question_and_cannot_be_written_to() -> None:
+def test_a_mask_is_computed_once_for_each_question_and_is_read_only() -> None:
     remembered, told = MaskCache(1), []
 
     def tell(number: int) -> Bools:

@@ -28,7 +28,7 @@ MODEL, DIM = "seeded-a", 8
 
 @dataclass
 class Shared:
-    """A store with its collection, and indexes of any number of processes, each with a separate folder."""
+    """A store with a collection, and indexes of any number of processes, each with a separate folder."""
 
     url: str
     servers: Servers
@@ -328,7 +328,7 @@ def test_a_vanished_collection_is_rebuilt_without_failures(shared: Shared, spoil
     shared.ready(*both)
 
 
-def test_starting_over_builds_the_collection_anew_whoever_writes_it(shared: Shared) -> None:
+def test_starting_over_rebuilds_the_collection_under_any_writer(shared: Shared) -> None:
     shared.put(*NAMES)
     both = shared.pair()
     shared.ready(*both)

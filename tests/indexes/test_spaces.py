@@ -38,7 +38,7 @@ ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 
 @dataclass
 class Run:
-    """A store of all kinds, and its indexes."""
+    """A store of all kinds, with indexes."""
 
     records: Records
     stores: Stores

@@ -1,4 +1,4 @@
-"""Words of all scripts: a text is found by its words in any encoding, and by its names as a whole."""
+"""Words of all scripts: a text is found by words in any encoding, and by names as a whole."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -200,7 +200,7 @@ HOSTILE = {  # by name: what a long text without blanks repeats
 
 
 def measure_words(text: str) -> tuple[float, float, int]:
-    """Return CPU seconds, the word count of `text`, and the character count of its distinct words."""
+    """Return CPU seconds, the word count of `text`, and the character count of distinct words."""
     plain: dict[str, float] = {}
     others: dict[str, float] = {}
     analyzer, began = make_analyzer(), process_time()

@@ -102,7 +102,7 @@ def briefed(answer: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _serving(folder: Path, stores: Stores, embedder: Embedder | None, entries: Sequence[Entry]) -> Iterator[Serving]:
-    """Start a server that finds everything stored at its start: nothing is indexed twice."""
+    """Start a server that finds everything stored at the start: nothing is indexed twice."""
     folder.mkdir()
     records = open_records(stores.records(folder))
     put(records, embedder, entries)

@@ -23,7 +23,7 @@ RIGHTS = ({"clearance": "normal", "projects": None}, {"clearance": "sensitive", 
 def servers(
     request: pytest.FixtureRequest, tmp_path: Path, stores: Stores
 ) -> Iterator[tuple[World, tuple[tuple[Serving, str], ...]]]:
-    """Yield a world written by agents, a server over it and a server over a reader's view, each with its token."""
+    """Yield a world written by agents, a server over it and a server over a reader's view, each with a token."""
     rights = request.param
     world = make_world(Random(5))
     projects = rights["projects"]

@@ -257,7 +257,7 @@ def _replaced(maker: _Maker, replacing: Random) -> list[str]:
 def _child_rights(maker: _Maker) -> dict[str, Any]:
     """Return a child's rights: mostly none.
 
-    A child in another project than its artifact keeps only the artifact's sensitivity, which its readers may ask for
+    A child in another project than the artifact keeps only the artifact's sensitivity, which its readers may ask for
     (see the known limits); so it has the highest.
     """
     return maker.one([{"project": None, "sensitivity": "normal"}] * 4 + [{"sensitivity": "highly_sensitive"}])

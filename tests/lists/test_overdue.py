@@ -22,7 +22,7 @@ def record(serving: Serving, decision: str, **params: Any) -> str:
 
 
 def ids(serving: Serving, token: str | None = None, **params: Any) -> set[str]:
-    """Return the ids of a list, asserting its total."""
+    """Return the ids of a list, asserting the total."""
     found = serving.ask("listDecisions", token, limit=500, **params)
     listed = {one["id"] for one in found["decisions"]}
     assert found["total"] == len(listed) == len(found["decisions"])

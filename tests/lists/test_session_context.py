@@ -1,4 +1,4 @@
-"""A briefing: its items and order, within a hard budget, and in a fence that stored texts cannot leave."""
+"""A briefing: items and order, within a hard budget, and in a fence that stored texts cannot leave."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A call of each writing method with all its text members, over ids of stored records."""
+"""A call of each writing method with all text members, over ids of stored records."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -33,7 +33,7 @@ def secret_for(name: str) -> str:
 
 
 def cases(method: str, params: Any) -> list[tuple[JsonPath, str, Any]]:
-    """Return each text of a call: its path, its secret, and the call with the secret in its place."""
+    """Return for each text of a call the path, the secret, and the call with the secret in place."""
     found = []
     for path in texts_in(params):
         if path[-1] not in FIXED and path != OF_A_FORM:

@@ -115,7 +115,7 @@ async def test_names_in_errors_are_those_of_the_tool(knowing: Serving) -> None:
     ],
     ids=str,
 )
-async def test_repeated_mistakes_are_told_once(knowing: Serving, arguments: dict[str, Any], message: str) -> None:
+async def test_repeated_mistakes_are_reported_once(knowing: Serving, arguments: dict[str, Any], message: str) -> None:
     found = await failure(knowing, knowing.token(), "query_decisions", {"query": "index", **arguments})
     assert found["error"]["message"] == message
 

@@ -81,7 +81,7 @@ def decided(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) ->
 
 
 async def asked(serving: Serving, tool: str, **arguments: Any) -> tuple[Any, int]:
-    """Return a tool's answer, and its bytes."""
+    """Return a tool's answer, and the byte count."""
     async with over_http(mcp_url(serving), serving.token()) as client:
         result = await client.call_tool(tool, arguments)
     assert not result.is_error, result

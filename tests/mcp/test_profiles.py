@@ -37,7 +37,7 @@ MODERN_HEADERS = {"MCP-Protocol-Version": VERSION, "Mcp-Method": "tools/list"}
 def post(
     serving: Serving, query: str, body: object, scopes: Iterable[str] = SCOPES, headers: Mapping[str, str] | None = None
 ) -> Any:
-    """Return the answer to a message at `/mcp`, whatever its status."""
+    """Return the answer to a message at `/mcp`, of any status."""
     fields = {"Authorization": f"Bearer {serving.token(scopes=tuple(scopes))}", "Content-Type": "application/json"}
     fields |= headers or {}
     return serving.client.post(serving.url.replace("/cstp", f"/mcp{query}"), content=json.dumps(body), headers=fields)

@@ -1,4 +1,4 @@
-"""`cstp mcp` as a program: its rights, the use of each stream, and its end."""
+"""`cstp mcp` as a program: rights, use of each stream, and end."""
 
 import json
 import os

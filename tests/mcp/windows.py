@@ -27,7 +27,7 @@ class WindowClosed(Exception):
 
 
 class Window:
-    """A `cstp mcp` over `data` with an agent's rights; its log is in a file if given.
+    """A `cstp mcp` over `data` with an agent's rights; the log is in a file if given.
 
     It is `ready` once it has answered `initialize`.
     """
@@ -42,7 +42,7 @@ class Window:
         self.ready = False
 
     def call(self, tool: str, **arguments: object) -> Any:
-        """Return a tool's answer: `isError` and its structured content or text. Raises WindowClosed."""
+        """Return a tool's answer: `isError` and structured content or text. Raises WindowClosed."""
         if not self.ready:
             self._say(INITIALIZE)
             self._hear()
@@ -55,7 +55,7 @@ class Window:
         return result.get("structuredContent") or json.loads(result["content"][0]["text"])
 
     def close(self) -> int:
-        """End it as a client does, by closing its standard input; return its exit code."""
+        """End it as a client does, by closing standard input; return the exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.stdin = None  # which `communicate` would flush

@@ -29,7 +29,7 @@ SECONDS = 15.0  # that a change of a part may take to show
 
 @dataclass(frozen=True)
 class Asked:
-    """A call, and the parts required for its answer."""
+    """A call, and the parts required for an answer."""
 
     method: str
     params: Mapping[str, Any]

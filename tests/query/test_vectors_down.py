@@ -58,7 +58,7 @@ def worth_asking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def reported(request_bytes: Any) -> Callable[[Any], str]:
-    """Return the status of `/readyz`, and its report of the vectors."""
+    """Return the status of `/readyz`, and the report of vectors."""
 
     def look(live: Any) -> str:
         with live.connect() as connection:

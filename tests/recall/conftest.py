@@ -44,7 +44,7 @@ def _direction(word: str) -> Any:
 
 @dataclass(frozen=True)
 class Remembering(Serving):
-    """A server with vectors from its embedder; stored or deleted records take effect at once."""
+    """A server with embedder vectors; stored or deleted records take effect at once."""
 
     def put(self, entries: Sequence[Entry]) -> None:
         put(self.records, self.embedder, entries)

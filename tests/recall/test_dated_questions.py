@@ -1,4 +1,4 @@
-"""Periods in questions, in all searches over the wire: the recognized period, its boost, and its reference date."""
+"""Periods in questions, in all searches over the wire: the recognized period, the boost, and the reference date."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

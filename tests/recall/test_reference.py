@@ -31,7 +31,7 @@ DEFAULT = {"decision", "commitment", "qualityrisk"}
 
 @dataclass(frozen=True)
 class Fact:
-    """A record as known to the reference: its artifact, and the basis of isolation and filters."""
+    """A record as known to the reference: artifact, and basis of isolation and filters."""
 
     record: Any
     project: str | None

@@ -1,4 +1,4 @@
-"""cstp.recall over a socket: its selectors, their results, and the effect of limits and filters."""
+"""cstp.recall over a socket: selectors, results, and the effect of limits and filters."""
 
 from collections.abc import Callable
 from itertools import product

@@ -1,4 +1,4 @@
-"""The memory corpus through cstp.recall: links in its ground truth are reached."""
+"""The memory corpus through cstp.recall: ground truth links are reached."""
 
 import sys
 from collections.abc import Callable

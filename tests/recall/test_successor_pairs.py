@@ -1,4 +1,4 @@
-"""Fifty pairs of a decision and its replacement, with a question about the present for each."""
+"""Fifty pairs of a decision and a replacement, with a question about the present for each."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A decision in force ranks before its predecessor if both match about equally; the predecessor stays."""
+"""A decision in force ranks before the predecessor if both match about equally; the predecessor stays."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

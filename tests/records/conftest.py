@@ -33,7 +33,7 @@ def new_url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(params=DATABASES)
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Yield the URL of an empty store; PostgreSQL has its tables already, since creating them takes a while."""
+    """Yield the URL of an empty store; PostgreSQL has the tables already, since creating them takes a while."""
     if request.param == "sqlite":
         yield request.getfixturevalue("sqlite_url")
         return
@@ -52,7 +52,7 @@ def records(url: str) -> Iterator[Records]:
 
 @pytest.fixture
 def entry() -> EntryMaker:
-    """Make an entry; the digest is the text unless given, `windows` is its vector count."""
+    """Make an entry; the digest is the text unless given, `windows` is the vector count."""
 
     def make(
         id: str = "d-1",
@@ -96,7 +96,7 @@ ROWS = sa.text("SELECT * FROM records JOIN decisions USING (key)")
 
 @pytest.fixture
 def rows() -> Callable[[str], dict[str, Row]]:
-    """Return `rows(url)`: returns every database row by id, with its vectors; without key and seq."""
+    """Return `rows(url)`: every database row by id, with vectors; without key and seq."""
 
     def read(url: str) -> dict[str, Row]:
         engine = sa.create_engine(url)

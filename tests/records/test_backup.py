@@ -139,7 +139,7 @@ def test_a_backup_beside_a_writer_holds_whole_transactions_of_one_moment(url: st
     assert len(seen) > 3
 
 
-def test_an_existing_file_is_kept_unless_told_otherwise(kept: Records, file: Path, quiet: Watcher) -> None:
+def test_an_existing_file_is_kept_by_default(kept: Records, file: Path, quiet: Watcher) -> None:
     back_up(kept, file, quiet)
     before = file.read_bytes()
     kept.delete(Kind.DECISION, ["d-1"])

@@ -79,7 +79,7 @@ print(json.dumps(seen))
 
 
 def patched(text: str, hunks: list[list[str]]) -> str:
-    """Return the text with each hunk's removed lines replaced by the added lines, after its context."""
+    """Return the text with each hunk's removed lines replaced by the added lines, after the context."""
     for hunk in hunks:
         before = "\n".join(line[1:] for line in hunk if line[0] in " -")
         after = "\n".join(line[1:] for line in hunk if line[0] in " +")

@@ -17,7 +17,7 @@ Make = Callable[..., Entry]
 
 
 @pytest.mark.parametrize("id", ["\U0010ffff" * MAX_ID, "a'b\"c%_\\;--", "é", "e\u0301", "İ", "ß", "\u202e\t\n"])
-def test_ids_of_any_characters_are_told_apart(records: Records, entry: Make, id: str) -> None:
+def test_ids_of_any_characters_are_distinguished(records: Records, entry: Make, id: str) -> None:
     records.put([entry(id), entry("E"), entry("e")], None)
     (found,) = records.reads.find([(Kind.DECISION, id)], None)
     assert found.record.id == id

@@ -1,4 +1,4 @@
-"""A turn is found by the words of its neighbours, but only of those visible to the viewer."""
+"""A turn is found by words of neighbours, but only of those visible to the viewer."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ def turn(index: int, content: str | None = None, **members: Any) -> Entry:
 
 
 def around(records: Records) -> dict[str, list[list[str]]]:
-    """Return by turn id the texts whose words find it: its own, texts a turn away, and so on."""
+    """Return by turn id the texts whose words find it: the turn, texts a turn away, and so on."""
     page = records.changes.page(MEMORY, 0, 1000, None)
     ids = dict(zip(page.keys.tolist(), page.ids, strict=True))
     found = {}

@@ -122,7 +122,7 @@ def test_a_silent_client_is_cut(common_server: Any, headers: Any, request_bytes:
 def slow_server(
     live_server: Callable[..., Any], redis_server: Callable[..., Any]
 ) -> Callable[..., tuple[Any, Callable[[], None]]]:
-    """Return a server, and a function that slows its calls to 1.5 seconds until someone waited that long."""
+    """Return a server, and a function that slows calls to 1.5 seconds until someone waited that long."""
 
     def start(**seconds: float) -> tuple[Any, Callable[[], None]]:
         redis = redis_server()
@@ -317,7 +317,7 @@ def descriptors(port: int) -> "Counter[str]":
 
 
 @pytest.mark.long("waits for deadlines")
-def test_a_connection_above_the_maximum_is_told_so_and_the_others_go_on(
+def test_a_connection_above_the_maximum_gets_the_reason_and_the_others_go_on(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None]
 ) -> None:
     server = live_server({"server.max_connections": 3, "server.idle_seconds": 60})

@@ -1,4 +1,4 @@
-"""Spending limits of agents: in memory and on a real Redis, and during its outage."""
+"""Spending limits of agents: in memory and on a real Redis, and during a Redis outage."""
 
 import re
 from collections.abc import Iterator
@@ -80,7 +80,7 @@ def test_the_longest_denial_is_told(live_server: Any, backend: dict[str, Any]) -
 
 
 @pytest.mark.long("waits for windows of time")
-def test_a_told_wait_is_enough_for_all_windows(live_server: Any, backend: dict[str, Any]) -> None:
+def test_a_stated_wait_is_enough_for_all_windows(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "2/3 second; 3/4 second"})
     token = server.token()
     assert spend(server, token, 2) == [200, 200]

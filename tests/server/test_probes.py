@@ -1,4 +1,4 @@
-"""Views of an operator's tools: is it alive, can it answer, and its work."""
+"""Views of an operator's tools: is it alive, can it answer, current work."""
 
 import json
 import sqlite3

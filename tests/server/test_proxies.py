@@ -124,7 +124,7 @@ def in_front(
     tmp_path: Path,
     wait_until: Callable[..., None],
 ) -> Iterator[Proxied]:
-    """Start a server with the page's settings, and the proxy of `command`; `ca.pem` signs its certificate."""
+    """Start a server with the page's settings, and the proxy of `command`; `ca.pem` signs the certificate."""
     settings = yaml.safe_load(block("```sh\ncstp serve --config behind-a-proxy.yaml\n```"))
     server = live_server({f"server.{name}": value for name, value in settings["server"].items()} | overrides)
     authority = trustme.CA()
@@ -186,7 +186,7 @@ def test_the_page_is_served_under_the_public_name(
 
 
 def followed(proxied: Proxied) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return results of two calls of half a minute, and a stream's lines from its beginning to its first event."""
+    """Return the results of two half-minute calls, and a stream's lines from the beginning to the first event."""
     bearer = f"Bearer {proxied.server.token(scopes=('read', 'write'))}"
     call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.changes", "params": {"since": "now", "waitMs": 30_000}}
     lines = []

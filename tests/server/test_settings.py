@@ -206,7 +206,7 @@ def test_a_wrong_flag_is_named_and_all_errors_are_reported(folder: Path, monkeyp
         assert any(text.startswith(f"{line}: ") and text.endswith(f"(from {place})") for text in reason.splitlines())
 
 
-def test_all_unknown_variables_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_unknown_variables_are_reported_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_SERVER_PORT", "1")
     monkeypatch.setenv("CSTP_STORE_URL", "x")
     assert [line.partition(":")[0] for line in refused().splitlines()] == ["CSTP_SERVER_PORT", "CSTP_STORE_URL"]

@@ -29,7 +29,7 @@ from cstp_server.tokens import create_token
 
 
 class Https:
-    """A server as a program, its URL, and the certificate for clients to trust."""
+    """A server as a program, the URL, and the certificate for clients to trust."""
 
     def __init__(self, folder: Path, **environment: str) -> None:
         self.authority = trustme.CA()

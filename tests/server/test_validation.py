@@ -118,7 +118,9 @@ MANY: Mapping[str, tuple[str, Mapping[str, object], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", MANY)
-def test_of_thousands_of_mistakes_a_hundred_are_told_and_how_many_more_there_are(common_server: Any, case: str) -> None:
+def test_of_thousands_of_mistakes_a_hundred_are_reported_with_the_number_of_others(
+    common_server: Any, case: str
+) -> None:
     method, params, last = MANY[case]
     live = common_server({"limits.default": "1000000/minute"})
     reply = live.call(method, live.token(scopes=("read", "write", "review")), params)

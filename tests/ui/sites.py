@@ -1,4 +1,4 @@
-"""Runs of `cstp site`, and reads of its output as by the page."""
+"""Runs of `cstp site`, and reads of the output as by the page."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The table of decisions, a decision's page, and its actions."""
+"""The table of decisions, a decision's page, and the actions."""
 
 import re
 from pathlib import Path

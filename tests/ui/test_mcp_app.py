@@ -68,7 +68,7 @@ def asked(serving: Serving, method: str, **params: Any) -> Any:
 
 @contextmanager
 def hosted(visits: Visits, serving: Serving, context: Mapping[str, Any] | None = None, **more: Any) -> Iterator[Page]:
-    """Open a client's page with the resource in a frame, after the handshake; `more` are its capabilities."""
+    """Open a client's page with the resource in a frame, after the handshake; `more` are client capabilities."""
     (content,) = asked(serving, "resources/read", uri="ui://cstp/decision")["contents"]
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     page = visits.page()

@@ -20,7 +20,7 @@ ALIKE = {"exclude": [[f"{row}:nth-child(n+10)"] for row in (".row", ".change", "
 
 
 def addresses(library: Serving) -> dict[str, tuple[str, str]]:
-    """Return each page by name: its address, and a text from the records shown on it."""
+    """Return each page by name: the address, and a text from the records shown on it."""
     first = library.ask("getDecisions", limit=1)["results"][0]["id"]
     decision = library.ask("queryDecisions", query="one store of truth", limit=1)["decisions"][0]
     linked = library.ask("listDecisions", status="superseded", limit=1)["decisions"][0]

@@ -36,7 +36,7 @@ def live(common_server: Callable[..., Live]) -> Live:
 
 
 def shown(reply: Any) -> dict[str, str]:
-    """Return all headers of an answer except its date, each present once."""
+    """Return all headers of an answer except the date, each present once."""
     found = {name: value for name, value in reply.headers if name not in ("date", "connection")}
     assert len(found) == len([name for name, _ in reply.headers if name not in ("date", "connection")])
     return found

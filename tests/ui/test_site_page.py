@@ -59,14 +59,14 @@ HARBOUR: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Written:
-    """A site, its source server, and the token whose rights it has."""
+    """A site, the source server, and the token with the site's rights."""
 
     site: Path
     serving: Serving
     token: str
 
     def open(self, visits: Visits, address: str = "decisions", **options: Any) -> Page:
-        """Open a page of the site by its address on the disk."""
+        """Open a page of the site from the disk."""
         page = visits.page(**options)
         page.goto(f"{(self.site / 'index.html').as_uri()}#/{address}")
         shown(page)

@@ -24,7 +24,7 @@ EVERYTHING: dict[str, Any] = {"scopes": ("read", "write", "review", "ratify", "a
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Start a chromium for a module, no longer: its driving loop forbids any other loop in this thread."""
+    """Start a chromium for a module, no longer: the driving loop forbids any other loop in this thread."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no chromium")
@@ -86,7 +86,7 @@ def windows(browser: Browser) -> Windows:
 
 
 def _clear(page: Page) -> None:
-    """Close a page, and delete its stored data."""
+    """Close a page, and delete stored data."""
     origin = page.evaluate("location.origin")
     if origin.startswith("http"):
         request = {"origin": origin, "storageTypes": "all"}
@@ -144,7 +144,7 @@ def base(serving: Serving) -> str:
 
 
 def shown(page: Page) -> None:
-    """Wait until a page has its content: a heading, and nothing pending."""
+    """Wait until a page has all content: a heading, and nothing pending."""
     page.wait_for_selector("h1")
     for waiting in (".starting", ".placeholder", ".waiting"):
         page.wait_for_selector(waiting, state="detached")

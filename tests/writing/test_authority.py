@@ -1,4 +1,4 @@
-"""Effects of each scope on records of other agents: the table of docs/security.md, row by row, and its limits."""
+"""Effects of each scope on records of other agents: the table of docs/security.md, row by row, and the limits."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Every field of every method, wrong in every way: -32602 with its path, and no change."""
+"""Every field of every method, wrong in every way: -32602 with the path, and no change."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

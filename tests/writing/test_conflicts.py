@@ -1,4 +1,4 @@
-"""Records that may contradict a new record: named to its writer, within its rights, and never changed."""
+"""Records that may contradict a new record: named to the writer, within the writer's rights, and never changed."""
 
 import json
 from collections.abc import Callable, Iterator

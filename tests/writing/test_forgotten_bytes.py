@@ -1,4 +1,4 @@
-"""After a record is forgotten and the files are compacted, no file of the data folder has any of its words."""
+"""After a record is forgotten and the files are compacted, no file of the data folder has any word of the record."""
 
 import random
 from collections.abc import Callable, Iterator

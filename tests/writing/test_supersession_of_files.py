@@ -1,4 +1,4 @@
-"""Supersessions stated by files: an accepted successor takes its predecessor out of force."""
+"""Supersessions stated by files: an accepted successor takes the predecessor out of force."""
 
 import json
 from datetime import UTC, datetime

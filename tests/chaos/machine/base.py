@@ -38,7 +38,7 @@ rights = st.fixed_dictionaries(
 
 @dataclass
 class Reader:
-    """A follower: its cursor, the records reported to it, and the changes since its last read."""
+    """A follower: cursor, records reported so far, and changes since the last read."""
 
     cursor: int = 0
     known: dict[str, str] = field(default_factory=dict)  # kinds by id

@@ -8,7 +8,7 @@ from tests.chaos.machine.model import Known
 
 
 class Following(Base):
-    """Rules of cstp.changes: a reader for each agent continues from its cursor, on either server."""
+    """Rules of cstp.changes: a reader for each agent continues from the cursor, on either server."""
 
     @rule(door=server, name=who, limit=st.sampled_from([1, 3, 7, 1000]))
     def follow(self, door: int, name: str, limit: int) -> None:

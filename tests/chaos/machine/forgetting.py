@@ -74,7 +74,7 @@ class Forgetting(Placing):
             self.model.remove(each)
 
     def check_absent(self, door: int, words: list[str]) -> None:
-        """Check that no search finds an erased record, and no answer has its words."""
+        """Check that no search finds an erased record, and no answer has a word of the record."""
         boss = AGENTS["boss"]
         self.doors.follow(door)
         for word in dict.fromkeys(words):

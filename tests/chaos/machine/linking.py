@@ -75,7 +75,7 @@ class Linking(Base):
         self.look(door + 1, AGENTS["boss"], other)
 
     def may_supersede(self, agent: Token, id: str) -> bool:
-        """Return whether a link from the decision may supersede: its agent may ratify, or acceptance comes later."""
+        """Return whether a link from the decision may supersede: the agent may ratify, or acceptance comes later."""
         one = self.model.decisions[id]
         return "ratify" in agent.scopes or (one.owner is not None and one.status in OWN_STATUSES)
 

@@ -20,7 +20,7 @@ INVALID, FAILED, NOT_FOUND, FORBIDDEN, CONFLICT = -32602, -32003, -32007, -32009
 
 @dataclass
 class Known:
-    """A decision: its own statements, and additions by others. `owner` None is a file."""
+    """A decision: own statements, and additions by others. `owner` None is a file."""
 
     id: str
     word: str  # that its text has, and others only where they say the same
@@ -156,7 +156,7 @@ class Model:
         }
 
     def remove(self, one: Stored) -> None:
-        """Remove a record and its links."""
+        """Remove a record with all links."""
         self.gone.update((one.id, *one.words))
         if one.id in self.memories:
             del self.memories[one.id]
@@ -173,7 +173,7 @@ class Model:
         return others - visible
 
     def is_spent(self, who: Token, method: str, result: Any) -> bool:
-        """Return whether a kept answer is withheld: its record is gone or hidden, or it names an erased record."""
+        """Return whether a kept answer is withheld: the record is gone or hidden, or it names an erased record."""
         if method == "forget":
             return False
         named = set(texts({**result, "possibleDuplicates": ()}))

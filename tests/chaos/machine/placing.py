@@ -33,7 +33,7 @@ class Placing(Base):
         self.model.memories[one.id] = one
 
     def cut(self, one: Memory, kind: str, count: int) -> None:
-        """Replace the former parts of a text with its new parts."""
+        """Replace the former parts of a text with new parts."""
         for each in self.children(one, kind):
             del self.model.memories[each.id]
             self.model.gone.add(each.id)
@@ -44,7 +44,7 @@ class Placing(Base):
             self.add(Memory(kind, id, one.word, one.project, level, one.owner, parent=one.id, version=one.version))
 
     def say(self, one: Memory, word: str, level: int) -> None:
-        """Change a record's content and its protection."""
+        """Change a record's content and protection."""
         if word != one.word:
             self.model.gone.add(one.word)
         one.word, one.own_level, one.level = word, level, level

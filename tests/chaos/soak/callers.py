@@ -159,7 +159,7 @@ class WindowCaller:
         return self._window
 
     def end(self, way: signal.Signals | None) -> None:
-        """End the process by closing its input, or by a signal."""
+        """End the process by closing the input, or by a signal."""
         window, self._window = self._window, None
         if window is None:
             return

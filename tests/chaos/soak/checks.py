@@ -32,7 +32,7 @@ def batched(server: Served, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> I
 
 
 def check_by_id(server: Served, items: Sequence[Item]) -> None:
-    """Check that each record exists in its newest version, and no forgotten record."""
+    """Check that each record exists in the newest version, and no forgotten record."""
     calls = [("fetch", {"id": item.id, "kind": item.kind}) for item in items]
     for item, reply in zip(items, batched(server, calls), strict=True):
         if item.gone:

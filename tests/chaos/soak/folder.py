@@ -1,4 +1,4 @@
-"""Processes over one data folder: two servers, MCP windows and `cstp watch`; kills, and a disk that fills."""
+"""Processes over a shared data folder: two servers, MCP windows and `cstp watch`; kills, and a disk that fills."""
 
 import os
 import signal
@@ -48,7 +48,7 @@ class Disk:
 
 @dataclass
 class Servers:
-    """Two servers over a shared folder. A server that ended is restarted on its port."""
+    """Two servers over a shared folder. A server that ended is restarted on the former port."""
 
     servers: Sequence[Served]
     disk: Disk

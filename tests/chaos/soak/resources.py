@@ -59,7 +59,7 @@ class History:
                     continue  # it has just ended
 
     def growths(self, warm: float) -> list["Growth"]:
-        """Compare each process's first samples after `warm` seconds with its last ones."""
+        """Compare each process's first samples after `warm` seconds with the last samples."""
         found = []
         for (role, pid), samples in self.samples.items():
             later = [sample for age, sample in samples if age >= warm]

@@ -39,14 +39,14 @@ RECORDED = "wire-schema-valid"  # the suite makes this check of whatever was sai
 
 @dataclass(frozen=True)
 class Came:
-    """Result of a scenario: whether any of its own checks passed, and the failed checks."""
+    """Result of a scenario: whether any own check passed, and the failed checks."""
 
     tested: bool
     failed: frozenset[str]
 
 
 def install() -> None:
-    """Install the suite and its Node, as locked."""
+    """Install the suite and Node, as locked."""
     BUILD.mkdir(parents=True, exist_ok=True)
     locked = (HERE / "package-lock.json").read_bytes()
     installed = BUILD / "installed-lock.json"

@@ -32,7 +32,7 @@ MODEL = "seeded-8"
 
 @dataclass
 class Words:
-    """The real keyword index, with a note of its request path."""
+    """The real keyword index, with a note of the request path."""
 
     index: KeywordIndex
     asked: list[str]
