@@ -59,14 +59,14 @@ def fill(params: Params, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ids_of(world: World) -> Mapping[str, Any]:
-    """Return values of a world for the placeholders of ids and files."""
+    """Return a world's values for id and file placeholders."""
     decision, other, *_ = world.ids[Kind.DECISION]
     chunk, episode = world.ids[Kind.CHUNK][0], int(world.ids[Kind.EPISODE][0])
     return {"CHUNK": chunk, "DECISION": decision, "EPISODE": episode, "FILES": list(PATHS), "OTHER": other}
 
 
 def tool_arguments(tool: str) -> Params:
-    """Return the arguments of a valid call of a tool, with placeholders."""
+    """Return valid tool call arguments, with placeholders."""
     return {to_snake(name): value for name, value in CALLS[TOOLS[tool].method.name].items()}
 
 

@@ -54,20 +54,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # one for all tests, whatever home they set: to compile the rules for secrets takes seconds
+    # shared by all tests, whatever home they set: compiling the rules for secrets takes seconds
     os.environ.setdefault("KF_RULE_CACHE_DIR", str(Path(__file__).parents[1] / "build" / "rules"))
     if config.getoption("--chaos") == "long":
         hypothesis.settings.load_profile("long")
     log_quickly()
     watch_threads(config)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # a shell lets its background jobs ignore it, and all that the tests start would inherit that
+        # a shell lets its background jobs ignore it, and all processes of the tests would inherit that
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection() -> None:
-    gc.disable()  # a third of the time that it takes to collect
+    gc.disable()  # a third of the collection time
 
 
 def pytest_collection_finish() -> None:
@@ -75,7 +75,7 @@ def pytest_collection_finish() -> None:
     gc.freeze()  # the collector would look through all modules and tests again and again: a tenth of the run
 
 
-DEADLINE = 60.0  # seconds that anything here may take to come up, on a machine that is busy
+DEADLINE = 60.0  # seconds for any start on a busy machine
 READ_TIMEOUT = 60.0
 AMPLE = "1000000/minute"  # how much a test's agent may ask for, unless the test is about limits
 

@@ -17,7 +17,7 @@ SLOWEST: Final = 1.5  # seconds of a test of the default lane: setup, call and t
 ADVICE: Final = "share its server, or mark it long"
 ALONE: Final = "TESTS_RUN_ALONE"  # in the environment of a run of slow tests alone
 SHARED: Final = "seconds of shared fixtures"
-SHARED_SECONDS: Final = pytest.StashKey[float]()  # spent in this phase of a test on what others will use too
+SHARED_SECONDS: Final = pytest.StashKey[float]()  # time in this phase spent on shared work
 
 
 def charge_nobody(item: pytest.Item, seconds: float) -> None:
@@ -33,7 +33,7 @@ class SharedFixtures:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
-        if fixturedef.scope == "function" or self._busy:  # one within another counts once
+        if fixturedef.scope == "function" or self._busy:  # nested fixtures count once
             return (yield)
         self._busy, began = True, time.monotonic()
         try:
@@ -74,7 +74,7 @@ class Durations:
         slow = [name for name in tests if self._seconds[name] > SLOWEST and self._limited]
         if slow and ALONE in os.environ:
             self._slow = slow
-        if self._slow or (slow and _slow_alone(slow, session.config)):  # which prints their names
+        if self._slow or (slow and _slow_alone(slow, session.config)):  # prints their names
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

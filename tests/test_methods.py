@@ -15,7 +15,7 @@ from cstp_server.cli import demo_calls
 from tests.calls import CALLS, READS, SAMPLE, fill
 
 NO_TOOLS = {"cstp.audit", "cstp.putRecords", "cstp.whoami", "rpc.discover"}  # for people and programs
-OF_A_DECISION = {"cstp.getDecision", "cstp.getGraph"}  # the demo's have ids that depend on the folder
+OF_A_DECISION = {"cstp.getDecision", "cstp.getGraph"}  # the demo's ids depend on the folder
 
 
 def test_every_defined_method_is_in_the_registry_once() -> None:

@@ -35,7 +35,7 @@ _OF_RECORDS = (
     *("id", "kind", "source_id", "chunk_id", "chunk_ids", "cluster_ids", "context_id", "artifact_id"),
     *("supersedes", "superseded_by", "chunked", "start_char", "end_char", "chunk_index", "total_chunks", "token_count"),
 )
-_REFERENCES = {"artifact_chunk": {"artifact_id": "a"}, "edge": {"source_id": "s"}}  # of records that must have one
+_REFERENCES = {"artifact_chunk": {"artifact_id": "a"}, "edge": {"source_id": "s"}}  # required members of records
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _call(name: str, method: str, main: Place, left_out: Sequence[str] = (), **f
 
 
 def _record(kind: str, schema: Schema, definitions: Mapping[str, Schema], place: Place) -> tuple[dict[str, Any], Place]:
-    """Return a record of a kind, in snake_case, and the path of the first required text."""
+    """Return a kind's record, in snake_case, and the first required text's path."""
     shape = _shape({"type": "object", "properties": schema["properties"]}, definitions, _OF_RECORDS, place)
     shape |= {"kind": kind} | _REFERENCES.get(kind, {})
     texts = {slot.place: slot for slot in _slots(shape) if slot.kind == "text"}
@@ -230,7 +230,7 @@ class Doors:
         assert id in found or parts, f"{form.name}: {id} is not found by {word}, but {found}"
         self.ids.setdefault(form.name, {})[id] = word  # a memory of the same source and id is changed
         whole = {text for one in [id, *parts] for text in texts_in(self.ask("fetch", id=one))}
-        if form.name == "source":  # its text is in chunks, without data URLs and the like
+        if form.name == "source":  # its text is in chunks, without data URLs and similar parts
             sent.pop(form.main.place, None)
             assert any(word in one for one in whole), f"{id}: no chunk has {word}"
         for place, value in sent.items():

@@ -1,4 +1,4 @@
-"""Runs of generated texts through the doors, of any length: checks of each text, and of the whole folder."""
+"""Runs of any length of generated texts through the doors: checks of each text, and the whole folder."""
 
 import json
 import re
@@ -34,7 +34,7 @@ CHANGES: Final = tuple(form.name for form in changes_of("", ""))
 _REFUSED: Final = {-32602, -32007, -32011}  # by field, by id
 _TOGETHER: Final = 10  # questions of an example
 _PLAIN: Final[Mapping[str, Any]] = {"type": "person", "date": "2026-01-31", "outcome": "success", "metadata": {}}
-_MARKED: Final = re.compile('"<([^<>"]{1,6000})>"')  # digits that no JSON reader of Python writes
+_MARKED: Final = re.compile('"<([^<>"]{1,6000})>"')  # digits written by no JSON encoder of Python
 _ENDINGS: Final = (".md", ".txt", ".yaml", ".json", ".jsonl", ".rst", ".html", ".csv", ".eml", ".mbox")
 _AS_WRITTEN: Final = ("title", "content", "query", "narrative", "name", "text")
 
@@ -121,7 +121,7 @@ def _ask(doors: Doors, parameter: Parameter, count: int, *, fresh: bool) -> None
     def ask(given: list[str]) -> None:
         doors.texts += len(given)
         plain, *replies = doors.send([(method, parameter.params(text)) for text in ("plain", *given)])
-        others = _fields(plain.get("error", {}))  # members that this one needs
+        others = _fields(plain.get("error", {}))  # required members of this method
         for text, reply in zip(given, replies, strict=True):
             if "result" not in reply:
                 about = f"{parameter}: {text!r}: {reply['error']}"
@@ -162,7 +162,7 @@ def _collect_lines(doors: Doors, form: Form, lines: list[tuple[str, Slot]], coun
         doors.texts += 1
         word = next(doors.words)
         filled = {each.place: _PLAIN.get(str(each.place[-1]), "plain") for each in form.slots}
-        if ("conversation_id",) in filled:  # another turn than those of calls
+        if ("conversation_id",) in filled:  # another turn than in calls
             filled["conversation_id",] = word
         filled[slot.place] = text if slot.kind == "text" else {"tried": value}
         filled["metadata",] = {**filled["metadata",], "word": word}

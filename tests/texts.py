@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-# each with letters, signs or marks of its own: scripts with and without case, blanks, vowels, or one direction
+# each with special letters, signs or marks: scripts with and without case, blanks, vowels, or one direction
 _SCRIPTS: Final = (
     "The pump of the fourth crane leaks", "Die Lüftung der Küche, größer als STRASSE", "Съёмный подъёмник №4",
     "Η αντλία ΑΝΤΛΊΑ της γέφυρας", "المَضخَّة الرابعة تُصلَح", "המַשְׁאֵבָה הרביעית", "四号水泵每周二进行检修。",

@@ -13,10 +13,10 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
-PATIENCE: Final = 20.0  # seconds for threads that were told to end and have a call to finish, on a busy machine
+PATIENCE: Final = 20.0  # seconds for threads asked to end with a call to finish, on a busy machine
 
 
-# of the program under test, for the life of a process: one writes what others log, the other waits for a signal
+# of the program under test, for the life of a process: a log writer, and a signal waiter
 LASTING: Final = frozenset({"log", "watchdog"})
 
 
@@ -27,7 +27,7 @@ class Owner(NamedTuple):
     ends_with: str | None
 
 
-SESSION: Final = ""  # the name that pytest has for it
+SESSION: Final = ""  # its name in pytest
 _OUTSIDE: Final = Owner("an import", None)
 _start = Thread.start
 _owners: "WeakKeyDictionary[Thread, Owner]" = WeakKeyDictionary()

@@ -21,7 +21,7 @@ from tests.serving import SeededEmbedder, Serving, start
 from tests.stores import Stores, wait_for
 
 Row = dict[str, Any]
-# members of answers whose values are ids of records; texts inside a record that mention another one are none
+# members of answers with record ids as values; mentions of other records inside a record's text do not count
 NAMING = re.compile(r"id|.*Id|supersedes|supersededBy")
 CONTENT = {"given", "evidence", "actors", "subject", "conversationId"}
 
@@ -98,7 +98,7 @@ def test_every_id_in_the_answer_of_a_read_is_marked_with_the_kind_of_its_record(
     found = {method.name: set(ids(method.result)) for method in reads}
     assert {member for members in found.values() for member, marked in members if not marked} == {
         "ArtifactMetadata.conversation_id",
-        "ArtifactMetadata.source_id",  # in its own system
+        "ArtifactMetadata.source_id",  # in a separate system
         "AuditCall.request_id",
         "AuditedId.id",  # a look at the audit reads no record
         "GetGraphResult.center_id",  # and ends of links: they are nodes
@@ -135,7 +135,7 @@ def test_a_row_names_exactly_the_records_in_the_answer(serving: Serving, world: 
             answered |= {(kind, id) for kind in ids[id]}
         listed = {(one["kind"], one["id"]) for one in row["records"]}
         assert {id for _, id in answered} == {id for _, id in listed if id in ids}
-        # an event has an artifact or a turn, and its answer does not say which
+        # an event has an artifact or a turn, and the answer does not say which
         assert {one for one in listed if one[1] in ids and "turn" not in ids[one[1]]} <= answered
         assert all(one["kind"] in KINDS and not one["written"] for one in row["records"])
         assert len(listed) == len(row["records"])

@@ -21,7 +21,7 @@ def dozen() -> list[Pair]:
 @pytest.fixture(scope="module")
 def find(tmp_path_factory: pytest.TempPathFactory, dozen: list[Pair]) -> Iterator[Find]:
     folder = tmp_path_factory.mktemp("short")
-    long = list(read_decisions(ROOT / "docs" / "decisions"))[:56]  # a later one is no reason to fail
+    long = list(read_decisions(ROOT / "docs" / "decisions"))[:56]  # a later record is no reason to fail
     assert len(long) == 56
     data = ingest(folder, Model("minilm"), lambda path: write_among(dozen, long, path))
     with answering(Model("minilm"), data) as caller:

@@ -51,7 +51,7 @@ class Target:
     def settle(self) -> tuple[int, str]:
         """Assert that the server is alive, small and discreet; call at the end of each test.
 
-        Returns the number of requests since the last call, and a summary of their results.
+        Returns the request count since the last call, and a summary of results.
         """
         assert self.server.alive(), "the server died"
         memory = self.server.rss()

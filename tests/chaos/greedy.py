@@ -61,7 +61,7 @@ MODEST = [
 ]
 
 
-NEW = "00000000"  # in a text of the greedy agent: a number takes its place that no text had before
+NEW = "00000000"  # stands in a greedy text for a number that no earlier text had
 
 
 def cjk(random: Random, length: int) -> str:

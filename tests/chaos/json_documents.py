@@ -72,7 +72,7 @@ _OTHER_LANGUAGES: Final = (
     "1 // one", "[1/* one */]", "1 # one", "[1] /*", "<a>1</a>", "a: 1", "a=1&b=2", 'f({"a":1})', ")]}',\n[1]",
     "\x1e1\n", '"a":1',
 )  # fmt: skip
-# where readers differ: what overflows a double, and what fits
+# undecided: double overflows, and values that fit
 _OVERFLOWING: Final = (
     "1e400", "-1e400", "1e" + "9" * 10_000, "1" + "0" * 309, "9" * 5000, "1.8e308",
 )  # fmt: skip
@@ -83,7 +83,7 @@ _UNUSUAL_NUMBERS: Final = (
 _LONE_SURROGATES: Final = (
     r'"\ud800"', r'"\udc00"', r'"\udc00\ud800"', r'"\ud800\ud800"', r'"\ud800a"', r'"\ud800\n"', r'{"\ud800":1}',
 )  # fmt: skip
-# strings that are no UTF-8, a byte order mark, and other encodings
+# invalid UTF-8, a byte order mark, and other encodings
 _OTHER_BYTES: Final = (
     b'"\x80"', b'"\xe2\x82"', b'"\xe9"', b'"\xc0\xaf"', b'"\xe0\x80\x80"', b'"\xed\xa0\x80"', b'"\xf4\x90\x80\x80"',
     b'"\xfe"', b"\xef\xbb\xbf{}", '{"a":1}'.encode("utf-16"), '{"a":1}'.encode("utf-16-le"),

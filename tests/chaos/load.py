@@ -114,7 +114,7 @@ async def closed_loops(port: int, requests: Iterator[bytes], connections: int, s
 
 
 async def open_loop(port: int, requests: Iterator[bytes], rate: float, connections: int, seconds: float) -> Outcomes:
-    """Return the answers at a fixed rate of `rate` requests per second, regardless of answers."""
+    """Return the answers to `rate` requests per second, sent regardless of answers."""
     seen, free = Outcomes(seconds), [await connect(port) for _ in range(connections)]
     running: set[asyncio.Task[None]] = set()
 

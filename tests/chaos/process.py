@@ -26,7 +26,7 @@ STARTS_WITHIN = 60.0  # seconds, on a busy machine
 STOPS_WITHIN = 30.0
 CALL_TIMEOUT = 30.0
 AGENT = "chaos"
-# what a server of these tests has unless a test says otherwise: no model, and limits that no test reaches
+# default server settings of these tests: no model, and limits beyond all tests
 DEFAULTS: Mapping[str, object] = {
     "embedding.model": "none",
     "vectors.index": "chroma",

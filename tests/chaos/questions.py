@@ -14,7 +14,7 @@ class Questions:
     """Questions about decisions base-0 to base-<count - 1>: a group's word, and a text nearest to itself."""
 
     count: int
-    every: int = 23  # one question about every 23rd decision
+    every: int = 23  # a question about every 23rd decision
 
     def __call__(self, number: int) -> Iterator[Request]:
         """Return the requests repeated by a caller."""

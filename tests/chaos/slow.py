@@ -20,7 +20,7 @@ async def again_and_again(port: int, token: str, kind: Cut, delay: float, until:
         began = monotonic()
         await kind(port, token)
         cuts.append((kind.__name__, monotonic() - began))
-        await asyncio.sleep(max(0.0, began + 1 - monotonic()))  # slow, also where it is cut at once
+        await asyncio.sleep(max(0.0, began + 1 - monotonic()))  # slow, even if disconnected at once
     return cuts
 
 

@@ -24,7 +24,7 @@ from tests.stored import Upsert, changes_of
 
 EMBEDDER = Path(__file__).parent / "embedder"
 MODEL: Mapping[str, object] = {"embedding.model": "chroma:chaos"}
-GROUP = 20  # records that share a word which no other has
+GROUP = 20  # records sharing a word of this group alone
 MODES = ("hybrid", "semantic", "keyword")
 
 
@@ -77,7 +77,7 @@ class Known:
 
     records: Records
     seq: int = 0
-    last: str = ""  # the id that was written last
+    last: str = ""  # the last written id
     texts: dict[str, str] = field(default_factory=dict)  # searchable text by id
     words: dict[str, str] = field(default_factory=dict)  # title by id
 
@@ -120,7 +120,7 @@ def found_in_all_modes(server: Served, known: Known, id: str) -> bool:
         return False
     for mode in ("semantic", "hybrid"):
         first = asked(server, known.texts[id], mode)[0]
-        # without a vector yet, it is found in any mode by its own word, at no known distance
+        # without a vector yet, it is found in any mode by its unique word, at no known distance
         if first["id"] != id or first["distance"] is None or first["distance"] > 1e-5:
             return False
     return True

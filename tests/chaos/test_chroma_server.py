@@ -19,7 +19,7 @@ from tests.chaos.test_index_files import ASKED, SETTINGS, windows_of
 from tests.stores import ChromaProgram
 
 DEADLINE = 5.0  # of a request to Chroma
-LATE = 5.0  # seconds that a busy machine may add
+LATE = 5.0  # extra seconds for a busy machine
 
 BUILT_WITHIN = 120.0
 

@@ -18,8 +18,8 @@ from tests.chaos.wire import request
 
 FAMILY = "6 connections"
 SOCKETS = 200
-POOLED = 6  # threads that the pools may still have had to make
-SLACK = 5.0  # seconds that a busy machine may be late
+POOLED = 6  # threads still to be made by the pools
+SLACK = 5.0  # extra seconds for a busy machine
 CALLS = [
     call_bytes("cstp.whoami"),
     call_bytes("cstp.queryDecisions", {"query": "option17 for tests", "mode": "keyword"}),
@@ -100,7 +100,7 @@ def kinds_of_requests(server: Served) -> dict[str, bytes]:
 
 
 async def test_clients_vanishing_at_any_byte_leave_nothing_behind(chaos: Chaos) -> None:
-    # few places, so that one that is lost is missed
+    # few slots, so that a lost slot is noticed
     server = chaos.served({"server.max_in_flight": 4, "server.max_queue": 16}, observed=True)
     server.ingest(write_records(chaos.folder / "records.jsonl", 200))
     await calls_of_others(server, 1.0)
@@ -117,7 +117,7 @@ async def test_clients_vanishing_at_any_byte_leave_nothing_behind(chaos: Chaos) 
     chaos.wait_until(lambda: at_rest(server) and server.files() <= files)
     assert server.threads() <= before[1] + POOLED
     assert server.look().tasks <= before[2]
-    after = Steady()  # as many at once as one agent may have running, which is half of the places, and waiting
+    after = Steady()  # as many at once as an agent may have running (half of the slots) and waiting
     await asyncio.gather(*(steady(server.port, server.token, CALLS, 0.5, 0.01, after) for _ in range(2 + 16)))
     assert set(after.codes) == {0}
     what = f"disconnects at a random byte, of {len(kinds)} kinds of requests: end, reset, or half-closed"

@@ -23,11 +23,11 @@ from tests.stores import PostgreSQL
 BASE = 200
 QUESTIONS = Questions(BASE)
 DEADLINE = 1.0
-LATE = 4.0  # seconds that a busy machine may add
+LATE = 4.0  # extra seconds for a busy machine
 PATIENCE = 10.0
-RECOVERED_WITHIN = 6.0  # seconds, in the long form, which has the machine to itself
+RECOVERED_WITHIN = 6.0  # seconds, in the long form, with the machine to itself
 _IN_A_ROW = 6  # answers, of three callers
-AT_ALL_WITHIN = 60.0  # seconds, in the short form, which shares the machine with other tests
+AT_ALL_WITHIN = 60.0  # seconds, in the short form, on a machine shared with other tests
 HOLD = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)

@@ -24,7 +24,7 @@ from tests.stored import models
 
 BASE = 400
 QUESTIONS = Questions(BASE)
-LATE = 4.0  # seconds within which a busy machine answers
+LATE = 4.0  # seconds for an answer on a busy machine
 FULL = "the disk is full"
 
 

@@ -24,8 +24,8 @@ from tests.stored import Upsert, changes_of, models
 
 WRONG = ("raise", "nan", "dimension", "zero", "infinite", "count", "nothing")
 DEADLINE = 1.0
-LATE = 2.0  # seconds that a busy machine may add
-MORE_THREADS = 8  # than before, of whatever kind
+LATE = 2.0  # extra seconds for a busy machine
+MORE_THREADS = 8  # more threads than before, of any kind
 BASE = 60
 
 
@@ -194,7 +194,7 @@ def test_an_ingest_with_a_hanging_model_ends_at_ctrl_c(setting: Setting, wait_un
     wait_until(setting.control.with_suffix(".hanging").exists)
 
     def ended() -> bool:
-        process.send_signal(signal.SIGINT)  # Python may miss one that comes just before a thread waits
+        process.send_signal(signal.SIGINT)  # Python may miss a signal just before a thread waits
         try:
             return process.wait(4) is not None
         except subprocess.TimeoutExpired:

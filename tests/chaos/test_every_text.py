@@ -21,7 +21,7 @@ from tests.text_runs import (
     write_texts,
 )
 
-OF_A_ROUND = 1_280  # texts, if each strategy gives one example
+OF_A_ROUND = 1_280  # texts, if each strategy gives a single example
 TURNS = 10  # in each, texts go through every door, and the folder is then moved and served again
 
 

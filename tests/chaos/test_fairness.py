@@ -21,7 +21,7 @@ from tests.chaos.wire import Pipe
 
 FAMILY = "6 connections"
 ROOT = Path(__file__).parents[2]
-RATIO = 3.0  # of a p99 beside a greedy agent to one alone
+RATIO = 3.0  # ratio of a p99 beside a greedy agent to a p99 alone
 SAMPLE = (ROOT / "docs" / "sample", ROOT / "docs" / "decisions")
 
 
@@ -45,7 +45,7 @@ class Modest:
 
     port: int
     token: str
-    ids: Mapping[str, str | int]  # what stands for an id in MODEST
+    ids: Mapping[str, str | int]  # placeholder for an id in MODEST
     numbers: Iterator[int] = field(default_factory=count)
 
     async def ask(self, seen: dict[str, list[float]], seconds: float, rounds: int = 1) -> None:
@@ -86,7 +86,7 @@ async def test_beside_a_greedy_agent_no_call_of_another_fails_or_waits_for_long(
         alone: dict[str, list[float]] = defaultdict(list)
         beside: dict[str, list[float]] = defaultdict(list)
         answered: list[int] = []
-        for _ in range(chaos.scale.pick(1, 6)):  # one after the other: a busy machine is so for both
+        for _ in range(chaos.scale.pick(1, 6)):  # in turn: a busy machine affects both
             await modest.ask(alone, chaos.scale.pick(0, 3))
             with greedy(server, token, worst) as statuses:
                 await modest.ask(beside, chaos.scale.pick(0, 6))

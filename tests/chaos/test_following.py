@@ -17,7 +17,7 @@ from tests.serving import Serving, start
 from tests.stores import Stores
 
 IDS = 40
-# Goes on after the last whole line of its file, and writes a line for each change as it comes.
+# Resumes after the last complete line of the file, and writes a line for each change as it arrives.
 READER = """
 import json, os, sys
 from cstp import Client

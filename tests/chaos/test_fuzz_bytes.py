@@ -100,7 +100,7 @@ def check_whatever_came(received: bytes, sent: bytes, token: str) -> Iterator[in
             assert answer.status in STATUSES, f"status {answer.status}"
             if answer.headers.get("content-type") == "application/json" and answer.body:
                 document = parse_answer(answer.body)
-                if "status" not in document:  # what /healthz and /readyz say
+                if "status" not in document:  # bodies of /healthz and /readyz
                     check_reply(document)
             yield answer.status
     except AssertionError as error:

@@ -11,9 +11,9 @@ from tests.chaos.fuzzing import FAMILY, PARAMETERS, Report, Target, call, encode
 from tests.chaos.values import NUMBERS, Json, Parameter, anything, beyond, fitting, names, schema_of, texts
 from tests.chaos.wire import CANARY, INVALID_PARAMS, METHOD_NAMES, Answer, parse_answer, reply_code
 
-TOGETHER = (5, 20)  # requests made by one example, in the short and the long form
+TOGETHER = (5, 20)  # requests of an example, in the short and the long form
 BATCHED = 20  # envelopes of a batch
-# no schema says which members need another one or a server with a model, and what time it is
+# schemas do not state dependencies on other members, on a server with a model, or on the time
 UNSTATED = (b"this server has no embedding model", b'"message":"needs ', b'"message":"must be in the future')
 
 
@@ -29,16 +29,16 @@ def test_every_parameter_takes_exactly_its_schema_and_names_refused_values(
     fuzzed: Callable[[str], Target], chaos_scale: Any, chaos_report: Report, model: str, times: tuple[int, int]
 ) -> None:
     target, fresh, together = fuzzed(model), chaos_scale.long, chaos_scale.pick(*TOGETHER)
-    # a text that is written is embedded whole: seconds for the longest
+    # a written text is embedded in full: seconds for the longest
     writes = {method.name for method in METHODS if method.writes and model != "none"}
     for parameter in (each for each in PARAMETERS if each.method not in writes):
-        # rounded up, so that each parameter has its turn
+        # rounded up, so that each parameter is used
         count = -(-chaos_scale.pick(*times) // (3 * together * len(PARAMETERS)))
-        # a schema does not state that members of an object have to fit each other, or whose token it is; an object in
-        # a list is sent with one member alone
+        # schemas do not state dependencies between object members, or the token's owner; an object in
+        # a list is sent with a single member
         alone = any(isinstance(step, int) for step in parameter.path[:-1])
         stated = not parameter.has_members and not alone and parameter.path != ("agentId",)
-        # nor which members a record of each kind has: `cstp schema KIND` does
+        # nor the members of each record kind: `cstp schema KIND` does
         stated = stated and "'pattern'" not in str(parameter.schema) and parameter.path[0] != "records"
         accepted = stated and plainly_accepted(target, parameter)
 
@@ -69,7 +69,7 @@ def try_values(
     *,
     fresh: bool,
 ) -> None:
-    """Send example requests with values for a parameter; `size` is the number of examples and of requests in each."""
+    """Send example requests with values for a parameter; `size` has the example count and the requests in each."""
     count, together = size
 
     @examples(count, fresh=fresh)

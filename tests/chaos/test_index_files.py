@@ -28,7 +28,7 @@ from tests.chaos.questions import Questions
 from tests.chaos.store import GROUP, MODEL, decision, fill, use_embedder
 
 DIM = 8
-ASKED = (3400, 16)  # records, and windows of each: so many that asking Chroma is worth its while
+ASKED = (3400, 16)  # records, and windows of each: enough for Chroma to be used
 SETTINGS: Mapping[str, object] = {"dim": DIM}
 TERABYTE = 1 << 40
 PATIENCE = 10.0
@@ -74,7 +74,7 @@ class Victim:
     server: Served
     questions: Questions
     deaths: int = 0
-    wrong: int = 0  # answers that lacked something, before the damage could be noticed
+    wrong: int = 0  # incomplete answers before the damage could be noticed
     answered: int = 0
     refused: int = 0
     rebuilt: list[float] = field(default_factory=list)

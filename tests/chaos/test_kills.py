@@ -1,4 +1,4 @@
-"""SIGKILL of `cstp ingest`, of the server that follows it, and of both: nothing acknowledged is lost, all is found."""
+"""SIGKILL of `cstp ingest`, the following server, and both: nothing acknowledged is lost, all is found."""
 
 import json
 import os

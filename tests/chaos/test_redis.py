@@ -149,7 +149,7 @@ def delayed(answers: list[Answer]) -> str:
 
 @contextmanager
 def late_now_and_then(redis: Any, late: float, punctual: float) -> Iterator[None]:
-    """Alternate Redis between `late` seconds of standstill and `punctual` seconds of answers."""
+    """Alternate Redis between `late` seconds without and `punctual` seconds with answers."""
     stop = Event()
 
     def run() -> None:
@@ -173,7 +173,7 @@ def test_late_answers_let_few_more_pass(chaos: Chaos, redis_server: Callable[...
     _, token = create_token(chaos.folder / "tokens.json", "greedy", lifetime=timedelta(hours=1))
     running = [chaos.served(names) for _ in range(count)]
 
-    def some(connection: int) -> Iterator[Request]:  # as many for each server, whose share would else be left
+    def some(connection: int) -> Iterator[Request]:  # as many for each server, or a share would be left
         return iter([WHOAMI] * (100 // count))
 
     with late_now_and_then(redis, 0.2, 0.4), ExitStack() as asking:

@@ -31,7 +31,7 @@ BASE = 2000
 DISK = 192  # MiB
 WINDOWS = 3
 IN_WINDOWS = ("decision", "episode", "artifact", "turn")
-KILL_SHARES = ((0.05, 0.3), (0.55, 0.65))  # parts of the run in which the holder is killed again and again
+KILL_SHARES = ((0.05, 0.3), (0.55, 0.65))  # parts of the run with repeated kills of the holder
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Proof:
         self.random = Random(seed)
         self._wait_until = wait_until
         self._checked = 0
-        self.breaks = 0  # that were followed by a check
+        self.breaks = 0  # followed by a check
 
     def check(self, servers: Sequence[Served], sample: int = 4) -> None:
         """Compare all writes with the store; check that some recent acknowledged writes are found everywhere."""
@@ -154,7 +154,7 @@ def test_writes_survive_kills_of_servers(
     shared = MODEL | {"store.url": url, "auth.tokens_file": str(chaos.folder / "0" / "tokens.json")}
     servers = [chaos.served(shared, data_dir=chaos.folder / str(number), start=False) for number in range(3)]
     for server in servers:
-        server.token = servers[0].token  # of the one file that all read
+        server.token = servers[0].token  # of the file read by all
         server.start()
     proof = proving(url)
     kills = chaos.scale.pick(2, 60)

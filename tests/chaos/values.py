@@ -13,7 +13,7 @@ Schema = Mapping[str, Any]
 Path = tuple[str | int, ...]
 Json = st.SearchStrategy[Any]
 
-# texts that have broken servers, search engines, logs and terminals
+# texts known to break servers, search engines, logs and terminals
 HOSTILE = (
     "", " ", "\t\n", "\0", "a\0b", "\x1b[31mred", "line\nline\r\n", "\u2028\u2029", "\ufeff", "\uffff", "\u202eabc",
     "😀", "e\u0301", "x" * 257, "x" * 9000, "null", "NaN", "-1", "10", "1e400", "true", "{}", "[]", "__proto__", "self",
@@ -116,7 +116,7 @@ def variants(schema: Schema, definitions: Mapping[str, Schema]) -> list[Schema]:
     if "$ref" in schema:
         return variants(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     for word in ("anyOf", "oneOf", "allOf"):
-        if word in schema and "properties" not in schema:  # an object says so which spellings exclude each other
+        if word in schema and "properties" not in schema:  # an object states mutually exclusive spellings this way
             return [variant for each in schema[word] for variant in variants(each, definitions)]
     return [schema]
 
@@ -190,7 +190,7 @@ def beyond(schema: Schema, definitions: Mapping[str, Schema]) -> Json:
     if None in kinds or any("const" in one or "enum" in one for one in allowed):
         kinds |= {"string"}
     if "default" in schema:
-        kinds |= {"null"}  # which is absent
+        kinds |= {"null"}  # absent
     wrong = {
         "null": st.none(),
         "boolean": st.booleans(),

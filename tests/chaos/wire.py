@@ -18,7 +18,7 @@ from cstp.methods.registry import METHODS
 MESSAGES: Mapping[int, str] = {error.code: error.message for error in ERRORS}
 METHOD_NAMES = frozenset(method.name for method in METHODS)
 _TEXT = (str, type(None))
-# the members of `data` by code; codes that are absent have no data
+# members of `data` by code; absent codes have no data
 DATA: Mapping[int, Mapping[str, type | tuple[type, ...]]] = {
     -32600: {"reason": str},
     -32602: {"violations": list},
@@ -30,14 +30,14 @@ DATA: Mapping[int, Mapping[str, type | tuple[type, ...]]] = {
     -32010: {"retryAfter": int},
     -32011: {"id": _TEXT, "reason": str, "expected": _TEXT, "found": _TEXT},
 }
-CANARY = "canary7f3a"  # in everything that is sent and must not come back
-ECHOED = frozenset({"query"})  # members of results that repeat what was asked
+CANARY = "canary7f3a"  # in every request, and never in an answer
+ECHOED = frozenset({"query"})  # members of results that repeat the request
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 MAX_DEPTH = 64
-FRESH_SECONDS = 1.0  # a connection that was idle for longer may have been closed
+FRESH_SECONDS = 1.0  # a connection idle for longer may have been closed
 _PLAIN_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 _HEAD = re.compile(rb"HTTP/1\.[01] (\d{3}) ")
 
@@ -238,14 +238,14 @@ def _check(document: object) -> None:
 
 @dataclass(frozen=True)
 class Expected:
-    """Required properties of a reply: id as JSON text (a Number's digits, a string's text), and one of these codes.
+    """Required reply properties: id as JSON text (a Number's digits, a string's text), and one of these codes.
 
     0 is a result; `codes` None is any answer of a known method.
     """
 
     id: object
     codes: Collection[int] | None
-    waits: bool = False  # for a `minSeq`, which may be of the future
+    waits: bool = False  # for a `minSeq`, possibly of the future
 
     def check(self, reply: Mapping[str, Any]) -> None:
         assert type(reply["id"]) is type(self.id), f"id {reply['id']!r} is not {self.id!r}"
@@ -368,7 +368,7 @@ def _check_error(error: Any) -> None:
     for name, kind in shape.items():
         assert isinstance(data[name], Number if kind is int else kind), f"data.{name}"
     if code == -32007:
-        data["id"] = ""  # the id that was asked for
+        data["id"] = ""  # the requested id
     if code == INVALID_PARAMS:
         assert data["violations"]
         for each in data["violations"]:

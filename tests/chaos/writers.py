@@ -16,8 +16,8 @@ from cognition_engines.store.records import Records
 from tests.chaos.asking import Answer, ask
 from tests.stored import Upsert, changes_of
 
-UNANSWERED = 10.0  # seconds after which a client gives a call up
-CODES_OF_NOTHING = (-32003, -32010)  # of calls that may be tried again
+UNANSWERED = 10.0  # seconds before a client gives a call up
+CODES_OF_NOTHING = (-32003, -32010)  # of retryable calls
 
 
 @dataclass
@@ -114,7 +114,7 @@ class Client:
             self._connection = HTTPConnection("127.0.0.1", self._port(), timeout=UNANSWERED)
         try:
             answer = ask(self._connection, request, self._token)
-        except ValueError:  # the head of the answer was cut where it could also end
+        except ValueError:  # the head of the answer was cut at a possible end
             answer = Answer(0.0, 0.0, 0, None, request)
         if answer.status == 0:
             self._close()
@@ -149,7 +149,7 @@ class Ledger:
     def __init__(self, records: Records) -> None:
         self._records = records
         self._seq = 0
-        self.texts: dict[str, str] = {}  # what is embedded, by the mark of the decision
+        self.texts: dict[str, str] = {}  # embedded text, by the mark of the decision
         self._found: dict[tuple[str, str], list[str]] = {}  # ids, by method and mark
         self._by_id: dict[str, list[tuple[str, str]]] = {}
 
@@ -225,5 +225,5 @@ def reviews_are_whole(found: DecisionHistory) -> None:
     assert shown.status == ("reviewed" if found.reviews else "pending"), found
 
 
-# What holds of each decision at any moment; what else a write leaves joins here.
+# Invariants of each decision; effects of other writes join here.
 WHOLE: tuple[Callable[[DecisionHistory], None], ...] = (revisions_are_whole, reviews_are_whole)

@@ -183,7 +183,7 @@ def test_a_chunk_of_several_windows_is_compared_by_their_mean_and_found_by_the_b
         ("c-between", 1.0),
         ("c-either", pytest.approx(np.sqrt(0.5), abs=2e-6)),
     ]
-    # windows that cancel each other out have no mean direction
+    # windows cancelling each other out have no mean direction
     assert related(serving.ask("getChunk", chunkId="c-opposed", relatedLimit=1)) == ["c-third"]
 
 

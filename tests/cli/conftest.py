@@ -165,7 +165,7 @@ def at_terminal(typed: bytes, *words: str, **environment: str) -> tuple[int, str
     try:
         while part := os.read(main_end, 4096):
             shown += part
-    except OSError:  # what Linux reports when the other end is closed
+    except OSError:  # reported by Linux when the other end is closed
         pass
     os.close(main_end)
     return process.wait(60), shown.decode()

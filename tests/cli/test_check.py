@@ -141,7 +141,7 @@ def test_the_action_checks_against_a_decision_deleted_by_the_pull_request(
     (tmp_path / "docs" / "adr" / "0001-orders.md").unlink()
     commit(git, "Change orders and drop their record")
     done = run_action()
-    assert done.returncode == 0, done.stderr  # its own file is among the changed ones
+    assert done.returncode == 0, done.stderr  # its own file is among the changed files
     assert "title=Decision dec_" in done.stdout
     assert git("status", "--porcelain", "docs") == ""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-# what bash sets before it calls the function: the line, and its words, which it splits at : and = too
+# set by bash before it calls the function: the line, and its words, also split at : and =
 ASK = """
 eval "$(cstp completion bash)"
 COMP_LINE=$1 COMP_POINT=$2; shift 2

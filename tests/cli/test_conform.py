@@ -28,7 +28,7 @@ def test_our_server_passes_everything_its_tokens_and_settings_allow(live_server:
     server = live_server({"limits.default": "1000000/minute"})
     tokens = [server.token(), server.token(scopes=["admin"]), server.token(scopes=["read", "admin"])]
     words = ["--set", "limits.default=1000000/minute", "--set", "embedding.model=none"]
-    # conversations expect the default limits; that one is not met within a run
+    # conversations expect the default limits; a run does not reach this limit
     done = cstp("conform", url_of(server), *tokens, *words, "--json")
     assert json.loads(done.out)["passed"] == []
     done = cstp("conform", url_of(server), *tokens, "--json")
@@ -159,7 +159,7 @@ def test_checks_answered_by_a_proxy_are_skipped_by_name(altered: Any, live_serve
     done = cstp(*words, "--behind-proxy")
     assert done.out == "0 passed, 0 failed, 1 skipped; skipped behind a proxy: body-too-large\n"
     assert "skipped: body-too-large: behind a proxy, " in done.err
-    # the proxy is the reason only where there is no other
+    # the proxy is the reason only if there is no other
     done = cstp(*words, "--behind-proxy", "--set", "server.max_body_bytes=2000")
     assert done.out == "0 passed, 0 failed, 1 skipped\n"
     assert "skipped: body-too-large: needs the setting server.max_body_bytes=" in done.err

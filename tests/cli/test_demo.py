@@ -27,7 +27,7 @@ from tests.cli.answers import Demo, demo, differences, replies, section, shown
 from tests.mcp.conftest import over_http
 
 ROOT = Path(__file__).parents[2]
-# what a demo must not touch
+# not to be touched by a demo
 NOWHERE = {"CSTP_STORE__URL": "sqlite:////nowhere/at/all.sqlite3", "CSTP_VECTORS__URL": "http://127.0.0.1:1"}
 pytestmark = [
     pytest.mark.timeout(300),  # on a busy machine it embeds for a minute
@@ -119,7 +119,7 @@ def test_a_line_for_curl_works_in_a_shell(running: Demo) -> None:
 
 
 def test_the_line_for_httpie_asks_the_first_call(running: Demo) -> None:
-    # what HTTPie makes of its line, which need not be installed here
+    # HTTPie's reading of its line; HTTPie need not be installed here
     _, post, url, *items = shlex.split(running.http)
     assert post == "POST"
     headers: dict[str, str] = {}

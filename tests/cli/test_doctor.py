@@ -50,7 +50,7 @@ class Doctor:
 
     def __call__(self, *words: object, **environment: str) -> "Doctor":
         done = self._cstp("doctor", "--json", *words, **environment)
-        assert done.err.count("\n") <= 1  # where the store is, unless the settings cannot be read
+        assert done.err.count("\n") <= 1  # the store's location, unless the settings cannot be read
         assert done.out.count("\n") == 1
         (self.findings,) = json.loads(done.out).values()
         assert all(set(one) == {"part", "level", "seen", "remedy"} for one in self.findings)
@@ -136,7 +136,7 @@ def test_nothing_is_changed_and_nothing_is_made(doctor: Doctor, healthy: Path) -
     doctor()
     doctor("--data-dir", "elsewhere")
     assert tree(Path()) == before
-    # a database that somebody has open, with changes in its log
+    # a database opened by another process, with changes in its log
     records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
     records.delete(Kind.DECISION, [changes_of(records, 0, 1, None)[0].stored.record.id])  # type: ignore[union-attr]
     before = tree(Path())
@@ -201,7 +201,7 @@ def test_of_a_damaged_database_the_damaged_tables_are_named_and_the_whole_ones(d
 
 def test_a_postgresql_store_is_looked_at(doctor: Doctor, healthy: Path, postgresql_url: str, cstp: Cstp) -> None:
     assert cstp("copy", "--to", postgresql_url).code == 0
-    # the folder's keyword index is that of another store
+    # the folder's keyword index belongs to another store
     found = doctor(CSTP_STORE__URL=postgresql_url).of("keywords", "problem")
     assert "belongs to another store" in found["seen"]
     seen = doctor.of("store", "ok")["seen"]

@@ -48,7 +48,7 @@ def target(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Non
 
 
 def fill(cstp: Cstp) -> None:
-    """Store records of every kind: those of the documentation, and a decision record in Markdown."""
+    """Store records of every kind: the documentation's, and a decision record in Markdown."""
     page = (ROOT / "docs" / "record-files.md").read_text(encoding="utf-8")
     lines = "\n".join(re.findall(r"```jsonl\n(.*?)```", page, re.DOTALL))
     Path("all.jsonl").write_text(lines)

@@ -1,4 +1,4 @@
-"""Handling of forgotten records by an operator: compaction, and restore of an older backup without them."""
+"""An operator's handling of forgotten records: compaction, and restoring an older backup without them."""
 
 import json
 from collections.abc import Callable

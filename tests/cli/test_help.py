@@ -65,7 +65,7 @@ def test_the_example_of_a_command_has_existing_options(cstp: Cstp) -> None:
         assert all(option in help for option in words if option.startswith("--"))
 
 
-# none is needed to say what commands there are, and together they take seconds on a machine that has not cached them
+# unneeded for a list of commands, and together they take seconds on a machine without a cache of them
 HEAVY = {
     *("chromadb", "jsonrpcserver", "mcp", "numpy", "onnxruntime", "psycopg", "redis", "sqlalchemy"),
     *("starlette", "tantivy", "tokenizers", "uvicorn"),
@@ -152,7 +152,7 @@ main()
     done = run_python(script, env=environment, stdin=subprocess.DEVNULL)
     assert "client install" not in done.stderr
     assert "Traceback" not in done.stderr
-    assert done.returncode in (2, 3)  # it came to what is given, or to the server that is not there
+    assert done.returncode in (2, 3)  # it reached the input, or the missing server
 
 
 def test_the_version_is_that_of_the_package(cstp: Cstp) -> None:
@@ -160,7 +160,7 @@ def test_the_version_is_that_of_the_package(cstp: Cstp) -> None:
 
 
 def test_the_client_install_says_how_to_get_the_rest(tmp_path: Path) -> None:
-    # an interpreter that sees our packages and what the base install brings, and nothing of the server's
+    # an interpreter with our packages and the base install's, and none of the server's
     base = tmp_path / "site"
     base.mkdir()
     for package in (client, cstp_server):

@@ -104,7 +104,7 @@ def test_the_holder_of_the_data_folder_answers_for_the_agent(
     assert words[1:3] == ["hook", "session-start"]
     done = hook("session-start", sent("SessionStart", source="startup"), *words[3:])
     assert "Keep orders in PostgreSQL" in context_of(done, "SessionStart")
-    deep = Path("a" * 60, "b" * 60)  # whose socket has a path that is too long for a system call
+    deep = Path("a" * 60, "b" * 60)  # with a socket path too long for a system call
     deep.parent.mkdir()
     deep.symlink_to(Path("data").absolute())
     done = hook("session-start", sent("SessionStart", source="startup"), "--data-dir", deep, CSTP_TOKEN=token)

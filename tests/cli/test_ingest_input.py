@@ -1,4 +1,4 @@
-"""Input of `cstp ingest` besides files: standard input; and the summary of skipped input."""
+"""Input of `cstp ingest` besides files: standard input; and the skipped input summary."""
 
 import io
 import json

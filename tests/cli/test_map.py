@@ -116,7 +116,7 @@ def test_records_are_shown_by_an_existing_map(cstp: Cstp) -> None:
 @pytest.mark.long("starts a process")
 def test_ingest_reads_by_a_map_file_or_a_packaged_map(cstp: Cstp) -> None:
     path = written(NOTES)
-    assert cstp("ingest", path).code == 1  # a file that holds no record
+    assert cstp("ingest", path).code == 1  # a file without a record
     Path("mine.yaml").write_text(cstp("map", "--suggest", path).out)
     done = cstp("ingest", path, "--map", "mine.yaml")
     assert (done.code, done.out.splitlines()[0]) == (0, f"2 read: 2 new{REST}, 0 warnings")

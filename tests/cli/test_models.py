@@ -52,7 +52,7 @@ def test_another_model_answers_by_words_at_once_and_by_meaning_when_it_has_embed
     wait_until(lambda: len(found(url, token, "semantic")) == len(TITLES))
     for name, value in folder.items():
         monkeypatch.setenv(name, value)
-    # and goes on with what is written while it serves
+    # and continues with records written while it serves
     adr("adr/later.md", "Store logins in Redis", "Logins, for one more reason.")
     assert cstp("ingest", "adr").code == 0
     wait_until(lambda: len(found(url, token, "semantic")) == len(TITLES) + 1)

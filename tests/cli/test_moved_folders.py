@@ -121,7 +121,7 @@ def test_rights_move_with_the_folder_and_hold_for_its_new_files(cstp: Cstp) -> N
     Path("moved/e.md").write_text("# Note e\n\nWhat e says.\n")
     read(cstp, "moved")
     assert stored("DISTINCT own_sensitivity") == [(1,)]
-    read(cstp, "moved", "--sensitivity", "normal")  # the path that the option holds for now
+    read(cstp, "moved", "--sensitivity", "normal")  # the current path of the option
     assert stored("DISTINCT own_sensitivity") == [(0,)]
 
 

@@ -62,7 +62,7 @@ def test_the_second_server_takes_over(serving: Serving, token: str, cstp: Cstp, 
         client.record_decision("Paint the fence", 0.5)
     second, url = serving()
     first.end(number)
-    with Client(f"{url}/cstp", token) as client:  # what connects until then waits
+    with Client(f"{url}/cstp", token) as client:  # connections until then wait
         assert titles(client) == ["Paint the fence"]
     assert json.loads(cstp("status", "--json").out)["server"] == f"alive on {url}"
     assert second.end().code == 0

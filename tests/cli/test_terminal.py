@@ -27,10 +27,10 @@ from cstp_server.settings import LogSettings
 from tests.http_servers import Handler, HttpServer
 from tests.quick_starts import ENTRY
 
-# the title of the window, a bell, what hides and clears, a C1 introducer, text that runs backwards, DEL
+# the window's title, a bell, hiding and clearing, a C1 introducer, right-to-left text, DEL
 EVIL = "\x1b]0;owned\x07\x1b[8m\x1b[2J\x9b31m\u202egnp.\u2066\x7f\u2028"
 FORGED = "\nrejected: forged"
-# what rich writes on a terminal: colours, and a progress bar that comes and goes
+# rich's terminal output: colours, and a temporary progress bar
 RICH = re.compile(r"\x1b\[(?:\?25[lh]|1A|2K|(?!8m)\d+(?:;\d+)*m)|\r")
 URL = "http://HOSTILE"  # stands for the address of the hostile server
 
@@ -116,7 +116,7 @@ def output(monkeypatch: pytest.MonkeyPatch, hostile_url: str) -> Output:
         pieces: list[bytes] = []
 
         def read() -> None:
-            with suppress(OSError):  # of a terminal that is closed at the other end
+            with suppress(OSError):  # of a terminal closed at the other end
                 while piece := os.read(ours, 65_536):
                     pieces.append(piece)
 
@@ -129,7 +129,7 @@ def output(monkeypatch: pytest.MonkeyPatch, hostile_url: str) -> Output:
                 monkeypatch.setattr(f"sys.{name}", open(number, "w", encoding="utf-8", closefd=False))  # noqa: SIM115
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
             command = [str(word).replace(URL, hostile_url) for word in words]
-            if command[:1] in (["serve"], ["demo"]):  # which end with their process
+            if command[:1] in (["serve"], ["demo"]):  # ending with their process
                 subprocess.run(
                     [sys.executable, "-c", ENTRY, *command], stdin=subprocess.DEVNULL, check=False, timeout=120
                 )
@@ -147,7 +147,7 @@ def output(monkeypatch: pytest.MonkeyPatch, hostile_url: str) -> Output:
     return written
 
 
-# every command, in each way by which something of others can come to be printed
+# every command, in each way to print foreign content
 COMMANDS: list[tuple[str, ...]] = [
     ("ingest", "{docs}"),
     ("ingest", "{docs}", "--json"),
@@ -275,7 +275,7 @@ def test_no_command_writes_terminal_controls(files: Path, output: Output, termin
             assert machine, words
             assert all(json.loads(line) is not None for line in machine)
     assert named >= set(typer.main.get_command(app).list_commands(None))  # type: ignore[arg-type]
-    assert shown > 30  # what was refused or asked for is named, legibly
+    assert shown > 30  # refused and requested values are named, legibly
 
 
 def test_escaped_machine_output_reads_back_unchanged(files: Path, output: Output) -> None:
@@ -296,7 +296,7 @@ def test_a_text_keeps_its_lines_and_a_line_is_one() -> None:
 
 
 def test_commands_write_through_one_place_alone() -> None:
-    # the entry point runs in the client install, too, which has no cstp_server.terminal to import
+    # the entry point also runs in the client install, without cstp_server.terminal to import
     for module in set(Path(main.__file__).parent.rglob("*.py")) - {Path(entry.__file__)}:
         assert not re.search(r"typer\.echo\(|sys\.std(?:out|err)\.write\(|(?<![\w.])print\(", module.read_text()), (
             module

@@ -126,7 +126,7 @@ class Shell:
             if words[-2:-1] == ["<"]:
                 *words, _, given = words
                 patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path(given).read_bytes()), encoding="utf-8"))
-            if words[0] == "hook":  # which has a start of its own
+            if words[0] == "hook":  # started separately
                 ended = run_cstp(*words, input=sys.stdin.read(), env={**os.environ, **environment})
                 done = Done(ended.returncode, ended.stdout, ended.stderr)
             else:

@@ -46,7 +46,7 @@ def test_written_files_are_read_alone_and_removed_files_stay_without_prune(watch
     _write(docs / "inner" / "c.md", "Third.")
     assert _counts(next(summaries)) == (2, 0, 0, 0)  # the other two were not read
     _write(docs / "a.md", "First, but longer.")
-    assert _counts(next(summaries)) == (1, 1, 0, 0)  # the document, and its passage in place of the one it had
+    assert _counts(next(summaries)) == (1, 1, 0, 0)  # the document, and its passage instead of the former passage
     (docs / "b.md").unlink()
     assert _counts(next(summaries)) == (0, 0, 0, 0)
     done = running.end(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Transcripts of commands, in the notation of `tests/cli/transcripts/*.txt`; `--write FILE...` refreshes the answers.
+"""Command transcripts, in the notation of `tests/cli/transcripts/*.txt`; `--write FILE...` refreshes the answers.
 
 An example:
 
@@ -35,9 +35,9 @@ import pytest
 
 from cstp_server.conformance.wire_files import encode
 
-FEW: Final = 4  # members of an object that is laid out
+FEW: Final = 4  # members of an object written over several lines
 FOLDER: Final = Path(__file__).with_suffix("")
-WRITTEN: Final = "WRITTEN_TRANSCRIPTS"  # variable with the files that a run writes
+WRITTEN: Final = "WRITTEN_TRANSCRIPTS"  # variable with the files to write
 VARIABLE: Final = {
     "anything": r".*?",
     "number": r"\d+(?:\.\d+)?",

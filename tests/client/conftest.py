@@ -1,4 +1,4 @@
-"""Clients of both kinds under a common interface, and a server over docs/sample and the decisions of docs."""
+"""Clients of both kinds under a common interface, and a server over docs/sample and the documented decisions."""
 
 import asyncio
 import traceback
@@ -44,7 +44,7 @@ async def _collected(items: Any) -> list[Any]:
 
 @dataclass
 class Drivers:
-    """A maker of clients of a kind."""
+    """A maker of a kind's clients."""
 
     kind: str
     opened: list[Driver] = field(default_factory=list)

@@ -45,5 +45,5 @@ def test_a_certificate_trusted_by_the_environment_is_accepted(
 ) -> None:
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
-    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")  # which is not for this machine
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")  # not valid for this machine
     assert connect(url, "t").call("any.method") == "pong"

@@ -51,7 +51,7 @@ def needed(name: str) -> Iterator[str]:
     yield name
     for requirement in importlib.metadata.requires(name) or ():
         words, _, marker = requirement.partition(";")
-        # exceptiongroup and its like are for older versions of Python
+        # exceptiongroup and similar packages are for older versions of Python
         if "extra" not in marker and "python_version <" not in marker:
             yield from needed(re.split(r"[^\w.-]", words, maxsplit=1)[0])
 
@@ -86,7 +86,7 @@ def test_the_client_works_with_nothing_else_installed(base_install: Path) -> Non
 
 @pytest.mark.parametrize("program", ["import cstp", "from cstp import Client, Filters", "from cstp import AsyncClient"])
 def test_an_import_costs_little_more_than_its_requirements(base_install: Path, program: str) -> None:
-    # calls of functions are the same on a busy machine: 400,000 of them, where 0.3 s of CPU were asked for
+    # the number of function calls is stable on a busy machine: 400,000 correspond to the required 0.3 s of CPU
     needed_alone = int(run(base_install, CALLS.format(program="import pydantic, httpx, asyncio")))
     assert int(run(base_install, CALLS.format(program=program))) < 2.75 * needed_alone
 

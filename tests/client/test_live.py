@@ -109,7 +109,7 @@ def test_every_write_returns_its_result_and_sends_a_key(connect: Any, serve: Cal
     assert len(set(sent)) == 2
     writing = {method.name for method in METHODS if method.writes}
     assert {one.method for one in (calls.set_status("a", "draft", "b"),)} < writing
-    assert len(writing) == len({type(one) for one in done}) + 2  # two of them have one result, and one puts
+    assert len(writing) == len({type(one) for one in done}) + 2  # two of them have a shared result, and one puts
 
 
 def test_filters_are_made_by_python_names_and_take_pythons_times(client: Any) -> None:

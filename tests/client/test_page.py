@@ -1,4 +1,4 @@
-"""Blocks of docs/client.md, run in order against a real server; and the block of the README."""
+"""Blocks of docs/client.md, run in order against a real server; and the README block."""
 
 import re
 from pathlib import Path

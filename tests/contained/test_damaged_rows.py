@@ -23,7 +23,7 @@ WORDS = ("Alga", MARK, "Coral")
 BAD = "bad"
 BOOK: dict[str, Any] = {"source_id": "source:book", "total_chunks": 10}
 IDS = ("first", BAD, "last")
-# function, place of its record, method, parameters, members with the items, part
+# function, position of its record, method, parameters, members with the items, part
 CALLS: list[tuple[str, int, str, dict[str, Any], str, Part]] = [
     (f"{QUERIES}.decision_reads:_node", 0, "getGraph", {"nodeId": "d-hub"}, "nodes", Part.ANSWERS),
     (ROWS, 1, "getGraph", {"nodeId": "d-hub"}, "nodes", Part.ANSWERS),

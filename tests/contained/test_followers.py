@@ -29,7 +29,7 @@ from tests.serving import SeededEmbedder, Serving, start
 from tests.stores import Stores, wait_for
 
 Cstp: TypeAlias = Callable[..., tuple[int, str]]
-BAD = "zanzibar"  # stands in the title, the tags and the category of the record that a part cannot process
+BAD = "zanzibar"  # stands in title, tags and category of the breaking record
 
 
 class PanicException(BaseException):

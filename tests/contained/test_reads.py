@@ -346,7 +346,7 @@ def test_a_briefing_counts_unshowable_records_and_names_none(
     notes = harbour.indexes.set_aside.records
     harbour.indexes.set_aside.clear(Part.BRIEFING, [(one.key, one.seq + 1) for one in notes])
     assert whole["omitted"] == {}
-    assert faulty["omitted"] == {"decisions": 2}  # the decision for review is among the ready ones, too
+    assert faulty["omitted"] == {"decisions": 2}  # the decision for review is among the ready decisions, too
     assert faulty["expand"] == []
     shown = json.dumps([faulty.get(name) for name in ("decisions", "markdown")])
     assert not [one.id for one in notes if f'"{one.id}"' in shown or f"[{one.id}; s" in shown]

@@ -47,7 +47,7 @@ def test_the_card_lists_served_features_and_no_tasks(card: Any) -> None:
     assert "not serve A2A messages, tasks or streams" in card["description"]
     switches = ("streaming", "pushNotifications", "extendedAgentCard")
     assert [card["capabilities"][name] for name in switches] == [False] * 3
-    # a client of A2A finds no binding that it could send messages by
+    # a client of A2A finds no binding for messages
     assert {one["protocolBinding"] for one in card["supportedInterfaces"]} == {EXTENSION}
     served = {method.name for method in METHODS if method.scope is not None}
     assert {skill["id"] for skill in card["skills"]} == served

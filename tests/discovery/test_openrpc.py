@@ -120,7 +120,7 @@ def test_the_example_of_a_method_is_from_its_conversation_and_valid(document: An
         for request, response in calls(read(folder() / f"{conversation_of(name)}.txt"))
         if request["method"] == name
     ]
-    # what a conversation notes varies
+    # values noted by a conversation vary
     said_once = (re.sub("<(noted )?SEQ>", "<number>", json.dumps(one)) for one in said[0])
     given, result = (re.sub("<(noted )?[A-Z_]+>", "<text>", one) for one in said_once)
     agree(parse(given), parse(json.dumps(params)), None, "params")
@@ -176,7 +176,7 @@ def test_reading_methods_spell_common_parameters_alike(document: Any) -> None:
 
 
 def parameter_names(document: Any, params: Any) -> Iterator[str]:
-    """Yield the names of parameters, and of members in their objects."""
+    """Yield parameter names, and member names in their objects."""
     open_ = [(param["name"], param["schema"]) for param in params]
     while open_:
         name, schema = open_.pop()

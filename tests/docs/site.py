@@ -36,9 +36,9 @@ def build(root: Path, pages: Path, site: Path) -> int:
     gather(root, pages)
     settings = (root / "mkdocs.yml").read_text().replace("build/pages", str(pages))
     (pages.parent / "mkdocs.yml").write_text(settings)
-    # not --quiet: what it does not print does not fail a strict build either
+    # not --quiet: suppressed warnings do not fail a strict build
     command = [sys.executable, "-m", "mkdocs", "build", "--config-file", str(pages.parent / "mkdocs.yml")]
-    # the theme tells of its successor on every build
+    # the theme announces its successor on every build
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(
         [*command, "--site-dir", str(site)], env=environment, capture_output=True, text=True, check=False

@@ -25,16 +25,16 @@ from tests.serving import Serving, start
 from tests.stores import ChromaProgram, PostgreSQL, Stores
 
 MODEL = "/models/gte-small-int8"
-# Programs of others, and what is tested elsewhere: tests/image, tests/client, tests/cli/test_demo.py, tests/mcp;
+# Third-party programs, and programs tested elsewhere: tests/image, tests/client, tests/cli/test_demo.py, tests/mcp;
 # `cstp ui` in tests/ui.
 NOT_RUN = ("docker", "claude", "pip", "make")
-WRITING = ("writing.md", "SKILL.md", "audit.md", "forgetting.md")  # whose commands write
+WRITING = ("writing.md", "SKILL.md", "audit.md", "forgetting.md")  # with writing commands
 BLOCKS = {
     page: blocks
     for page in PAGES
     if (blocks := re.findall(r"^```sh\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
     and page.parent.parent.name != "examples"  # run by tests/docs/test_examples.py
-    and page.name != "adding-a-method.md"  # whose patch is for a checkout: tests/docs/test_worked_patches.py
+    and page.name != "adding-a-method.md"  # with a patch for a checkout: tests/docs/test_worked_patches.py
 }
 SERVE = """
 import subprocess, sys
@@ -55,7 +55,7 @@ watch.terminate()
 sys.exit(watch.wait() or not first)
 """
 FIRESTORE = "projects/harbour/databases/(default)/documents/notes/n1"
-# What other memories write, by the name that the pages give it.
+# Files of other memories, by their names on the pages.
 DUMPS: dict[str, Any] = {
     "points.json": {"result": {"points": [{"id": 1, "payload": {"text": "Sessions live in PostgreSQL."}}]}},
     "extractions.json": {"_id": {"$oid": "65a1b2c3d4e5f60718293a4b"}, "text": "Locks are held for a second."},
@@ -199,7 +199,7 @@ def places(
         "/backups": lambda: str(tmp_path / "backups"),
         "/var/lib": lambda: str(tmp_path),
         "cstp_…": world[1].token,
-        # the page says which store it is for
+        # the page names its store
         "cstp-monday            # into a store that is empty": lambda: f"cstp-monday --data-dir {tmp_path}/new",
         " ID": lambda: (
             " $(cstp token list --json | python -c 'import json, sys; print(json.load(sys.stdin)[0][\"id\"])')"
@@ -234,7 +234,7 @@ def ran(
         if page.name == "operations.md":
             del around["CSTP_EMBEDDING__MODEL"]
         script = "set -eux\n" + "\n".join(f"(\n{places(block)}\n)" for block in blocks)
-        # a token that a page makes is one of its own store; calls go to the server that is there
+        # a token made by a page belongs to the page's store; calls go to the running server
         script = re.sub(r"^export CSTP_TOKEN=\$\((.*)\)$", r'made=$(\1); test -n "$made"', script, flags=re.MULTILINE)
         return run_program("bash", "-c", script, cwd=home, env=around)
 

@@ -100,7 +100,7 @@ def test_agents_write_within_the_rights_of_their_tokens(around: Mapping[str, str
 
 
 @pytest.mark.long("runs examples as programs")
-@pytest.mark.timeout(300)  # six programs one after another, on a machine that may be busy
+@pytest.mark.timeout(300)  # six programs in sequence, on a possibly busy machine
 def test_two_agents_ask_each_other_and_get_the_documented_answers(around: Mapping[str, str], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(ROOT / "examples" / "two_agents", tmp_path / "two_agents"))
     for port in ("8101", "8102"):

@@ -14,7 +14,7 @@ from tests.test_architecture import MODULES, NODES
 
 # `name`, `Class.name` or `name(...)`
 NAME = re.compile(r"`([A-Za-z_][\w.]*)(?:\([^`)]*\))?`")
-OTHER_PAGES = {"CHANGELOG.md", "moving.md", "configuration.md"}  # former names, those of another server, variables
+OTHER_PAGES = {"CHANGELOG.md", "moving.md", "configuration.md"}  # former names, names of another server, variables
 OF_OTHERS = {
     *("mongodump", "mongoexport", "apoc.export.json", "apoc.export.json.all", "start_id", "start_name", "end_id"),
     *("end_name", "CHROMA_SERVER_AUTHN_...", "TimeoutStopSec", "limit_conn", "Digest", "ETag", "api_key_env_var"),

@@ -123,7 +123,7 @@ def unknown_methods(page: Path) -> set[str]:
 
 
 def absent_files(page: Path) -> Iterator[str]:
-    if page.name not in ("getting-started.md", "decision-files.md"):  # there, docs/adr is the reader's own
+    if page.name not in ("getting-started.md", "decision-files.md"):  # in this file, docs/adr is the reader's own
         named = re.findall(
             r"`((?:a2a|skills|tests|docs|config|requirements)/[\w./-]+)`", page.read_text(encoding="utf-8")
         )

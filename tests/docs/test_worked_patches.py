@@ -13,7 +13,7 @@ from tests.programs import run_program
 
 PATCHES = sorted((ROOT / "docs").glob("adding-*.patch"))
 METHOD = ROOT / "docs" / "adding-a-method.patch"
-# tests of places that the worked method fills as it is defined, or does not have
+# tests of steps that the worked method's definition already takes, or does not need
 OF_THE_CONTRACT = {
     "test_a_read_leaves_a_row_if_its_answer_names_records",
     "test_the_demo_has_one_call_of_each_read",

@@ -181,7 +181,7 @@ def test_a_shared_embedding_goes_on_while_anyone_waits() -> None:
         assert embedder.entered.wait(20)
         second = pool.submit(cache.embed_query, "one", lambda: not waits[1].is_set())
         spin(lambda: cache.hits >= 1)
-        waits[0].set()  # the one for whom it is embedded has gone
+        waits[0].set()  # the caller of the embedding has gone
         embedder.take_steps(1, 2, 3)
         assert second.result(20) is first.result(20)
     assert embedder.asked == ["one"] * 3

@@ -309,7 +309,7 @@ def test_the_places_of_windows_are_those_of_their_words(minilm: OnnxEmbedder, un
     assert len(spans) == len(vectors) == minilm.windows(text) > 2
     assert (spans[0][0], spans[-1][1]) == (0, len(text.rstrip()))
     for (start, end), vector in zip(spans, vectors, strict=True):
-        # a window that begins within a word begins with another token when it stands alone
+        # a window beginning within a word begins with another token when it stands alone
         assert minilm.embed_text(text[start:end])[0] @ vector > 0.99
 
 

@@ -92,7 +92,7 @@ async def test_questions_wait_for_no_other_in_an_event_loop(tmp_path: Path, stor
         ["dec_cache"],
         ["ext_one"],
     )
-    # a notebook has a loop that runs already
+    # a notebook already has a running loop
     face = SyncEngine(engine)
     assert [match.id for match in face.query_decisions("cache").decisions] == ["dec_cache"]
     await asyncio.to_thread(face.close)

@@ -39,7 +39,7 @@ class Follower:
         found = self.records.viewer_changes.after(self.viewer, self.cursor, None, self.random.randint(1, 20))
         for change in found.changes:
             if self.random.random() < 0.05:
-                return True  # killed; what it had taken until then it has
+                return True  # killed; it keeps everything read so far
             assert change.seq > self.cursor, "in order"
             assert change.seq not in self.given, "nothing twice"
             self.given.add(change.seq)
@@ -72,7 +72,7 @@ def names(count: int) -> list[Name]:
 
 
 def any_entry(random: Random, count: int) -> Entry:
-    """Draw a record of any kind with any rights, under any of `count` ids; events belong to artifacts."""
+    """Draw a record of any kind with any rights, under one of `count` ids; events belong to artifacts."""
     number = random.randrange(count)
     level, project = random.choice(LEVELS), random.choice(PROJECTS)
     words = f"words {random.random()}"

@@ -166,7 +166,7 @@ def test_hidden_writes_look_like_none(tmp_path: Path, stores: Stores) -> None:
                 records.delete(Kind.DECISION, [f"s-{number}-0"])
         found = records.viewer_changes.after(Viewer(), 0, None, 1000)
         assert records.viewer_changes.last(Viewer()) == found.changes[-1].seq
-        slack = 100_000  # a block that is waited for, and the clock of another machine
+        slack = 100_000  # a block under a lock, and the clock of another machine
         for change, (began, ended) in zip(found.changes, times, strict=True):
             assert began - slack <= change.seq <= ended + BLOCK + slack, "a number is a time"
         answers.append([(one.gone, one.kind, one.id) for one in found.changes])

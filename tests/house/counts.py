@@ -24,7 +24,7 @@ SHARED_MEMBERS: Final = {
 }
 MEMBERS: Final = {each.name for kind in (Decision, DecisionDetails) for each in fields(kind)} - SHARED_MEMBERS
 GENERATED: Final = "by `make docs`."  # in the docstring of a generated module
-METHOD: Final = "list_memories"  # a method that reads, taken for any new one
+METHOD: Final = "list_memories"  # a reading method, representing any new method
 # `cut`, `left`, `put` and `read` are verbs, too
 PARTICIPLES: Final = re.compile(
     "[a-z]{2,}(?:ed|ing)|again|ahead|alike|all|alone|apart|around|away|before|below|broken|chosen|doomed|drawn|elsewhere"

@@ -74,7 +74,7 @@ def measure(folder: Path) -> Walked:
 
 
 def imported_by_check(folder: Path) -> int:
-    """Return the number of project modules imported by `cstp check` of a file, over a new data folder."""
+    """Return how many project modules `cstp check` imports for a file, over a new data folder."""
     repository, data = folder / "repository", folder / "data"
     (repository / "src").mkdir(parents=True)
     (repository / "src" / "bake.py").write_text("rye = 1\n")
@@ -119,7 +119,7 @@ def draw_walks(walked: Walked) -> str:
 
 
 def _draw_route(trail: Trail) -> str:
-    """Return a flowchart of folders in order of first entry, each with the entered files."""
+    """Return a folder flowchart in order of first entry, each with the entered files."""
     folders: dict[str, list[str]] = {}
     for file in map(PurePosixPath, trail.files):
         folders.setdefault(str(file.parent), []).append(file.name)

@@ -1,4 +1,4 @@
-"""Counting rules of the size table: a place, a name, a file and a shape of each sort, and the present state."""
+"""Counting rules for the size table: a place, a name, a file and a shape of each sort, and the present state."""
 
 import pytest
 

@@ -18,7 +18,7 @@ from tests.isolation.world import make_world, put
 from tests.serving import SeededEmbedder, Serving, start
 from tests.stores import Stores
 
-# threads that follow the records whenever they like
+# threads that follow the records at any time
 FOLLOWERS: Final = ("-follower", "-vectors", "filler", "watcher", "retention", "audit", "listings")
 PACKAGES: Final = (str(ROOT / "a2a") + "/", str(ROOT / "skills") + "/")
 QUERY: Final = "`queryDecisions`, a new text"
@@ -71,14 +71,14 @@ class Shape:
 
 @dataclass(frozen=True)
 class Trail:
-    """Product files entered by a call, in order of first entry, and the number of calls."""
+    """Product files entered by a call, in order of first entry, and the call count."""
 
     files: tuple[str, ...]
     calls: int
 
 
 class Walk:
-    """Files of the calls during a recording, in order, and the shapes of a decision in them."""
+    """Call files during a recording, in order, and a decision's shapes in them."""
 
     def __init__(self) -> None:
         self.files: list[str] = []
@@ -130,7 +130,7 @@ def whole_shapes(found: Iterable[Shape]) -> list[Shape]:
 
 
 def walk_calls(folder: Path) -> tuple[dict[str, Trail], list[Shape]]:
-    """Return the trails of the calls to a server, by name, and the shapes of a written decision.
+    """Return the trails of server calls, by name, and the shapes of a written decision.
 
     Each call except the cached call is the second of the kind to a server over a new folder.
     """
@@ -168,7 +168,7 @@ def write(serving: Serving, words: str) -> None:
 
 
 def walk_ingest(folder: Path) -> Trail:
-    """Return the trail of an engine's ingest of three small files, after an ingest of three others."""
+    """Return the trail of an engine that ingests three small files, after three others."""
     walk = Walk()
     store, indexes = f"sqlite:///{folder / 'records.sqlite3'}", folder / "indexes"
     with profiled(walk), SyncEngine.open(store, indexes, embedder=None) as engine:

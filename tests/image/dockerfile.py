@@ -96,7 +96,7 @@ def variables(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
 
 
 def command(steps: Sequence[Step], name: str) -> list[str]:
-    """Return the words of the last CMD, or of the HEALTHCHECK's CMD."""
+    """Return the words of the last CMD, or the HEALTHCHECK's CMD."""
     rest = [step.rest for step in steps if step.name == name][-1]
     words: list[str] = json.loads(rest[rest.index("[") :])
     return words

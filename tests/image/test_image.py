@@ -81,7 +81,7 @@ def borrow(folder: Path) -> None:
     """Make a virtual environment with the requirements of the running environment, without the project."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     (site,) = folder.glob("lib/python*/site-packages")
-    # the folder's own .pth files, such as that of an editable install, are not read this way
+    # the folder's own .pth files, such as for an editable install, are not read this way
     (site / "borrowed.pth").write_text(sysconfig.get_path("purelib"))
 
 

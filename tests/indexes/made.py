@@ -83,7 +83,7 @@ def _decision(maker: Maker, id: str) -> Record:
         pr=maker.maybe(maker.one(["17", "170"])),
         valid_from=maker.maybe(maker.moment()),
         valid_to=maker.maybe(maker.moment()),
-        # apart, so that all else is as it would be without
+        # separate, so that everything else stays the same
         affects=_affects(Random(f"affects {id}")),
         details=_details(Random(id)),
         project=rights["project"],

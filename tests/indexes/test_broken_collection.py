@@ -39,7 +39,7 @@ def torn(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 8)
 
 
-# one for which every search fails, and one for which some do
+# every search fails, or some do
 @pytest.mark.long("damages collections and waits until they are rebuilt")
 @pytest.mark.parametrize(("file", "spoil"), [("header.bin", lost), ("data_level0.bin", torn)])
 @pytest.mark.parametrize("when", ["between two runs", "under a server"])

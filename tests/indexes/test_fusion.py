@@ -88,7 +88,7 @@ def fuse(parts: Sequence[SpaceCandidates], query: str, vector: Any, limit: int, 
     """Return a search result over these parts."""
     if not groups:
         return rank_spaces(parts, vector, limit, score_by_both)[0]
-    no_indexes: Any = {}  # fusing has all that it needs in the parts
+    no_indexes: Any = {}  # fusing needs only the parts
     names = ("embedder", "keywords", "vectors", "records", "lists", "writes")
     with closing(Pools(20, **{name: Pool(name, 1, 20) for name in names})) as pools:
         search = Search(no_indexes, None, pools, QueryParser(RELEVANCE))
@@ -109,7 +109,7 @@ def scaled(values: dict[str, float]) -> dict[str, float]:
 
 
 def expected(rows: Sequence[Row], vector: Any) -> list[str]:
-    """Return both scores of every row, scaled over all of them, half and half."""
+    """Return both scores of every row, scaled over all rows, half and half."""
     cosine = {row.id: float(unit(row.vector) @ vector) for row in rows if row.vector is not None}
     meaning = scaled({row.id: cosine.get(row.id, min(cosine.values())) for row in rows})
     words = scaled({row.id: row.score for row in rows})

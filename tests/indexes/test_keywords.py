@@ -354,7 +354,7 @@ def test_a_folder_vanished_under_a_running_index_is_a_keyword_failure(tmp_path: 
         index.apply([(9, "nine")], [], 9)
     assert failed.value.component == "keywords"
     assert found(index, "redis") == [2]
-    with suppress(ComponentFailed):  # of a thread that had not told yet that it cannot write
+    with suppress(ComponentFailed):  # of a thread that has not yet reported its failed write
         index.close()
 
 

@@ -105,4 +105,4 @@ def test_matching_stops_between_patterns_and_costs_other_callers_nothing(records
     assert read_context(listing, records, request, datetime.now(UTC), answered) == found
     again = Waiting(1_000_000)
     listing.page(query_conditions(QueryFilters(paths=list(request.files))), request.viewer, 0, 1, None, again)
-    assert 1_000_000 - again.left == 1  # for the record of the page: the patterns that match are known
+    assert 1_000_000 - again.left == 1  # for the record of the page: matching patterns are known

@@ -15,7 +15,7 @@ from cognition_engines.relevance import RELEVANCE, Language, Relevance
 from cognition_engines.store.values import Text
 from cstp.values.decision_searches import QueryDecisionsParams
 
-# By language: a question, and the one word of it that says something, in another form.
+# By language: a question, and its only meaningful word, in another form.
 QUESTIONS: dict[Language, tuple[str, str]] = {
     "en": ("What did we do about the harbours?", "harbour"),
     "de": ("Was haben wir mit den Booten?", "Boot"),

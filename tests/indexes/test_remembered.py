@@ -36,7 +36,7 @@ def test_threads_asking_the_same_concurrently_compute_it_once(over: str) -> None
         told.append(over)
         if len(told) > 1:
             again.set()
-        again.wait(0.2)  # for a second one, which there is not to be
+        again.wait(0.2)  # for a second mask, not to be made
         return a_mask(True)
 
     def ask() -> None:

@@ -69,7 +69,7 @@ def saved(indexes: Indexes) -> Indexes:
 
 
 def write(records: Records, maker: Maker, model: Any, ids: range) -> None:
-    """Write a record of every kind for each number: new records, or versions of existing ones."""
+    """Write a record of every kind for each number: new records, or new versions."""
     for place, kind in enumerate(MADE):
         made = [maker.record(kind, 10 * id + place) for id in ids]
         texts = [embedding_text(record) for record in made]
@@ -126,7 +126,7 @@ def test_a_start_reads_only_changes(records: Records, seeded: Any, opened: Calla
     put(seeded(), "alpha", "beta")
     saved(opened(seeded()))
     put(seeded(), "another", "beta", text="changed")
-    with records.store.writer.begin() as connection:  # what no writer does: without a new seq
+    with records.store.writer.begin() as connection:  # unlike any writer: without a new seq
         connection.execute(sa.text("UPDATE records SET project = 'unread'"))
 
     after = described(opened(seeded()))

@@ -28,7 +28,7 @@ MODEL, DIM = "seeded-a", 8
 
 @dataclass
 class Shared:
-    """A store with a collection, and indexes of any number of processes, each with a separate folder."""
+    """A store with a collection, and indexes for any number of processes, each with a separate folder."""
 
     url: str
     servers: Servers
@@ -283,7 +283,7 @@ def spoil_gone(shared: Shared) -> None:
 
 
 def spoil_ahead(shared: Shared) -> None:
-    ahead = shared.records.last_seq() + 3600 * 1_000_000  # an hour, which no write of the test reaches
+    ahead = shared.records.last_seq() + 3600 * 1_000_000  # an hour, beyond all writes of the test
     shared.servers.chroma.modify(shared.told()["id"], new_metadata={"seq": ahead})
 
 

@@ -105,7 +105,7 @@ def test_every_searched_kind_is_found_in_its_space_by_words_and_by_meaning(run: 
     for space in SEARCHED:
         for kind in space.kinds:
             record = maker.record(kind)
-            while embedding_text(record) is None:  # an artifact that is searched by its chunks
+            while embedding_text(record) is None:  # an artifact searched by its chunks
                 record = maker.record(kind)
             run.put(record)
             run.followed(indexes)

@@ -185,7 +185,7 @@ def test_a_query_without_words_finds_nothing(index: KeywordIndex, query: str) ->
     assert found(index, query) == []
 
 
-HOSTILE = {  # by name: what a long text without blanks repeats
+HOSTILE = {  # by name: the repeated part of a long text without blanks
     "camel case": "aB",
     "hyphens": "a-",
     "digits": "1,2",
@@ -200,7 +200,7 @@ HOSTILE = {  # by name: what a long text without blanks repeats
 
 
 def measure_words(text: str) -> tuple[float, float, int]:
-    """Return CPU seconds, the word count of `text`, and the character count of distinct words."""
+    """Return CPU seconds, the word count of `text`, and the total length of distinct words."""
     plain: dict[str, float] = {}
     others: dict[str, float] = {}
     analyzer, began = make_analyzer(), process_time()

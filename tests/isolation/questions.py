@@ -328,7 +328,7 @@ def nothing(_: Asker) -> Params:
     return {}
 
 
-# values of parameters that several methods have, by name
+# values of parameters shared by several methods, by name
 NAMED: Final[Mapping[str, Callable[[Asker], Any]]] = {
     "query": Asker.query,
     "project": lambda ask: ask.one("alpha", "beta", "none"),

@@ -62,7 +62,7 @@ ASKED = pytest.mark.parametrize(
     ("pair", "rounds"),
     [_pair(1, 5), _pair(3, 5), *(_pair(number, 25) for number in range(len(RIGHTS)))],
     indirect=["pair"],
-    scope="module",  # else each test would make a pair of its own
+    scope="module",  # or each test would make a separate pair
 )
 
 

@@ -107,7 +107,7 @@ def make_world(random: Random) -> World:
 
 
 def _decisions(maker: _Maker) -> None:
-    # apart, so that all else is as it would be without links, reviews and patterns
+    # separate, so that everything else is as without links, reviews and patterns
     linking, due, governing = Random(24), Random(25), Random(26)
     for _ in range(24):
         status = maker.one(["proposed", "accepted"])

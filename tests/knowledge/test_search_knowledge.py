@@ -62,7 +62,7 @@ def test_the_place_of_a_chunk_comes_back(serve: Serve, place: dict[str, Any]) ->
     assert serving.ask("getChunk", chunkId="c-1")["place"] == place
 
 
-# those that tests/wire/search-knowledge.txt does not have
+# parameters missing from tests/wire/search-knowledge.txt
 FULL: Mapping[str, tuple[str, dict[str, Any]]] = {
     "checklist": (
         "name",
@@ -164,8 +164,8 @@ def test_a_source_is_named_by_its_id_or_its_title_in_any_case(serve: Serve) -> N
         ("queues", ["c-3"]),
         ("queue", []),
         ("S-1", []),
-        ("s-5", ["c-5"]),  # which names a source that is not there
-        ("s-4", ["c-4"]),  # a hidden one is as unknown
+        ("s-5", ["c-5"]),  # names a missing source
+        ("s-4", ["c-4"]),  # a hidden source is like an unknown source
         ("secret", []),
         ("a\0b", []),
     ):
@@ -177,7 +177,7 @@ def test_a_source_is_named_by_its_id_or_its_title_in_any_case(serve: Serve) -> N
     assert hidden["metadata"]["sourcesCited"] == ["s-4"]
 
 
-# of a chunk about rag, one about ops, a pattern about RAG, a warning about ops and a persona
+# of a chunk about rag, a chunk about ops, a pattern about RAG, a warning about ops and a persona
 FILTERS: list[tuple[dict[str, Any], list[str]]] = [
     ({}, ["c-ops", "c-rag", "e-pattern", "e-persona", "e-warning"]),
     ({"type": "chunk"}, ["c-ops", "c-rag"]),

@@ -18,7 +18,7 @@ from tests.kinds import entry
 from tests.serving import Serving
 from tests.stores import Stores
 
-# of every method that takes it, the parameters that it must have
+# required parameters of every method with `minSeq`
 REQUIRED: dict[str, dict[str, Any]] = {
     "queryDecisions": {"query": "ovens"},
     "searchKnowledge": {"query": "ovens"},

@@ -1,4 +1,4 @@
-"""A call of each writing method with all text members, over ids of stored records."""
+"""A call of each writing method with all text members, over stored ids."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -74,7 +74,7 @@ _ORIGIN: Final = {"source": "/text/file.jsonl", "ordinal": 0, "ingestedAs": "tex
 
 
 def full_calls(one: str, other: str, memory: str) -> Mapping[str, Mapping[str, Any]]:
-    """Return the parameters of a call of each writing method; `one` and `other` are decisions."""
+    """Return call parameters for each writing method; `one` and `other` are decisions."""
     key = {"idempotencyKey": "text"}
     return {
         "cstp.recordDecision": {

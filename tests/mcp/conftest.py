@@ -71,7 +71,7 @@ def over_stdio(tmp_path: Path) -> Connect:
         parameters = StdioServerParameters(
             command=sys.executable,
             args=["-c", ENTRY, "mcp", *map(str, words)],
-            # the SDK hands on only what it must, which leaves out the code under test
+            # the SDK passes on only required variables, without the code under test
             env={"PYTHONPATH": os.environ.get("PYTHONPATH", ""), **ALL_TOOLS, **environment},
         )
         with (tmp_path / "stderr.log").open("w") as log:

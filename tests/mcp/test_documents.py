@@ -28,7 +28,7 @@ HTTP = [server for server in SERVERS if "url" in server]
 
 
 def test_there_is_a_configuration_for_each_client() -> None:
-    assert (len(STDIO), len(HTTP)) == (3, 2)  # with that of the README
+    assert (len(STDIO), len(HTTP)) == (3, 2)  # with the README's folder
     headings = re.findall(r"^## (.*)$", PAGE, re.MULTILINE)
     assert {"Claude Desktop", "Claude Code", "VS Code"} <= set(headings)
 

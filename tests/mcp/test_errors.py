@@ -168,7 +168,7 @@ async def test_tools_spend_the_limits_of_cstp_at_the_same_cost(live_server: Call
         assert (error["code"], error["message"]) == ("RATE_LIMITED", "Rate limited")
         assert 1 <= error["details"].pop("retry_after") <= 60
         assert error["details"] == {"limit": 7, "window": 60, "policy": "minute"}
-        # one that is not there costs, too, or names could be tried for nothing
+        # a missing record costs, too, or guessing names would be free
         assert body_of(await client.call_tool("query_decision", {}))["error"]["code"] == "RATE_LIMITED"
 
 

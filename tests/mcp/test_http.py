@@ -212,7 +212,7 @@ def test_tools_cost_the_same_as_their_methods(live_server: Start, ask: Ask) -> N
 
     bodies = [LIST, b"no json", [LIST], {"id": 1}, {**LIST, "method": "ping"}, {**LIST, "method": 1}]
     assert [left(body) for body in bodies] == ["11", "10", "9", "8", "7", "6"]
-    # no tool is reached, a tool that is not there, and one that is
+    # no tool, an unknown tool, and a known tool
     tools = [tool(), tool(name="nothing"), tool(name="query_decisions", arguments={"query": "index"})]
     assert [left(body) for body in tools] == ["5", "4", "2"]
     assert [left(LIST), left(LIST)] == ["1", "0"]

@@ -1,4 +1,4 @@
-"""Tools of a client: by token scopes and by profile; and the size of their list."""
+"""Tools of a client: by token scopes and by profile; and the list's size."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ ASK = {"search", "fetch", "query_decisions", "get_decision_context", "get_sessio
 RECORD = ASK | {"record_decision", "review_decision", "remember"}
 MOST_BYTES = {"ask": 8192, "record": 16_384, "all": 46_080}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-VERSION = "2026-07-28"  # whose answers are longer
+VERSION = "2026-07-28"  # tools with longer answers
 MODERN = {
     "_meta": {
         "io.modelcontextprotocol/protocolVersion": VERSION,
@@ -210,7 +210,7 @@ async def test_search_and_fetch_answer_as_connectors_expect(knowing: Serving, wo
                 assert all(isinstance(whole[name], str) for name in ("title", "text", "url"))
                 assert whole["text"]
                 assert isinstance(whole["metadata"], dict)
-                # a passage whose artifact is gone is found as an artifact
+                # a passage without its artifact is found as an artifact
                 assert whole["kind"] in (one["type"], "artifact_chunk")
                 assert whole["url"] == one["url"]
                 seen.add(one["type"])

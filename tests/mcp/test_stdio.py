@@ -21,7 +21,7 @@ from tests.mcp.conftest import Connect, body_of
 from tests.mcp.windows import INITIALIZE, INITIALIZED
 from tests.programs import COMMAND, plain_environment
 
-SECONDS = 120  # that the program may take to come up on a busy machine
+SECONDS = 120  # seconds to come up on a busy machine
 
 
 def call(id: int, tool: str, **arguments: object) -> dict[str, object]:
@@ -75,7 +75,7 @@ def test_standard_output_has_messages_alone_and_the_log_goes_to_standard_error(p
     assert said(process, INITIALIZE)["result"]["serverInfo"]["name"] == "cstp"
     found = said(process, INITIALIZED, call(2, "list_episodes", limit=1))
     assert found["result"]["structuredContent"]["status"] == "success"
-    out, err = process.communicate(timeout=SECONDS)  # which closes standard input
+    out, err = process.communicate(timeout=SECONDS)  # closes standard input
     assert (process.returncode, out) == (0, "")
     (line,) = [json.loads(line) for line in err.splitlines() if '"event":"call"' in line]
     assert (line["method"], line["agent"], line["code"]) == ("cstp.listEpisodes", "reader", 0)
@@ -195,7 +195,7 @@ async def test_records_above_the_clearance_need_a_token(over_stdio: Connect, tmp
     async with over_stdio("--data-dir", folder, "--agent", "ada", CSTP_AUTH__RELOAD_SECONDS="0.001") as client:
         assert body_of(await client.call_tool("list_episodes", {}))["total_count"] == 0
         cleared, _ = create_token(path, "ada", lifetime=timedelta(hours=2), clearance="sensitive")
-        # the newest token is the agent's identity; two of the same second are told apart by nothing
+        # the newest token is the agent's identity; tokens of the same second are indistinguishable
         first = [token for token in json.loads(path.read_text())["tokens"] if token["id"] != cleared.id]
         revoke_token(path, first[0]["id"])
         assert body_of(await client.call_tool("list_episodes", {}))["total_count"] == 1

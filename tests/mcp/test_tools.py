@@ -74,7 +74,7 @@ def without_pages(tool: str, found: Any) -> Any:
     if tool == "fetch":
         found.pop("url", None)
         return in_snake_case(found)
-    if tool == "search":  # connectors need a title, and ids that are texts
+    if tool == "search":  # connectors need a title, and text ids
         own = ("url", "title", "id")
         ids = [str(one["id"]) for one in found["results"]]
         rest = [{name: value for name, value in one.items() if name not in own} for one in found["results"]]
@@ -102,7 +102,7 @@ async def test_every_tool_answers_as_its_method_in_seed_spelling(knowing: Servin
             assert found is not None
             assert body_of(result) == found
             Draft202012Validator(output_schema(TOOLS[name].method.result)).validate(found)
-            # what a tool takes for parameters that are absent is a parameter of the method, too
+            # defaults of absent tool parameters are parameters of the method, too
             same = TOOLS[name].arguments(arguments)
             expected = knowing.ask(TOOLS[name].method.name.removeprefix("cstp."), token, **same)
             expected = in_snake_case(expected)
@@ -179,7 +179,7 @@ def test_the_schemas_of_a_tool_have_neither_references_nor_null_as_an_alternativ
     for text in map(json.dumps, schemas):
         assert "$ref" not in text
         assert "$defs" not in text
-        assert '{"type": "null"}' not in text.replace('"path": {"type": "null"}', "")  # which is always null
+        assert '{"type": "null"}' not in text.replace('"path": {"type": "null"}', "")  # always null
     assert '"null"' not in json.dumps(schemas[0])
 
 

@@ -58,7 +58,7 @@ class Window:
         """End it as a client does, by closing standard input; return the exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        self.process.stdin = None  # which `communicate` would flush
+        self.process.stdin = None  # `communicate` would flush it
         return self.process.wait(60)
 
     def _say(self, message: object) -> None:

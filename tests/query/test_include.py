@@ -128,7 +128,7 @@ def test_unknown_or_repeated_parts_are_refused(asked: tuple[Serving, Path], wron
 def test_a_snippet_fits_the_query(asked: tuple[Serving, Path], titled: Callable[..., Mapping[str, Any]]) -> None:
     serving, _ = asked
     if has_model(asked):
-        # not one word of it is in the answer
+        # no word of it is in the answer
         found = titled("who has experience with disaster recovery")["Use PostgreSQL"]
     else:
         found = titled("postgresql engineers restore outage")["Use PostgreSQL"]
@@ -189,7 +189,7 @@ def test_provenance_of_a_file_outside_repositories_is_its_name(serve: Callable[.
 
 
 class Thirds(SeededEmbedder):
-    """Three windows of each text, with the vectors of "part 0" to "part 2"; counts texts it is asked to cut."""
+    """Three windows per text, with the vectors of "part 0" to "part 2"; counts texts it is asked to cut."""
 
     asked_for: ClassVar[list[int]] = []
 

@@ -28,7 +28,7 @@ TEXT = "window filter"
 
 @dataclass(frozen=True)
 class Noted:
-    """The real words of a space, with a note of requesting threads; they hang while `hangs` is not set."""
+    """The real keyword index of a space, noting requesting threads; they hang while `hangs` is not set."""
 
     words: KeywordSource
     hangs: Event

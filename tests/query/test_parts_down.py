@@ -24,7 +24,7 @@ from tests.stores import Stores, free_port, wait_for
 
 PARTS = ("records", "keywords", "vectors", "embedder")
 ALL = {"records", "keywords", "embedder"}  # so few vectors are ranked without the vector index
-SECONDS = 15.0  # that a change of a part may take to show
+SECONDS = 15.0  # seconds before a part's change shows
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ CALLS_DOWN = [
     asked("recall", {"records"}, conversationId="talk-1"),
     asked("recall", {"records"}, context="meeting"),
     asked("putRecords", {"records"}, lookUp={"guards": True}),
-    # what finds nothing asks the records all the same
+    # searches without results read the records, too
     asked("queryDecisions", ALL, query="?", filters={"category": "zzzqqq"}),
     asked("searchKnowledge", ALL, query="?", filters={"topic": "zzzqqq"}),
     asked("searchKnowledge", ALL, query="?", filters={"source": "zzzqqq"}),
@@ -160,7 +160,7 @@ def serving_with(
 
 @dataclass
 class Asking:
-    """Caller of every call with unique words, so that no vector of them is kept."""
+    """Caller of every call with unique words, so that no vector is kept."""
 
     serving: Serving
     ids: Mapping[str, Any]
@@ -211,7 +211,7 @@ def test_only_calls_needing_a_failed_part_name_it(part: str, tmp_path: Path, sto
             else:
                 wait_for(lambda: asking.ask(CALLS_DOWN[0]).get("error") is not None, SECONDS)
             assert asking.wrong(part) == []
-        if part != "vectors":  # a server that was never there does not come back; see test_vectors_down.py
+        if part != "vectors":  # an always absent server does not come back; see test_vectors_down.py
             wait_for(lambda: asking.wrong(None) == [], SECONDS)
 
 

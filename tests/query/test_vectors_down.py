@@ -19,7 +19,7 @@ TITLES = {
     "d-queue": "Put slow work on a message queue",
     "d-auth": "Bearer tokens identify agents",
 }
-SECONDS = 8.0  # that a change of the server's state may take to show
+SECONDS = 8.0  # seconds before a change of the server's state shows
 
 
 def fill(url: str) -> None:
@@ -50,7 +50,7 @@ def asked(live: Any, token: str, mode: str) -> Any:
 
 @pytest.fixture
 def worth_asking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the best of three vectors use the Chroma server, like the best ten of hundreds of thousands."""
+    """Make the top of three vectors use the Chroma server, like the top ten among hundreds of thousands."""
     for cost in ("NEIGHBOUR_CALL", "NEIGHBOUR"):
         monkeypatch.setattr(search, cost, 0.0)
     monkeypatch.setattr(search, "LEAST_NEIGHBOURS", 1)
@@ -58,7 +58,7 @@ def worth_asking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def reported(request_bytes: Any) -> Callable[[Any], str]:
-    """Return the status of `/readyz`, and the report of vectors."""
+    """Return the `/readyz` status, and the vector report."""
 
     def look(live: Any) -> str:
         with live.connect() as connection:
@@ -163,7 +163,7 @@ def test_a_hanging_chroma_server_costs_calls_their_deadline_once_and_then_no_ans
     wait_until(lambda: own_chroma.windows() == len(TITLES) and reported(live) == "200 ready", SECONDS)
     own_chroma.freeze()
     try:
-        # it is asked once a second, and an answer that does not come in 5 s is none
+        # it is asked once a second; an answer later than 5 s counts as missing
         assert component(asked(live, token, "semantic")) in ("vectors", None)
         wait_until(lambda: reported(live) == "200 degraded", 2 * SECONDS)
         began = monotonic()

@@ -1,4 +1,4 @@
-"""Servers over test records of all kinds, and an embedder of word vectors."""
+"""Servers over test records of all kinds, and a word vector embedder."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -22,7 +22,7 @@ INTERPRETED = {"dateFrom": "2023-05-01T00:00:00Z", "dateTo": "2023-05-31T23:59:5
 
 
 def some() -> list[Any]:
-    """Return two records of each kind, of two times; the later text is nearer to the question."""
+    """Return two records of each kind, at two times; the later text is nearer to the question."""
     near, far = "We buy a crane for the mast.", "We buy a crane for the mast and paint it."
     guarded = {"title": near, "text": near, "date": MAY, "sensitivity": Sensitivity.SENSITIVE}
     return [

@@ -62,7 +62,7 @@ def test_every_related_item_says_why(memory: Any, token: str) -> None:
         "art_told": ("same_actor", "Ana Ruiz"),
         "evt_subject": ("same_subject", "CACHE"),
         "evt_cached": ("same_subject", "cache"),
-        "art_about": ("same_subject", "Cache"),  # which does not spell it itself
+        "art_about": ("same_subject", "Cache"),  # without its spelling
         "art_mention": ("same_subject", "cache"),
         "evt_out": ("edge", "Bo Chen"),
         "evt_in": ("edge", "Cy"),
@@ -189,7 +189,7 @@ def test_two_calls_give_the_same_answer(crowd: Any) -> None:
 )
 def test_recall_makes_few_store_calls(crowd: Any, params: dict[str, Any], most: int, limit: int, budget: int) -> None:
     token = crowd.token()
-    crowd.recall(token, **params, limit=limit, graphBudget=budget)  # a server's first list also reads what there is
+    crowd.recall(token, **params, limit=limit, graphBudget=budget)  # a server's first list also reads existing records
     before = crowd.calls.count
     crowd.recall(token, **params, limit=limit, graphBudget=budget)
     assert 1 <= crowd.calls.count - before <= most

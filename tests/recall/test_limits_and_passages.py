@@ -54,7 +54,7 @@ def test_limit_counts_results_and_events(memory: Any, token: str, selector: dict
     shown = [*(result["id"] for result in answer["results"]), *attached]
     assert len(shown) <= limit
     assert len(set(shown)) == len(shown)
-    # results come first, and what they leave is used; of what a query finds, events of results have a third
+    # results come first, and use the remaining room; events of results have a third of found records
     if "query" in selector:
         assert len(shown) == min(limit, answer["totalCount"])
         assert len(answer["results"]) >= min(limit - limit // 3, 12)

@@ -81,7 +81,7 @@ def facts_of(records: list[Any]) -> dict[str, Fact]:
         owner = facts.get(getattr(fact.record, "artifact_id", None) or "")
         if not isinstance(fact.record, Event | ArtifactChunk) or owner is None:
             continue
-        if fact.project not in (None, owner.project):  # who sees the one may not see the other
+        if fact.project not in (None, owner.project):  # readers of either may not see the other
             facts[id] = replace(fact, sensitivity=max(fact.sensitivity, owner.sensitivity))
         else:
             facts[id] = Fact(

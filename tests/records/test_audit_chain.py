@@ -153,7 +153,7 @@ def test_an_external_note_reveals_a_chain_cut_with_its_head(records: Records, al
     kept = records.audit.page(AuditParams(limit=1, before=5)).rows[0]
     alter("DELETE FROM audit_records WHERE number > 4", "DELETE FROM audit_rows WHERE number > 4")
     alter(f"UPDATE audit_head SET number = 4, hash = '{kept.hash}'")
-    assert problems(records) == []  # which is what a chain alone cannot show
+    assert problems(records) == []  # a chain alone cannot show it
     assert problems(records, (head.number, head.hash)) == [("noted", 6)]
     assert problems(records, (4, kept.hash)) == []
     assert problems(records, (4, START)) == [("noted", 4)]

@@ -26,7 +26,7 @@ Make = Callable[..., Entry]
 Floats = Callable[[int, float], FloatArray]
 Rows = Callable[[str], dict[str, Any]]
 
-# Puts batches of three for ever and deletes each third batch again, each in one transaction.
+# Puts batches of three forever and deletes each third batch again, each in a transaction.
 ENDLESS_WRITER = """
 import sys
 from itertools import count
@@ -127,7 +127,7 @@ def test_a_backup_beside_a_writer_holds_whole_transactions_of_one_moment(url: st
             assert len(ids) == 3 * len(batches)
             last = batches[-1]
             assert last >= told
-            # the last batch may be there without the deletion that follows it
+            # the last batch may exist without the following deletion
             undeleted = {last - 1} if last % 3 == 2 else set()
             gone = {batch for batch in range(last) if batch % 3 == 1 and batch < last}
             assert set(range(last + 1)) - set(batches) in (gone, gone - undeleted)
@@ -253,7 +253,7 @@ def test_a_damaged_backup_is_refused_or_whole(sqlite_url: str, file: Path, entry
         refused = None
         try:
             with opened_backup(file, quiet) as backup:
-                assert backup.notes == before, seed  # what was hit holds nothing
+                assert backup.notes == before, seed  # damaged bytes that hold nothing
         except (BackupFailed, ConfigurationError) as error:
             refused = str(error)
         assert refused is None or re.search(rf"{file} (is damaged|was written by a newer)", refused), seed

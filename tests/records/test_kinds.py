@@ -140,7 +140,7 @@ def test_vectors_are_given_for_texts_to_embed(records: Records) -> None:
 
 
 def test_pages_have_the_columns_of_their_space(records: Records) -> None:
-    for kind in Kind:  # one after another: those of one transaction come in any order
+    for kind in Kind:  # in sequence: records of a transaction come in any order
         if kind is not Kind.ARTIFACT_CHUNK:
             records.put([small(kind, "two") if kind is Kind.TURN else small(kind)], None)
     memory = records.changes.page(MEMORY, 0, 9, None)

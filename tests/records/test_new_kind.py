@@ -21,7 +21,7 @@ RECORDS = [
     {"kind": "entity", "name": "Ana", "type": "person"},
     {"kind": "commitment", "by": "Ana", "content": "Hide this.", "sensitivity": "sensitive"},
 ]
-# What a program that knows the new kind does with it; prints what it saw.
+# Use of the new kind by a program; prints its results.
 PROGRAM = """
 import asyncio
 import json

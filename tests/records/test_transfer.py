@@ -125,7 +125,7 @@ def test_a_copy_equals_its_source_in_everything_but_key_and_seq(
     assert dict(done.windows) == {"Second": 3, "first": 3 + MANY}
     full = other.reads.find([(Kind.DECISION, "ü-full")], None)[0]
     assert (full.record, full.expires_at) == (FULL, LATER)  # type: ignore[union-attr]
-    # in the order in which the source has them, under keys of its own
+    # in the order of the source, under new keys
     before = {change.stored.key: change.stored.record.id for change in upserts(filled)}
     after = {change.stored.key: change.stored.record.id for change in upserts(other)}
     assert [after[key] for key in sorted(after)] == [before[key] for key in sorted(before)]

@@ -1,4 +1,4 @@
-"""A turn is found by words of neighbours, but only of those visible to the viewer."""
+"""A turn is found by words of neighbours, but only if visible to the viewer."""
 
 from dataclasses import replace
 from pathlib import Path

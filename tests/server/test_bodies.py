@@ -77,7 +77,7 @@ def test_an_oversized_announced_body_is_refused_first(live_server: Any, request_
         with server.connect() as connection:
             connection.send(request_bytes(b"", headers(server, ("Content-Length", "101"))))
             reply = connection.read()
-            # what follows would be read for nothing, however long it is
+            # later bytes would be read for nothing, however many
             assert (reply.status, reply.header("connection")) == (413, "close")
 
 
@@ -99,7 +99,7 @@ def test_an_early_answer_can_be_read_by_its_sender(live_server: Any, request_byt
     server = live_server(gate=gate)
     with server.connect() as connection:
         connection.send(request_bytes(b"", headers(server, ("Content-Length", "1000000"))))
-        for _ in range(100):  # what is sent to a closed socket is answered with a reset, which takes away the answer
+        for _ in range(100):  # bytes sent to a closed socket cause a reset, which destroys the answer
             connection.send(b" " * 10_000)
         reply = connection.read()
         assert (reply.status, reply.header("connection")) == (503, "close")
@@ -149,7 +149,7 @@ def test_used_up_body_memory_is_503(live_server: Any, request_bytes: Any, header
             found: int = connection.read().status
             return found
 
-    # twice the limit is all there is, and one agent has half of it
+    # twice the limit in total, half of it for each agent
     with server.connect() as slow:
         slow.send(request_bytes(b" " * size, fields)[:-1])
         wait_until(held)

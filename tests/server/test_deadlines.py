@@ -227,7 +227,7 @@ def send_all_that_fits(client: socket.socket, data: bytes) -> None:
 
 
 @pytest.mark.long("waits for deadlines")
-@pytest.mark.parametrize("answers", [1, 300])  # the kernel holds one; many do not fit into it
+@pytest.mark.parametrize("answers", [1, 300])  # the kernel holds one answer; many do not fit into it
 def test_a_client_ignoring_its_answers_is_cut_and_leaves_nothing(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None], answers: int
 ) -> None:
@@ -293,7 +293,7 @@ def test_the_kernel_keeps_nothing_for_a_vanished_client(
 
 
 def of_the_stores(port: int) -> set[str]:
-    """Return sockets that no client of the server at `port` can have: of another protocol, or connected elsewhere."""
+    """Return sockets that no client of the server at `port` can have: with another protocol, or connected elsewhere."""
     tcp, unix = (
         [line.split() for line in table.read_text().splitlines()[1:]] if table.exists() else []
         for table in (Path("/proc/net/tcp"), Path("/proc/net/unix"))
@@ -305,12 +305,12 @@ def of_the_stores(port: int) -> set[str]:
 
 def descriptors(port: int) -> "Counter[str]":
     """Return this process's descriptors, without the stores' connection pools, which have separate sizes."""
-    gc.collect()  # what earlier tests left
+    gc.collect()  # remains of earlier tests
     opened = []
     for descriptor in os.listdir("/dev/fd"):
         try:
             opened.append(os.readlink(f"/dev/fd/{descriptor}"))
-        except FileNotFoundError:  # the one that read the folder
+        except FileNotFoundError:  # the connection that read the folder
             continue
     others = of_the_stores(port)
     return Counter(name for name in opened if "records.sqlite3" not in name and name not in others)
@@ -362,7 +362,7 @@ def test_an_asking_client_gets_the_place_of_the_longest_silent_client(
 
     with ExitStack() as stack:
         active, silent, halting = [stack.enter_context(server.connect()) for _ in range(3)]
-        wait_until(lambda: len(server.state.connections) == 3, SECONDS)  # else an answer may come before the silent one
+        wait_until(lambda: len(server.state.connections) == 3, SECONDS)  # or an answer may precede the silent client
         active.send(request)
         assert active.read().status == 200
         halting.send(request[:20])

@@ -122,7 +122,7 @@ def test_waiting_too_long_for_a_thread_is_overload(serve: Serve, wait_until: Any
         asked = [search(number) for number in range(8)]
         sent = pool.submit(httpx.post, serving.url, json=asked, headers=fields, timeout=SECONDS, trust_env=False)
         wait_until(lambda: serving.figure('cstp_pool_waiting{pool="embedder"}') == 7, SECONDS)
-        embedder.allowed.release(WINDOWS)  # for the first; the next one holds the only thread
+        embedder.allowed.release(WINDOWS)  # for the first; the next call holds the only thread
         errors = [each.get("error", {"code": 0}) for each in sent.result().json()]
     codes = [error["code"] for error in errors]
     assert (codes.count(0), codes.count(-32003), codes.count(-32010)) == (1, 1, 6)

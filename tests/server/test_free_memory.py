@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-# Small blocks between the freed ones, so that no arena shrinks by itself.
+# Small blocks between the freed blocks, so that no arena shrinks by itself.
 PROGRAM = """
 import psutil
 from cognition_engines.background import Background

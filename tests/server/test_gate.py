@@ -86,7 +86,7 @@ async def test_an_overlong_wait_is_refused_and_a_vanished_waiter_leaves_no_slot_
     assert not await gate.enter("modest")
     gone = wait(gate, "modest")
     await waiting(gate, 1)
-    gate.leave("greedy")  # hands the place to who is cancelled before he can take it
+    gate.leave("greedy")  # hands the slot to a waiter cancelled before it can take it
     gone.cancel()
     with pytest.raises(asyncio.CancelledError):
         await gone

@@ -257,7 +257,7 @@ async def test_an_agent_has_at_most_half_of_the_threads_beside_another_agent() -
     await blocked.until(modest=1)
     asked = [blocked.ask(pool, "greedy") for _ in range(40)]
     await blocked.until(modest=1, greedy=2)
-    for _ in range(20):  # whatever ends, the other half stays free for others
+    for _ in range(20):  # whichever call ends, the other half stays free for others
         blocked.go.release()
         await asyncio.sleep(0.001)
         late = blocked.ask(pool, "modest")
@@ -288,7 +288,7 @@ async def test_a_call_past_its_deadline_no_longer_counts_for_its_agent(release: 
     with pytest.raises(ComponentFailed):
         await pool.run(Caller("one", inf), release.wait)
     assert await pool.run(Caller("other", inf), len, "ab") == 2
-    # the thread that hangs was one's half; the other half is one's as well
+    # the hanging thread was half of an agent's threads; the other half is the agent's as well
     assert await pool.run(Caller("one", inf), len, "ab") == 2
     pool.close()
 

@@ -119,7 +119,7 @@ def test_wrong_tokens_are_counted_over_all_servers_of_a_redis(live_server: Any, 
     replies = [second.post(CALL, "wrong") for _ in range(3)]
     assert [reply.status for reply in replies] == [401, 429, 429]
     assert 3500 < int(replies[-1].header("retry-after")) <= 3600
-    agent = second.token("127.0.0.1")  # a name that an address has, too
+    agent = second.token("127.0.0.1")  # a name that is also in an address
     assert second.post(CALL, agent).status == 200
     assert [shared_redis.command("LLEN", key) for key in ("cstp:LIMITER/127.0.0.1/3/1/hour",)] == [":0"]
 
@@ -129,7 +129,7 @@ def test_redis_keeps_no_more_than_needed(live_server: Any, shared_redis: Any) ->
     names = {"limits.redis_url": shared_redis.url, "limits.redis_timeout_seconds": 5}
     server = live_server(names | {"limits.default": "2/3 second; 9/minute"})
     token = server.token()
-    for pause in (0, 1.6, 1.6, 1.6):  # so long that a unit leaves the shorter window, so short that its key lives on
+    for pause in (0, 1.6, 1.6, 1.6):  # a unit leaves the shorter window, but its key survives
         sleep(pause)
         assert spend(server, token, 1) == [200]
     short, long = "cstp:LIMITER/agent-0/2/3/second", "cstp:LIMITER/agent-0/9/1/minute"
@@ -152,7 +152,7 @@ def test_a_window_reopens_when_it_said_so(live_server: Any, backend: dict[str, A
 def test_a_denied_dear_call_passes_after_its_wait(live_server: Any, backend: dict[str, Any]) -> None:
     names = backend | {"limits.default": "4/2 second", "limits.costs": {"cstp.queryDecisions": 4}}
     spending = live_server(names)
-    # what one server spends, the other knows from Redis alone
+    # each server learns the other's spending from Redis alone
     asking = live_server(names) if backend else spending
     spender = spending.token("agent")
     token = asking.token("agent") if backend else spender
@@ -333,7 +333,7 @@ def test_limits_hold_without_redis(live_server: Any, redis_server: Any, request_
     token, others_token = one.token("agent"), other.token("agent")
     assert spend(one, token, 3) + spend(other, others_token, 1) == [200] * 4
     redis.freeze()
-    # three of its own and the other's one make four; of eight units in the shorter window four are left
+    # three of its own and one of the other make four; of eight units in the shorter window four are left
     assert spend(one, token, 1) == [200]
     assert spend(other, others_token, 5) == [200, 200, 200, 200, 429]
     redis.thaw()
@@ -357,7 +357,7 @@ def test_a_call_asks_redis_once(live_server: Any, shared_redis: Any) -> None:
     server.post(CALL, token)
     before, began = commands(shared_redis), monotonic()
     assert spend(server, token, 100) == [200] * 100
-    refreshes = 2 * (monotonic() - began + 1)  # one of each window a second
+    refreshes = 2 * (monotonic() - began + 1)  # a unit of each window per second
     assert 100 <= commands(shared_redis) - before <= 100 + refreshes
 
 

@@ -210,7 +210,7 @@ write_rest(60)
         lines = []
         for _ in range(3):
             assert process.stdout.readline() == "logged\n"
-            # more than a pipe holds, so that some were written since the last one was left out, and many are left
+            # more than a pipe holds, so that some were written since the last omission, and many are left
             lines += [process.stderr.readline() for _ in range(3000)]
             process.stdin.write("on\n")
             process.stdin.flush()
@@ -242,7 +242,7 @@ log("kept")
 
 @pytest.mark.long("writes more than a pipe holds")
 def test_a_blocked_terminal_holds_nothing_up() -> None:
-    reader, terminal = os.openpty()  # which nobody reads from
+    reader, terminal = os.openpty()  # read by nobody
     try:
         with start(LOG_IN_THREADS, stderr=terminal) as process:
             said, _ = process.communicate(timeout=60)

@@ -295,7 +295,7 @@ def test_hidden_records_are_not_counted(live_server: Any, request_bytes: Any, st
 def test_a_page_of_another_host_is_refused(live_server: Any, path: str) -> None:
     server = live_server({"mcp.allowed_hosts": ["cstp.lan"], "server.public_url": "https://memory.example/team"})
 
-    let_in = 405 if path == "/mcp" else 200  # where a GET comes after the check
+    let_in = 405 if path == "/mcp" else 200  # if a GET comes after the check
 
     def status(*hosts: str, version: str = "1.1") -> int:
         with server.connect() as connection:

@@ -56,7 +56,7 @@ def nginx_command(folder: Path, listen: int, server: int, certificate: Path, key
         ("/etc/ssl/decisions.pem", str(certificate)),
         ("/etc/ssl/decisions.key", str(key)),
     )
-    # where nothing but a test would put things; workers as this user
+    # places used only by a test; workers as this user
     (folder / "nginx.conf").write_text(
         f"daemon off; user root; pid {folder}/pid; error_log stderr; events {{}} http {{ access_log off; {site} }}"
     )
@@ -287,7 +287,7 @@ def test_behind_nginx_only_its_own_answers_differ(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # what the server in this process logs is not the command's
+    # logs of the server in this process are not the command's
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
     with in_front(nginx_command, live_server, {}, tmp_path, wait_until) as running:

@@ -49,7 +49,7 @@ def test_a_server_follows_configured_folders(live_server: Any, tmp_path: Path, w
     docs.mkdir()
     (docs / "a.md").write_text("# Herons\n\nThe heron waits.\n")
     (docs / "draft.md").write_text("# Draft\n\nA heron, perhaps.\n")
-    for name in ("cranes", "storks", "swans"):  # so that one file is less than a third
+    for name in ("cranes", "storks", "swans"):  # so that a file is less than a third
         (docs / f"{name}.md").write_text(f"# {name}\n\nThey wade.\n")
     server = live_server({"sources": [{"path": str(docs), "prune": True, "exclude": ["draft*"]}]})
     token = server.token()

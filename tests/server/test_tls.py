@@ -83,7 +83,7 @@ def https(tmp_path: Path) -> Iterator[Callable[..., Https]]:
 
 @pytest.fixture(params=["1", pytest.param("2", marks=pytest.mark.long("starts Redis"))])
 def workers(request: pytest.FixtureRequest) -> dict[str, str]:
-    """Return settings of a single worker, and of two with their required Redis."""
+    """Return settings of a single worker, and two with their required Redis."""
     if request.param == "1":
         return {}
     url = request.getfixturevalue("shared_redis").url
@@ -97,7 +97,7 @@ def test_a_call_over_https_is_answered_and_plain_http_is_not(
     request = {"jsonrpc": "2.0", "id": 1, "method": "cstp.whoami", "params": {}}
     fields = {"Authorization": f"Bearer {server.token}"}
     with httpx.Client(verify=server.trusted, trust_env=False) as client:
-        for _ in range(2):  # the second one on the same connection
+        for _ in range(2):  # the second request on the same connection
             answer = client.post(server.url, json=request, headers=fields)
             assert (answer.status_code, answer.json()["result"]["agent"]) == (200, "caller")
     with pytest.raises(httpx.HTTPError):

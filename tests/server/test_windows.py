@@ -34,7 +34,7 @@ def test_admits_exactly_requests_fitting_the_window(calls: list[tuple[float, int
         clock.now += pause
         admitted = windows.take("agent", limit, 1, cost)
         within = sum(units for when, units in taken if when > clock.now - 1)
-        # what left the window less than two steps ago may still count
+        # units that left the window less than two steps ago may still count
         nearly = sum(units for when, units in taken if when > clock.now - 1 - 2 / STEPS)
         if admitted:
             assert within + cost <= limit
@@ -57,7 +57,7 @@ def test_a_wait_is_exact(calls: list[tuple[float, int]], limit: int, cost: int) 
     if wait > 0.001:
         clock.now = over - 0.001
         assert not windows.take("agent", limit, 1, cost)
-    clock.now = over + (wait and 1e-9)  # what floats make of the sum
+    clock.now = over + (wait and 1e-9)  # the floating-point sum
     assert windows.take("agent", limit, 1, cost)
 
 
@@ -157,7 +157,7 @@ def test_a_history_does_not_grow_with_the_limit() -> None:
     tracemalloc.start()
     try:
         first = take_for_a_second()
-        assert first < 500 * STEPS  # a history of every hit is several times that
+        assert first < 500 * STEPS  # a history of every hit is several times larger
         assert take_for_a_second() - first < 10 * STEPS
     finally:
         tracemalloc.stop()

@@ -112,6 +112,6 @@ def test_whenever_writers_are_killed_the_collection_ends_as_the_records_say_and_
 
 def holder(servers: Servers, database: str) -> int:
     """Return the writing process; 0 for none."""
-    # a session that ends, or one that opens the store, may hold a lock without a name for a moment
+    # an ending session, or a session opening the store, may briefly hold a lock without a name
     names = [name for name in servers.postgresql.lock_holders(database) if name.startswith("cstp ")]
     return int(names[0].split()[1]) if names else 0

@@ -19,9 +19,9 @@ from tests.chaos.process import Served, run_cstp
 from tests.stores import Servers, Stores
 
 MODES = ("semantic", "keyword", "hybrid")
-SOON = 3.0  # seconds: a change shows within one, and the machine may be busy
+SOON = 3.0  # seconds: a change shows within a second, and the machine may be busy
 TAKEN_OVER = 5.0  # seconds after the writer was killed
-LEASE = 10.0  # seconds after which a writer that is paused has lost its lock
+LEASE = 10.0  # seconds before a paused writer has lost its lock
 CALLS = 9
 
 
@@ -37,7 +37,7 @@ class Several:
     tokens: Path
     wait_until: Callable[..., None]
     records: Records
-    limited: str = ""  # the token of an agent that may make few calls
+    limited: str = ""  # the token of an agent with a low limit
 
     def write(self, through: Served, *ids: str, text: str = "") -> float:
         """Ingest records with a process's settings; return the moment of completion."""

@@ -21,7 +21,7 @@ from tests.several.crew import Line, Lines, folder_of, workers_of
 WORKERS = 2
 SETTINGS = {"server.workers": WORKERS, "server.idle_seconds": 120, "vectors.index": "auto"}
 CALLS = 41
-REPLACED_IN = 5.0  # seconds; a second, on a machine that is busy
+REPLACED_IN = 5.0  # seconds; a second, on a busy machine
 Start = Callable[..., Served]
 Through = Callable[..., list[Line]]
 
@@ -218,7 +218,7 @@ def test_sigterm_lets_every_worker_finish_and_ends_with_0(through: Through) -> N
 
 
 def test_one_stop_ends_all_processes(through: Through, lines: Lines, wait_until: Callable[..., None]) -> None:
-    # a call that nothing wakes waits for 30 s and is cut off after 20, which is enough to wake it on a busy machine
+    # a call without changes waits for 30 s and is cut off after 20, enough to wake it on a busy machine
     connections = through(server__drain_seconds=0.5, server__grace_seconds=30)
     served, workers = connections[0].served, workers_of(connections[0].served)
     for line in connections:
@@ -226,7 +226,7 @@ def test_one_stop_ends_all_processes(through: Through, lines: Lines, wait_until:
     watching = lines.line(served)
     wait_until(lambda: metrics(watching)["cstp_followers"] == WORKERS)
     for process in [*workers, psutil.Process(served.pid)]:
-        process.send_signal(signal.SIGTERM)  # as systemd does; the parent passes its own on
+        process.send_signal(signal.SIGTERM)  # as systemd does; the parent passes its own value on
     for line in connections:
         status, reply = line.read()
         assert (status, "result" in reply) == (200, True), served.last_log()

@@ -40,7 +40,7 @@ def collected(lane: str) -> tuple[set[str], int]:
 
 def test_each_test_is_in_one_lane() -> None:
     default, _ = collected("default")
-    long, left = collected("long")  # which collects the files of all folders
+    long, left = collected("long")  # collects the files of all folders
     assert default & long == set()
     assert len(default) == left > 4000
 

@@ -87,7 +87,7 @@ def test_its_output_and_exit_code_equal_an_interpreters(capfd: pytest.CaptureFix
     for words in (["--version"], ["--help"], ["token", "fly"], ["call", "--help"]):
         environment = {**os.environ, "COLUMNS": "100"}
         one = start(*words, env=environment)
-        other = start(*words, env=environment, umask=0o77)  # which the fork server leaves to Python
+        other = start(*words, env=environment, umask=0o77)  # left to Python by the fork server
         assert one.communicate() == other.communicate()
         assert one.returncode == other.returncode
 

@@ -1,4 +1,4 @@
-"""Runs of `cstp site`, and reads of the output as by the page."""
+"""Runs of `cstp site`, and page-like reads of the output."""
 
 import json
 import re
@@ -52,7 +52,7 @@ def about(site: Path) -> dict[str, Any]:
 
 
 def everything(site: Path) -> bytes:
-    """Return the contents of all files of a site, and their names."""
+    """Return the names and contents of a site's files."""
     files = sorted(path for path in site.rglob("*") if path.is_file())
     return b"\n".join(part for path in files for part in (str(path.relative_to(site)).encode(), path.read_bytes()))
 

@@ -9,7 +9,7 @@ from tests.serving import Serving
 from tests.ui.visits import Visits, go, put, shown
 
 BEGIN = datetime(2026, 8, 1, 9, tzinfo=UTC)
-LONG = "ferry/talk & more"  # a name that an address has to quote
+LONG = "ferry/talk & more"  # a name to be quoted in addresses
 
 
 def _talk(serving: Serving, folder: Path, turns: int) -> None:

@@ -1,4 +1,4 @@
-"""Links of a record: the drawing, the equivalent list, and the kinds of links as filters."""
+"""Links of a record: the drawing, the equivalent list, and link kinds as filters."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -100,7 +100,7 @@ def test_the_list_is_walked_extended_and_opened_by_keys(berths: Serving, visits:
     page.keyboard.press("e")
     expect(_row(page, "Publish by post")).to_be_visible()
     assert "open=c-2" in page.url
-    expect(_row(page, "Publish by flags")).to_have_count(0)  # one link further, no more
+    expect(_row(page, "Publish by flags")).to_have_count(0)  # a link further, no more
     page.reload()
     expect(_row(page, "Publish by post")).to_be_visible()
     _row(page, "Publish by radio").get_by_role("link").focus()

@@ -13,7 +13,7 @@ from tests.serving import Serving
 from tests.ui.payloads import PAYLOADS
 from tests.ui.visits import EVERYTHING, Visits, base
 
-# what a client has to set for a page without domains
+# required client settings for a page without domains
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "media-src 'self' data:; connect-src 'none'; frame-src 'none'; base-uri 'self'; object-src 'none'"
@@ -39,7 +39,7 @@ frame.style.width = "100%";
 frame.srcdoc = html;
 document.body.append(frame);
 }"""
-# keeps of all that is ever shown what is foreign, and what stands in its places when a message has been followed
+# notes foreign content ever shown, and the content in its places after a message
 WATCH = """selector => {
 window.seen = [];
 window.foreign = [];
@@ -106,7 +106,7 @@ def view(page: Page) -> Frame:
 
 @pytest.fixture(scope="module")
 def decided(library: Serving) -> Mapping[str, str]:
-    """Return the ids of a decision with all content shown by the page, and of a decision linked to it."""
+    """Return the ids of a decision with all content shown by the page, and a linked decision."""
     other = library.ask("recordDecision", decision="Rent a bakery", confidence=0.4)["id"]
     given = {
         "decision": "Bake before dawn",

@@ -58,9 +58,9 @@ def test_every_page_shows_its_records_and_is_accessible(
         expect(page.locator("main"), name).to_contain_text(text)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} is wider than the window"
         picture(page, f"{name}-{width}-{theme}")
-        if width == WIDEST:  # both themes have been looked at, which takes most of the time
+        if width == WIDEST:  # checking both themes takes most of the time
             continue
-        page.evaluate("scrollTo(0, 0)")  # a link that is half under the header would be too small a target
+        page.evaluate("scrollTo(0, 0)")  # a link half under the header would be too small a target
         result = axe.run(page, context=ALIKE, options=RULES)
         for violation in result.response["violations"]:
             found[f"{name}: {violation['id']}"] = [node["html"][:200] for node in violation["nodes"]][:3]
@@ -125,7 +125,7 @@ def test_nothing_moves_while_a_page_loads(library: Serving, visits: Visits) -> N
         page.goto(f"{library.url.removesuffix('/cstp')}/ui/#/{address}")
         page.reload()
         shown(page)
-        assert page.evaluate("window.moved") < 0.1, address  # what is called good of a page
+        assert page.evaluate("window.moved") < 0.1, address  # good figures of a page
 
 
 ODD = (

@@ -56,7 +56,7 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
             for project in PROJECTS:
                 lines += _marked(len(rights), kind, level, project)
                 rights[f"mark{len(rights):03d}x".encode()] = (level, project)
-    # a visible decision that names a hidden one
+    # a visible decision naming a hidden decision
     hidden = next(mark.decode() for mark, right in rights.items() if right == ("highly_sensitive", "beta"))
     later = {"kind": "decision", "id": "d-later", "title": "Later", "text": "It is so."}
     lines.append(later | {"supersedes": f"d-{hidden}"})
@@ -274,7 +274,7 @@ def test_the_summary_is_in_words_or_in_json(marked: tuple[Path, object], tmp_pat
     assert (held["counts"]["decisions"], held["counts"]["episodes"]) == (4, 0)
 
 
-# --- where it is written
+# --- the folder written to
 
 
 @pytest.fixture(scope="module")

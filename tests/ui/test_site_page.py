@@ -196,7 +196,7 @@ def test_a_search_finds_words_prefixes_and_near_spellings(written: Written, answ
     (berth,) = answers("search", query="berth", project="harbour", tags=["STRASSE"])["results"]
     assert berth["title"] == "Build a second berth at once."
     slow = answers("search", query="cranes slow", kinds=["decision"])["results"]
-    assert slow[0]["snippet"] == "Cranes are slow."  # what a review learned is found, too
+    assert slow[0]["snippet"] == "Cranes are slow."  # the lesson of a review is found, too
     for kind in ("decision", "chunk", "episode", "extraction"):
         assert {one["type"] for one in answers("search", query="index", kinds=[kind])["results"]} == {kind}
     found = answers("search", query="store", limit=50)["results"]
@@ -256,7 +256,7 @@ def test_a_visitor_walks_from_the_table_to_a_decision_and_searches(written: Writ
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("g then d, s, t, g, kgo to decisions, search, timeline")
     page.keyboard.press("Escape")
-    page.keyboard.type("ga")  # the activity, which a site has not
+    page.keyboard.type("ga")  # the activity, missing from a site
     page.get_by_role("button", name="Overdue for review 2").click()
     expect(page.locator(".row")).to_have_count(2)
     page.get_by_role("link", name="Build a second berth").click()

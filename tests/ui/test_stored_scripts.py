@@ -14,7 +14,7 @@ from tests.stores import Stores
 from tests.ui.payloads import PAYLOADS
 from tests.ui.visits import Visits, go, put
 
-# what markup of the payloads would make of them; the page itself makes none of these in what it shows of records
+# elements made by markup in payloads; the page itself makes none of them in records
 _FOREIGN = (
     "img, svg:not([aria-hidden]):not([role=img]), math, iframe, object, embed, video, audio, style, link, base, "
     "meta, marquee, template, "
@@ -89,7 +89,7 @@ def test_the_corpus_has_a_hundred_payloads_and_more() -> None:
     assert len(set(PAYLOADS)) >= 100
 
 
-# one function makes Markdown for all pages: every third text is on a page of a decision, every tenth on each other page
+# a single function makes Markdown for all pages: every third text is on a decision's page, every tenth on each other
 @pytest.mark.parametrize(
     ("address", "numbers"),
     [

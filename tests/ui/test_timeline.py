@@ -13,7 +13,7 @@ from tests.ui.visits import Visits, go, put
 
 __all__ = ["serve"]
 Serve = Callable[..., Serving]
-SHOWN = 56  # days at once; the last one is the latest that has a record
+SHOWN = 56  # days at once; the last is the latest with a record
 
 INCIDENT: dict[str, Any] = {"kind": "event", "category": "Incident", "event_time": "2026-03-04T06:00:00Z"}
 RECORDS: list[dict[str, Any]] = [

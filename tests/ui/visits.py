@@ -29,7 +29,7 @@ def browser() -> Iterator[Browser]:
     if program is None:
         pytest.skip("no chromium")
     with ThreadPoolExecutor(1, "browser") as executor, sync_playwright() as playwright:
-        executor.submit(int).result()  # its thread is this fixture's, and not of the test that needs it first
+        executor.submit(int).result()  # its thread belongs to this fixture, not to the first test that needs it
         playwright._loop.set_default_executor(executor)
         opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         yield opened
@@ -58,7 +58,7 @@ def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def library(demo_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    """Start a server over a copy of the `cstp demo` data: the project's decisions and pages, a sample of every kind."""
+    """Start a server over a copy of the `cstp demo` data: the project's decisions and pages, a sample per kind."""
     folder = shutil.copytree(demo_data, tmp_path_factory.mktemp("ui") / "data")
     serving, stop = start(folder, Stores(), None, None)
     yield serving
@@ -102,7 +102,7 @@ class Visits:
     windows: Windows
     problems: list[str] = field(default_factory=list)
     pages: list[Page] = field(default_factory=list)
-    expected: list[str] = field(default_factory=list)  # parts of problems that a test provokes
+    expected: list[str] = field(default_factory=list)  # parts of problems provoked by a test
 
     def page(self, **options: Any) -> Page:
         """Return an empty page; an error logged by it fails the test."""

@@ -19,8 +19,8 @@ from tests.stores import Stores
 FORBIDDEN, CONFLICT = -32009, -32011
 ALL = ("read", "write", "review", "ratify", "admin")
 TABLE = Path(__file__).parents[2] / "docs/security.md"
-FILE = "plough"  # the id of a decision that a file holds
-# What an agent may do with one scope alone, by the acts of `acts`.
+FILE = "plough"  # the id of a decision in a file
+# Permissions of an agent with a single scope, by the acts of `acts`.
 ROWS: Mapping[str, set[str]] = {
     "read": {"read a decision", "search", "follow changes"},
     "write": {
@@ -36,7 +36,7 @@ ROWS: Mapping[str, set[str]] = {
         *("forget its own", "forget another's", "end its own link", "end another's link", "import", "read the audit"),
     },
 }
-# What needs two scopes; any other pair does what each of the two does.
+# Acts that need two scopes; any other pair permits the acts of each of the two.
 PAIRS: Mapping[tuple[str, str], set[str]] = {
     ("write", "review"): {"link its own to another's", "supersede what is ratified by a proposal"},
     ("write", "ratify"): {"end its own that is ratified"},

@@ -102,7 +102,7 @@ def test_every_wrong_value_is_refused_by_its_path(serving: Serving, decision: st
 
 
 PARAMETERS_BASE: Mapping[str, Mapping[str, Any]] = {each.method: each.base for each in PARAMETERS}
-# What a schema does not state, by method: params beside those that are required, and the field that is named.
+# Rules missing from schemas, by method: params beside the required ones, and the named field.
 RULES: list[tuple[str, dict[str, Any], str]] = [
     ("recordDecision", {"reviewIn": "7d", "reviewBy": "2030-01-01"}, "reviewIn"),
     ("recordDecision", {"validFrom": "2030-01-02", "validTo": "2030-01-01"}, "validTo"),

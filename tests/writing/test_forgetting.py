@@ -417,7 +417,7 @@ async def test_restored_backups_stay_forgotten(engine: Engine, tmp_path: Path, s
     with opened_backup(tmp_path / "backup", quiet) as backup:
         done = restore_backup(backup, engine.records.store, replace=True, watcher=quiet)
         assert (done.forgotten, engine.records.ids(Kind.DECISION)) == (1, [other])
-        # into another database, of which only the file of the ledger knows
+        # into another database, known only to the ledger file
         (tmp_path / "other").mkdir()
         lost = open_records(stores.records(tmp_path / "other"))
         ledger = read_ledger(tmp_path / "forgotten.jsonl")
@@ -616,7 +616,7 @@ async def test_a_clock_jump_lets_nothing_expire(engine: Engine) -> None:
     assert swept(jump, -jump) == [0, 0, 0]
     assert swept(jump, timedelta(seconds=5)) == [0, 0, 0]
     assert engine.records.ids(Kind.ARTIFACT) == ["art_1"]
-    # a server that was stopped for long, or whose clock was wrong when it began
+    # a server stopped for long, or with a wrong clock at its start
     clock = ClockGuard("nothing goes", lambda: late + jump, count(0, 1800).__next__)
     retention = Retention(engine.records, engine.indexes, LedgerFile(None), clock=clock)
     assert [retention.sweep() for _ in range(3)] == [0, 0, 1]

@@ -230,7 +230,7 @@ async def test_a_decision_of_the_published_server_keeps_its_outcome(repository: 
     assert isinstance(decision, Decision)
     assert (decision.title, decision.outcome, decision.confidence) == ("Keep orders in PostgreSQL", "success", 0.85)
     for text in ("## actual_result\n\nNo order was lost.", "## lessons\n\nTry restores as well."):
-        assert text in decision.text  # which is searched
+        assert text in decision.text  # a searched text
     with pytest.raises(Conflict) as refused:
         await write(repository.engine, ANN, update("5f3a9c1e", category="data"))
     assert refused.value.reason == "fileOwned"

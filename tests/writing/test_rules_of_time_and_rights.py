@@ -47,7 +47,7 @@ async def test_a_circle_closing_in_a_hidden_decision_is_no_refusal(engine: Engin
     back = LinkDecisionsParams(source_id=other, target_id=one, edge_type="depends_on")
     with pytest.raises(Conflict, match="state"):
         await write(engine, ANN, back, dry_run=True)
-    await write(engine, ANN, back.model_copy(update={"edge_type": "relates_to"}))  # which may close one
+    await write(engine, ANN, back.model_copy(update={"edge_type": "relates_to"}))  # may close a circle
     assert (await write(engine, NARROW, back)).id == other
 
 

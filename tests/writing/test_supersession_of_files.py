@@ -74,10 +74,10 @@ async def test_the_old_decision_is_in_force_until_the_acceptance(engine: Engine,
     for state, expected in (
         ("proposed", {"old", "new"}),
         ("accepted", {"new"}),
-        ("parked", {"old", "new"}),  # a word that is not known
+        ("parked", {"old", "new"}),  # an unknown word
         ("rejected", {"old"}),
         ("accepted", {"new"}),
-        ("deprecated", set()),  # the old one was replaced while the new one was in force
+        ("deprecated", set()),  # the old decision was replaced while the new one was in force
     ):
         await read(engine, files, "new", NEW | {"status": state, "supersedes": "old"})
         assert await current(engine) == expected, state

@@ -66,6 +66,6 @@ def test_a_search_shows_rejected_and_superseded_decisions_and_their_visible_succ
     assert (whole["wood"]["supersededBy"], whole["wood"]["supersedes"]) == (["gas"], [])
     assert (whole["gas"]["supersededBy"], whole["gas"]["supersedes"]) == (["sun"], ["wood"])
     shown = {"wood": ("superseded", ["gas"]), "gas": ("accepted", []), "coal": ("rejected", []), "kiln": (None, [])}
-    shown |= {"sun": ("proposed", [])}  # which replaces nothing yet
+    shown |= {"sun": ("proposed", [])}  # replaces nothing yet
     assert found(serving.token(clearance="normal")) == shown
     assert found(None) == shown | {"wood": ("superseded", ["gas", "oil"]), "oil": (None, [])}

@@ -29,7 +29,7 @@ server = st.integers(0, 1)
 pick = st.integers(0, 1000)
 key = st.one_of(st.none(), st.none(), st.integers(0, 30))
 _SCOPES = {method.name: set(method.scopes) for method in METHODS}
-_MAY_CHANGE_NOTHING = {"updateDecision", "setStatus", "remember", "storeKnowledge"}  # and tell when it changed last
+_MAY_CHANGE_NOTHING = {"updateDecision", "setStatus", "remember", "storeKnowledge"}  # and report the last change
 _NAMES = re.compile(r"[\w-]+(?:::[\w-]+)*")
 rights = st.fixed_dictionaries(
     {}, optional={"project": st.sampled_from(["alpha", "beta"]), "sensitivity": st.sampled_from(LEVELS)}
@@ -45,7 +45,7 @@ class Reader:
     reported: set[int] = field(default_factory=set)  # numbers of the changes
     may: set[str] = field(default_factory=set)
     must: set[str] = field(default_factory=set)
-    ever: set[str] = field(default_factory=set)  # what it has seen at any time
+    ever: set[str] = field(default_factory=set)  # everything seen so far
 
 
 class Base(RuleBasedStateMachine):
@@ -63,7 +63,7 @@ class Base(RuleBasedStateMachine):
         nothing: dict[str, tuple[object, object]] = {}
         self.views = dict.fromkeys(AGENTS, nothing)
         self.readers = {name: Reader() for name in AGENTS}
-        self.turns: set[str] = set()  # all that there ever were
+        self.turns: set[str] = set()  # all that ever existed
 
     @invariant()
     def note(self) -> None:
@@ -120,7 +120,7 @@ class Base(RuleBasedStateMachine):
         self.calls[0] += 1
         reply = self.doors.call(door, agent, method, params)
         assert reply.code == code, f"{agent.agent} {method} {params}: {reply.text}, and not {code}"
-        # a refusal repeats what was asked, and a search has its query
+        # a refusal repeats the request, and a search its query
         said = reply.text if code else str(unasked(reply.value))
         echoed = _NAMES.findall(str(params)) if code else ()
         shown = set(_NAMES.findall(said)) & self.model.hidden(agent) - {*echoed, *allowed}
@@ -176,7 +176,7 @@ class Base(RuleBasedStateMachine):
             expected |= {"status": "unchanged"}
         elif method == "storeKnowledge":
             expected |= {"records": [one | {"status": "unchanged"} for one in first["records"]]}
-        # what it says itself, and what was reported to it before
+        # its own content, and earlier reports to it
         result = self.ask(door, agent, method, params, allowed=_NAMES.findall(f"{params} {first}"))
         when = {name: True for name in ("indexed", "reindexed", "receipt") if name in first}  # is of now
         assert {**result, **when} == {**expected, **when}, f"{result}, and not {expected}"

@@ -89,7 +89,7 @@ class Doors:
         return self.run(self.engines[server % 2].ingest(files, options))
 
     def ids(self, kind: str = "decision") -> list[str]:
-        """Return the ids of all stored records of a kind."""
+        """Return all stored ids of a kind."""
         return self.engines[0].records.ids(KINDS[kind])
 
     def sweep(self, server: int) -> None:

@@ -14,7 +14,7 @@ from tests.chaos.machine.placing import Placing, places
 from tests.stores import wait_for
 
 MODES = ("keyword", "semantic", "hybrid")
-MARGINS = (0.1, 1.0, 10.0)  # seconds that a memory lives, the next where a busy machine was too slow for one
+MARGINS = (0.1, 1.0, 10.0)  # lifetimes of a memory in seconds; the next is for a machine too slow for the former
 
 
 class Forgetting(Placing):

@@ -10,12 +10,12 @@ class Memory:
 
     kind: str
     id: str
-    word: str  # that its text has
+    word: str  # in its text
     project: str | None
     own_level: int
     owner: str
-    level: int = 0  # at least that of its parent
-    place: tuple[str, int | str | None] | None = None  # by which a request names it
+    level: int = 0  # at least the parent's level
+    place: tuple[str, int | str | None] | None = None  # its name in a request
     parent: str | None = None
     expires: str | None = None
     long: bool = False

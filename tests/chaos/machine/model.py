@@ -12,7 +12,7 @@ LEVELS = ("normal", "sensitive", "highly_sensitive")
 OWN_STATUSES = ("draft", "proposed", "pending")
 STATUSES = (*OWN_STATUSES, "accepted", "accepted", "rejected", "deprecated", "superseded")
 ENDED = ("superseded", "deprecated", "rejected")
-SETTLED = ("accepted", *ENDED)  # which a review leaves as they are
+SETTLED = ("accepted", *ENDED)  # unchanged by a review
 ACYCLIC = ("supersedes", "depends_on")
 PAST, EXPIRED, FUTURE = "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z", "2999-01-01T00:00:00Z"
 INVALID, FAILED, NOT_FOUND, FORBIDDEN, CONFLICT = -32602, -32003, -32007, -32009, -32011
@@ -23,7 +23,7 @@ class Known:
     """A decision: own statements, and additions by others. `owner` None is a file."""
 
     id: str
-    word: str  # that its text has, and others only where they say the same
+    word: str  # in its text; other decisions have it only with equal content
     stated: dict[str, Any]
     project: str | None
     level: int
@@ -33,10 +33,10 @@ class Known:
     outcome: str | None = None  # stated by a file
     revision: int = 1
     reviews: list[Mapping[str, Any]] = field(default_factory=list)
-    history: list[tuple[str, list[str]]] = field(default_factory=list)  # who, and what was changed
+    history: list[tuple[str, list[str]]] = field(default_factory=list)  # agent, and changed fields
     ratified_by: str | None = None
     file: str | None = None
-    contexts: list[str] = field(default_factory=list)  # words of contexts that it has or had
+    contexts: list[str] = field(default_factory=list)  # words of its present and former contexts
     known: list[tuple[datetime, Mapping[str, Any], str]] = field(default_factory=list)  # see `Model.note`
 
     kind = "decision"
@@ -71,7 +71,7 @@ class Model:
     memories: dict[str, Memory] = field(default_factory=dict)
     links: dict[tuple[str, str, str], Link] = field(default_factory=dict)
     answered: dict[tuple[str, str, str], tuple[Any, Any]] = field(default_factory=dict)  # params and result
-    gone: set[str] = field(default_factory=set)  # ids and words of what was forgotten, replaced or removed
+    gone: set[str] = field(default_factory=set)  # ids and words of forgotten, replaced or removed records
     forgotten: dict[str, str] = field(default_factory=dict)  # kinds by id
 
     def sees(self, who: Token, one: Stored) -> bool:

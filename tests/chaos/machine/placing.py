@@ -1,4 +1,4 @@
-"""Base rules of all memory records: the meaning of a request, and the resulting memory."""
+"""Base rules of all memory records: request meanings, and resulting memories."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.chaos.machine.model import LEVELS, NOT_FOUND
 
 RADIO, WIKI = "radio", "wiki"
 places = st.sampled_from([None, (RADIO, 0), (RADIO, 1), (RADIO, None), (WIKI, "page-0"), (WIKI, "page-1")])
-FILLER = "The tide turns at noon and the pilot waits for it. " * 112  # more than one passage
+FILLER = "The tide turns at noon and the pilot waits for it. " * 112  # more than a passage
 
 
 class Placing(Base):

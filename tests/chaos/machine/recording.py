@@ -167,7 +167,7 @@ class Amending(Base):
         else:
             code, changed = self.change(one, updates)
             if not code and {"valid_from", "valid_to"} & set(changed) and one.status not in OWN_STATUSES:
-                code = FORBIDDEN  # without ratify, which no one has who may amend
+                code = FORBIDDEN  # agents that may amend lack ratify
         done = self.write(door, agent, "updateDecision", params, again, code)
         if done is None or one is None:
             return
@@ -181,7 +181,7 @@ class Amending(Base):
 
     @staticmethod
     def change(one: Known, updates: dict[str, Any]) -> tuple[int, list[str]]:
-        """Return the error code of an update by its author, and the names of changed fields."""
+        """Return the error code for an author's update, and the changed field names."""
         empty = {"tags": []}
         changed = [name for name, value in updates.items() if one.stated.get(name, empty.get(name)) != value]
         if not in_order(one.stated | updates):

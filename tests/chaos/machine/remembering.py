@@ -59,7 +59,7 @@ class Remembering(Placing):
         if not code and known is not None:
             said = [each.word for each in self.children(known, "event")]
             equal = (known.word, known.long, known.own_level, known.expires) == (word, long, level, expires)
-            # in the order in which each event says which one it is
+            # in the order named by each event
             if equal and (events is None or said == [word] * events):
                 status = "unchanged"
             elif known.owner != name and "admin" not in agent.scopes:
@@ -148,7 +148,7 @@ class Learning(Placing):
             records.append({"kind": "extraction", "type": "warning", "chunkIds": ids, "content": warning})
             if not code and any(self.model.find_any(agent, id) is None for id in ids):
                 code = NOT_FOUND
-        # what another text of a source was cut into goes before what is cited is looked for
+        # former parts of a source's text are removed before citations are resolved
         lost = [] if known is None or known.word == word else [each.id for each in self.children(known, "chunk")]
         code = NOT_FOUND if not code and set(ids) & set(lost) else code
         params = {"records": records, **rights} | ({"dryRun": True} if dry else {})

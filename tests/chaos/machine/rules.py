@@ -10,7 +10,7 @@ from tests.chaos.machine.recalling import Recalling
 from tests.chaos.machine.recording import Amending, Recording
 from tests.chaos.machine.remembering import Learning, Remembering
 
-# Families of writes; what is written in other ways joins here.
+# Families of writes; any other kind of write joins here.
 RULES: tuple[type[Base], ...] = (
     Recording,
     Amending,

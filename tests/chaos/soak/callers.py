@@ -19,9 +19,9 @@ from pydantic.alias_generators import to_snake
 from tests.chaos.asking import Answer, ask
 from tests.mcp.windows import Window, WindowClosed
 
-UNANSWERED = 20.0  # seconds after which a client gives a call up
-PATIENCE = 150.0  # seconds within which a call has a result, however often it is sent
-TEMPORARY = (-32003, -32010)  # errors of calls that may be sent again
+UNANSWERED = 20.0  # seconds before a client gives a call up
+PATIENCE = 150.0  # seconds for a call's result, including retries
+TEMPORARY = (-32003, -32010)  # errors of retryable calls
 TEMPORARY_IN_WINDOWS = ("INTERNAL_ERROR", "OVERLOADED")
 ENDED = {None: 0, signal.SIGTERM: 0, signal.SIGKILL: -signal.SIGKILL}
 
@@ -31,7 +31,7 @@ class Refused(Exception):
 
 
 class Outcomes:
-    """Counts of answers and errors of all clients."""
+    """Answer and error counts of all clients."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -111,7 +111,7 @@ class WindowCaller:
         self._random = Random(number)
         self._window: Window | None = None
         self._until = 0.0
-        self.killed: set[int] = set()  # processes that another thread has killed
+        self.killed: set[int] = set()  # processes killed by another thread
         self.ended: Counter[str] = Counter()
 
     @property
@@ -191,7 +191,7 @@ def close_pipes(window: Window) -> None:
 
 
 class WatchedNotes:
-    """Files of a folder followed by `cstp watch`: written, changed and removed; `words` by name of present files."""
+    """Folder files followed by `cstp watch`: written, changed and removed; `words` by present file name."""
 
     def __init__(self, folder: Path, most: int) -> None:
         folder.mkdir(parents=True)

@@ -102,7 +102,7 @@ def finds_notes(server: Served, notes: WatchedNotes) -> bool:
 
 
 def check_meaning(server: Served, url: str, number: int) -> int:
-    """Find up to `number` of the newest records of each kind by text, in all modes; return the search count."""
+    """Find up to `number` newest records of each kind by text, in all modes; return the search count."""
     records = open_records(url)
     try:
         stored = [change.stored.record for change in changes_of(records, 0, 10**6, None) if isinstance(change, Upsert)]

@@ -15,7 +15,7 @@ from tests.chaos.soak.callers import WindowCaller
 from tests.chaos.test_disk import no_space
 from tests.mcp.windows import holder_of
 
-LATE = 20.0  # seconds after a full disk within which a server may still end for want of space
+LATE = 20.0  # seconds after a full disk in which a server may still end for want of space
 STARTS = 60.0
 
 

@@ -20,9 +20,9 @@ from tests.chaos.soak.written import pause_after
 from tests.chaos.wire import Pipe, check_answer, expected, request
 
 MODES = ("keyword", "semantic", "hybrid")
-QUIET = 1.0  # seconds after which a stream without an event has a comment, as the servers are set
+QUIET = 1.0  # seconds before an idle stream has a comment, as set on the servers
 STREAM_TIMEOUT = 30.0
-GONE = (OSError, asyncio.IncompleteReadError)  # a connection of a process that was killed
+GONE = (OSError, asyncio.IncompleteReadError)  # a connection of a killed process
 ERRORS = (
     call_bytes("cstp.nothing"),
     call_bytes("cstp.queryDecisions", {"limit": 0, "filters": {"stakes": [], "more": 1}}),
@@ -121,7 +121,7 @@ class Mistakes:
     async def _exchange(self, pipe: Pipe) -> None:
         body, began = self._body(), monotonic()
         (answer,) = await pipe.exchange([request(body, self._token)])
-        if b'"code":-32003' in answer.body.replace(b" ", b""):  # a part failed, which `expected` does not expect
+        if b'"code":-32003' in answer.body.replace(b" ", b""):  # a failed part, not included in `expected`
             self._outcomes.add("-32003")
         else:
             for code in check_answer(answer, body, expected(body)):
@@ -146,7 +146,7 @@ class Mistakes:
 
 
 class Follower:
-    """A reader of changes. `known` has the number of each record's last change, by kind and id."""
+    """A change reader. `known` has the number of each record's last change, by kind and id."""
 
     def __init__(self) -> None:
         self.cursor = 0

@@ -9,8 +9,8 @@ from statistics import median
 from threading import Event
 from time import monotonic
 
-SAMPLES = 10  # of a process whose median is compared
-WARM = 60.0  # seconds of a process that are not compared
+SAMPLES = 10  # samples of a process in the compared median
+WARM = 60.0  # uncompared first seconds of a process
 GROWTH = 1.05
 
 Key = tuple[str, int]  # the role and id of a process
@@ -83,7 +83,7 @@ class History:
 
 @dataclass(frozen=True)
 class Growth:
-    """Resource use of a process before and after; `age` is that of the last sample, in seconds."""
+    """Resource use of a process before and after; `age` belongs to the last sample, in seconds."""
 
     name: str
     age: float

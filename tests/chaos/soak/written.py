@@ -12,11 +12,11 @@ from typing import Any
 from tests.chaos.soak.callers import Refused
 
 Call = tuple[str, dict[str, Any]]  # a method without its prefix, and parameters
-Send = Callable[[str, Mapping[str, Any]], Any]  # returns the result once there is one
+Send = Callable[[str, Mapping[str, Any]], Any]  # returns the eventual result
 LIFETIME = 8.0  # seconds until an expiring record expires
-# reasons why a repeated call for an expiring record is refused: it comes too late, or the record is stored and gone
+# reasons to refuse a repeated call for an expiring record: too late, or stored and expired
 EXPIRED = ("must be in the future", "one whose record is forgotten")
-BREATHING = 4.0  # pause of a client, in lengths of its last call: on a busy machine it calls less
+BREATHING = 4.0  # pause of a client, in durations of the last call: on a busy machine it calls less
 LONGEST_BREATH = 3.0  # seconds
 
 
@@ -45,7 +45,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Form:
-    """Calls that create and change records of a kind; `found_as` is the kind of search results."""
+    """Calls that create and change records of a kind; `found_as` is the search result kind."""
 
     kind: str
     create: Callable[[Item, str], Call]

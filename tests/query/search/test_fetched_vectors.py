@@ -194,7 +194,7 @@ def test_a_record_missing_from_an_index_is_ranked_and_index_failures_are_reporte
 def test_every_result_meets_filters_unknown_to_vector_indexes(fetched: SyncEngine) -> None:
     snapshot, vector = snapshot_of(fetched), SeededEmbedder(dim=DIM).embed_query("queue")
     mask = np.zeros(len(snapshot.keys), np.bool_)
-    mask[:LONG] = True  # whose windows are many
+    mask[:LONG] = True  # with many windows
     found = semantic_leg(snapshot, mask, vector, 20, None, VIEWERS["all"])
     expected = sorted(zip(-cosines(snapshot, np.arange(LONG), vector), range(LONG), strict=True))[:20]
     assert found.rows.tolist() == [row for _, row in expected]

@@ -20,7 +20,7 @@ ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 QUERIES = ("database queue", "retry", "shard shard log", "nowhere", "token budget backup schema")
 
 
-World = Any  # the one of conftest.py
+World = Any  # from conftest.py
 
 
 def seeds(count: int) -> list[Any]:
@@ -117,7 +117,7 @@ def test_the_keyword_leg_uses_labels_for_few_rows_or_many_lost_hits(world: World
 
     texts = [("even", text("queue", n)) for n in range(2000)] + [("odd", text("queue", 9))] * 2000
     texts += [("rare", text("cache", n)) for n in range(600)]
-    # a filter that is opposed to the query: what has the word often is of another category
+    # a filter opposed to the query: records with frequent query words have another category
     texts += [("odd", text("topic", 0))] * 900 + [("even", text("topic", n)) for n in range(1, 300)]
     world.put(*(kit.Known(Decision(f"d-{n}", "", text, category=name), None) for n, (name, text) in enumerate(texts)))
     snapshot = world.follow()

@@ -122,7 +122,7 @@ def test_hidden_records_change_neither_the_candidates_nor_their_choice(filters: 
     hidden = (random.random(80_000) < 0.6).tolist()
     windows = list(unit(random.normal(size=(80_000, DIM)))[:, np.newaxis])
     whole = snapshot_of(windows, hidden)
-    # the same ids, without what is hidden
+    # the same ids, without hidden records
     columns = Columns(DECISIONS, DIM)
     columns.apply(page_of(windows, hidden=hidden))
     removed = np.flatnonzero(hidden) + 1
@@ -146,7 +146,7 @@ def test_a_neighbour_index_answers_only_viewers_of_its_whole_content() -> None:
             raise AssertionError("asked")
 
     random = np.random.default_rng(5)
-    columns = Columns(DECISIONS, 8)  # too short for sketches, which would be cheaper
+    columns = Columns(DECISIONS, 8)  # too short for cheaper sketches
     windows = list(unit(random.normal(size=(80_000, 8)))[:, np.newaxis])
     columns.apply(page_of(windows, hidden=[True] + [False] * 79_999))
     snapshot, vector = columns.publish(), windows[9][0]
