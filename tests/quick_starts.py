@@ -142,7 +142,7 @@ class Forks:
         return process.pid
 
     def program(self) -> str:
-        """Write a program that a shell starts as it would `cstp`."""
+        """Return a program that a shell starts as it would `cstp`."""
         return f"#!{sys.executable} -IS\nADDRESS = {self._start_server()!r}\n{CLIENT.read_text()}"
 
     def close(self) -> None:

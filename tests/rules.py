@@ -229,7 +229,7 @@ def _keep(config: pytest.Config, items: list[pytest.Item], concerned: Callable[[
 
 @pytest.fixture(scope="session")
 def shared_folder() -> Callable[[str], Path]:
-    """Return `shared_folder("data/memory")`: returns that part of ../shared. Skips without ../shared."""
+    """Return `shared_folder("data/memory")`: that part of ../shared. Skips without ../shared."""
 
     def part(name: str) -> Path:
         if not SHARED.is_dir():

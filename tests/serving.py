@@ -161,7 +161,7 @@ class Serving:
         return connection
 
     def figure(self, name: str) -> float:
-        """Return an internal figure of the server."""
+        """Return a figure from the server's metrics."""
         text = self.client.get(f"{self.url.removesuffix('/cstp')}/metrics").text
         return float(next(line.split()[1] for line in text.splitlines() if line.startswith(f"{name} ")))
 

@@ -53,7 +53,7 @@ def audit(serving: Serving, **filters: Any) -> Row:
 
 
 def latest(serving: Serving, count: int = 1, **filters: Any) -> list[Row]:
-    """Return the newest rows of calls with other ids, oldest first."""
+    """Return the newest rows of calls except cstp.audit, oldest first."""
     found = serving.ask("audit", limit=500, **filters)["rows"]
     return [row for row in found if row["method"] != "cstp.audit"][:count][::-1]
 

@@ -98,7 +98,7 @@ class Known:
         return [id for id in written if id in self.texts]
 
     def groups(self, random: Random, count: int) -> list[tuple[str, set[str]]]:
-        """Return shared words, each with all decision ids."""
+        """Return up to `count` shared words, each with the ids of all matching decisions."""
         found: dict[str, set[str]] = {}
         for id, title in self.words.items():
             found.setdefault(title.split()[2], set()).add(id)

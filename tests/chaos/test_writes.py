@@ -91,7 +91,7 @@ class Proof:
 
 @pytest.fixture
 def proving(wait_until: Callable[..., None]) -> Iterator[Callable[[str], Proof]]:
-    """Yield `proving(url)`: runs writes to the store at the URL."""
+    """Yield `proving(url)`: the proof of writes to the store at the URL."""
     with ExitStack() as stack:
 
         def prove(url: str) -> Proof:

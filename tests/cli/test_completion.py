@@ -24,7 +24,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 @pytest.fixture
 def offered(tmp_path: Path) -> Callable[[str], list[str]]:
-    """Return `offered("cstp call cstp.getC")`: returns bash's completions of a line's last word."""
+    """Return `offered("cstp call cstp.getC")`: bash's completions of a line's last word."""
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("no bash")

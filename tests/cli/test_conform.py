@@ -93,7 +93,7 @@ def test_a_difference_is_reported_without_the_received_records(altered: Any, cst
 
 @pytest.fixture
 def altered(live_server: Any) -> Iterator[Callable[[Callable[[httpx.Response], bytes]], tuple[str, str]]]:
-    """Yield `altered(change)`: returns the URL of a server whose bodies pass through `change`, and a token."""
+    """Yield `altered(change)`: the URL of a server whose bodies pass through `change`, and a token."""
     servers: list[HttpServer] = []
     clients: list[httpx.Client] = []
 

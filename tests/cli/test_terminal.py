@@ -107,7 +107,7 @@ def files(wordless: None) -> Path:
 
 @pytest.fixture
 def output(monkeypatch: pytest.MonkeyPatch, hostile_url: str) -> Output:
-    """Return `output("show", "d", terminal=True)`: returns all output of a command to a terminal or a pipe."""
+    """Return `output("show", "d", terminal=True)`: all output of a command to a terminal or a pipe."""
 
     def written(*words: object, terminal: bool, stdin: bytes = b"") -> str:
         ours, theirs = pty.openpty() if terminal else os.pipe()

@@ -16,7 +16,7 @@ MUCH_LATER = 60.0  # a busy machine may be slow, but not by this
 
 @pytest.fixture
 def silent() -> Iterator[Callable[..., str]]:
-    """Yield `silent(head, drop)`: returns the URL of a server that sends `head`, then `drop` every 50 ms."""
+    """Yield `silent(head, drop)`: the URL of a server that sends `head`, then `drop` every 50 ms."""
     with dripping_servers() as start:
         yield start
 

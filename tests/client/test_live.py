@@ -165,7 +165,7 @@ def page_of(call: Call[Any], ids: list[int], total: int) -> Any:
 
 def test_an_iterator_gives_an_item_once_though_the_pages_move() -> None:
     class Moving(Client):
-        """A `send` that sees new items inserted at the front between two pages."""
+        """A sender whose list gains items at the front between two pages."""
 
         def send(self, call: Call[Any], *, timeout: float | None = None) -> Any:
             limit, offset = call.params["limit"], call.params["offset"]
@@ -182,7 +182,7 @@ def test_an_iterator_gives_an_item_once_though_the_pages_move() -> None:
 @pytest.mark.parametrize("gone", [[0], [3], [9], [4, 5], [0, 1, 2, 3, 4, 5], list(range(12))])
 def test_an_iterator_gives_every_remaining_item_once_despite_deletions(page_size: int, gone: list[int]) -> None:
     class Shrinking(Client):
-        """A `send` that sees items deleted after the fourth item was read."""
+        """A sender whose list loses items after the fourth item was read."""
 
         def send(self, call: Call[Any], *, timeout: float | None = None) -> Any:
             limit, offset = call.params["limit"], call.params["offset"]

@@ -76,7 +76,7 @@ def put(records: Records) -> Callable[..., None]:
 def opened(
     records: Records, stores: Stores, tmp_path: Path, wait_until: Callable[..., None]
 ) -> Iterator[Callable[..., Indexes]]:
-    """Yield `opened(embedder)`: returns caught-up indexes; closed at the end, or earlier by the test."""
+    """Yield `opened(embedder)`: caught-up indexes; closed at the end, or earlier by the test."""
     running: list[Indexes] = []
 
     def start(embedder: SeededEmbedder | None, ready: bool = True, folder: Path = tmp_path / "indexes") -> Indexes:
@@ -95,7 +95,7 @@ def opened(
 
 @pytest.fixture
 def nearest() -> Callable[..., list[str]]:
-    """Return `nearest(indexes, vector, limit)`: returns ids of the semantic leg, by any route."""
+    """Return `nearest(indexes, vector, limit)`: ids of the semantic leg, by any route."""
 
     def ids(indexes: Indexes, vector: Any, limit: int = 5) -> list[str]:
         index = indexes[DECISIONS]
@@ -108,7 +108,7 @@ def nearest() -> Callable[..., list[str]]:
 
 @pytest.fixture
 def worded() -> Callable[..., list[str]]:
-    """Return `worded(indexes, query)`: returns ids of the keyword leg."""
+    """Return `worded(indexes, query)`: ids of the keyword leg."""
 
     def ids(indexes: Indexes, query: str, limit: int = 5) -> list[str]:
         index = indexes[DECISIONS]

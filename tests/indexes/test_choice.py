@@ -19,7 +19,7 @@ Opened = Callable[[VectorChoice], Indexes]
 
 @pytest.fixture
 def chosen(records: Records, tmp_path: Path) -> Iterator[Opened]:
-    """Yield `chosen(choice)`: returns indexes that follow the records."""
+    """Yield `chosen(choice)`: indexes that follow the records."""
     running: list[Indexes] = []
 
     def start(choice: VectorChoice) -> Indexes:

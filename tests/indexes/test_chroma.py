@@ -28,7 +28,7 @@ NAME = "decisions-seeded"
 
 @pytest.fixture
 def index(records: Records, tmp_path: Path) -> Callable[..., ChromaIndex]:
-    """Return `index()`: returns the folder's index, up to date."""
+    """Return `index()`: the folder's index, up to date."""
 
     def opened(name: str = NAME, store_id: str | None = None) -> ChromaIndex:
         found = open_folder(tmp_path / "indexes", name, store_id or records.store_id, records.last_seq())

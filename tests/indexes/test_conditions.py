@@ -118,7 +118,7 @@ def columns_of(records: Records, space: Space) -> Snapshot:
 
 
 def random_conditions(random: Random, space: Space) -> Conditions:
-    """Draw random conditions, including negations of several."""
+    """Draw random conditions, sometimes with the negation of several together."""
     conditions = some_conditions(random, space)
     others = some_conditions(random, space)
     return (*conditions, Not(others)) if random.random() < 0.3 else conditions

@@ -62,7 +62,7 @@ def save(indexes: Indexes) -> None:
 
 
 def saved(indexes: Indexes) -> Indexes:
-    """Save the columns, close, and return the content."""
+    """Save the columns of indexes; close and return the indexes."""
     save(indexes)
     indexes.close()
     return indexes

@@ -49,7 +49,7 @@ def program(sampled: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
 
 @pytest.fixture(scope="module")
 def answering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Any]]:
-    """Yield `answering(line)`: returns the answer of a shared `cstp mcp` to a line."""
+    """Yield `answering(line)`: the answer of a shared `cstp mcp` to a line."""
     folder = tmp_path_factory.mktemp("answering")
     create_token(Settings.model_validate({"data_dir": folder}).tokens_path, "reader", lifetime=timedelta(hours=1))
     words = [*COMMAND, "mcp", "--data-dir", str(folder), "--agent", "reader"]

@@ -79,7 +79,7 @@ def read(serving: Serving, embedder: Embedder | None, path: Path, options: Optio
 
 @pytest.fixture
 def titled(asked: tuple[Serving, Path]) -> Callable[..., Mapping[str, Any]]:
-    """Return `titled("what is sought", token)`: returns found decisions, by title, with everything included."""
+    """Return `titled("what is sought", token)`: found decisions, by title, with everything included."""
 
     def found(query: str, token: str | None = None, **params: Any) -> Mapping[str, Any]:
         serving, _ = asked

@@ -56,7 +56,7 @@ def token(crowd: Any) -> str:
 
 @pytest.fixture(scope="module")
 def ids(crowd: Any, token: str) -> Callable[..., list[str]]:
-    """Return `ids(mode, category="far")`: returns ids found with these filters, asserting that all modes agree."""
+    """Return `ids(mode, category="far")`: ids found with these filters, asserting that all modes agree."""
 
     def found(mode: str, limit: int = 50, **filters: Any) -> list[str]:
         result = crowd.ask("queryDecisions", token, query=QUERY, mode=mode, limit=limit, filters=filters)

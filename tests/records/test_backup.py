@@ -55,7 +55,7 @@ def filled(records: Records, entry: Make, floats: Floats) -> Records:
 
 @pytest.fixture
 def kept(sqlite_url: str, entry: Make, floats: Floats) -> Iterator[Records]:
-    """Yield a shared backup for tests independent of the database."""
+    """Yield a filled store on SQLite, for tests independent of the database."""
     records = open_records(sqlite_url)
     fill(records, entry, floats)
     yield records

@@ -16,7 +16,7 @@ Live = Any
 
 @pytest.fixture
 def link() -> Callable[..., str]:
-    """Return `link(server, agent="ui")`: returns the code of a new link with the rights from `cstp ui`."""
+    """Return `link(server, agent="ui")`: the code of a new link with the rights from `cstp ui`."""
 
     def make(live: Live, agent: str = "ui", **rights: Any) -> str:
         usual = {"scopes": ("read",), "clearance": "normal", "projects": None, "lifetime": timedelta(hours=12)}

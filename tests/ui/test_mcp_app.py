@@ -224,7 +224,7 @@ def test_requests_of_the_client_are_answered(library: Serving, visits: Visits) -
 
 
 def hostile(text: str) -> dict[str, Any]:
-    """Record a decision with the text in every possible place."""
+    """Return a decision with the text in every possible place."""
     names = ("id", "title", "text", "context", "category", "status", "outcome", "stakes", "date", "project")
     review = ("outcome", "reviewed_at", "reviewed_by", "actual_result", "lessons", "notes")
     return {

@@ -181,7 +181,7 @@ def test_a_backup_has_no_links_and_doctor_finds_nothing_wrong_with_them(ui: Ui, 
 
 @pytest.fixture
 def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[str]]]:
-    """Yield `demo(9)`: returns this many first lines of a demo; the data folder is in the test's."""
+    """Yield `demo(9)`: this many first lines of a demo; the data folder is in the test's."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     started: list[subprocess.Popen[str]] = []
 

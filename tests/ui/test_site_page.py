@@ -102,7 +102,7 @@ def written(library: Serving, tmp_path_factory: pytest.TempPathFactory) -> Writt
 
 @pytest.fixture(scope="module")
 def answers(written: Written, windows: Windows) -> Iterator[Callable[..., Any]]:
-    """Yield `answers("getStats", project="p")`: returns the site's answer, in one page; an error as code and data."""
+    """Yield `answers("getStats", project="p")`: the site's answer, in one page; an error as code and data."""
     visits = Visits(windows)
     page = written.open(visits)
     ask = """async ([method, params]) => {

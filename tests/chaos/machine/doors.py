@@ -75,7 +75,7 @@ class Doors:
         return self.run(self.ask(server, who, method, params))
 
     async def ask(self, server: int, who: Token, method: str, params: Mapping[str, Any]) -> Reply:
-        """Send several calls concurrently, as `call` does."""
+        """Send a call as `call` does, for concurrent use."""
         request = {"jsonrpc": "2.0", "id": 1, "method": f"cstp.{method}", "params": params}
         call = Call(who, f"r{next(self._numbers)}")
         answer = await self._dispatchers[server % 2].handle(json.dumps(request).encode(), call)

@@ -231,7 +231,7 @@ CUT = ("chunk", "artifact_chunk")
 
 
 def first_id(result: Any) -> str:
-    """Return the record named first in an answer."""
+    """Return the id of an answer's record, or of the first of several."""
     return str(result["records"][0]["id"] if "records" in result else result["id"])
 
 

@@ -42,7 +42,7 @@ class Recording(Base):
 
     @initialize(door=server)
     def record_first(self, door: int) -> None:
-        """Record decisions at the start of each rununder any rules."""
+        """Record decisions at the start of each run under any rules."""
         plain: dict[str, Any] = {"stated": {}, "confidence": 0.5, "twin": None, "related": None}
         plain |= {"number": None, "dry": False}
         self.record(door, "boss", rights={"project": "alpha"}, old=None, **plain)

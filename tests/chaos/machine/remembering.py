@@ -18,7 +18,7 @@ class Remembering(Placing):
 
     @initialize(door=server)
     def remember_first(self, door: int) -> None:
-        """Remember something at the start of each rununder any rules."""
+        """Remember something at the start of each run under any rules."""
         plain: dict[str, Any] = {"same": False, "long": False, "expires": None, "number": None, "dry": False}
         self.remember(door, "cy", place=(RADIO, 0), rights={"project": "beta"}, events=None, **plain)
         self.remember(door, "ann", place=(RADIO, 1), rights={"project": "beta"}, events=1, **plain)

@@ -154,7 +154,7 @@ class Follower:
         self.count = 0
 
     def note(self, change: Any) -> None:
-        """Note a change, later than all others."""
+        """Note a change, asserting that it is later than all others."""
         assert change["seq"] > self.cursor, f"{change} after {self.cursor}"
         self.cursor = change["seq"]
         self.count += 1

@@ -85,7 +85,7 @@ def serving(folder: Path) -> Iterator[str]:
 
 
 def run_suite(url: str, revision: str) -> Mapping[str, Came]:
-    """Run each scenario required by the revision or run beside them by the suite."""
+    """Run each scenario that the revision requires or the suite adds."""
     out = BUILD / f"results-{revision}"
     shutil.rmtree(out, ignore_errors=True)
     command = [str(BUILD / "node_modules/.bin/node"), SUITE, "server", "--url", url, "--requirements", revision]

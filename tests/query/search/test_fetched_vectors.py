@@ -64,7 +64,7 @@ def embedder() -> SeededEmbedder:
 
 @pytest.fixture(scope="module")
 def url(lasting_stores: Stores, tmp_path_factory: pytest.TempPathFactory, embedder: SeededEmbedder) -> str:
-    """Return a store URL with them."""
+    """Return the URL of a store with them."""
     named = lasting_stores.records(tmp_path_factory.mktemp("fetched"))
     records = open_records(named)
     made = list(entries())
@@ -78,7 +78,7 @@ def url(lasting_stores: Stores, tmp_path_factory: pytest.TempPathFactory, embedd
 def opened(
     url: str, embedder: SeededEmbedder, lasting_stores: Stores, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Opened]:
-    """Yield `opened(choice)`: returns an engine over them with a ready index."""
+    """Yield `opened(choice)`: an engine over them with a ready index."""
     engines = []
 
     def open_engine(choice: VectorChoice) -> SyncEngine:
