@@ -231,7 +231,7 @@ def _catches_all(handler: ast.ExceptHandler) -> bool:
     return any(each is None or (isinstance(each, ast.Name) and each.id.endswith("Exception")) for each in caught)
 
 
-def test_there_is_one_catch_all_and_one_transport_out_of_threads() -> None:
+def test_the_server_has_one_catch_all_and_one_transport_out_of_threads() -> None:
     found = [
         name
         for name, nodes in NODES.items()

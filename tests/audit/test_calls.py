@@ -201,7 +201,7 @@ def test_the_audit_lists_readers_of_a_decision_in_one_call(serving: Serving, wor
     assert [row["agent"] for row in reversed(found)] == list(readers.values())
 
 
-def test_pages_follow_each_other_and_every_filter_is_heeded(serving: Serving, world: World) -> None:
+def test_pages_are_consecutive_and_every_filter_applies(serving: Serving, world: World) -> None:
     for _ in range(5):
         serving.ask("listEpisodes", limit=1)
     every = audit(serving, method="cstp.listEpisodes", limit=500)["rows"]
@@ -223,7 +223,7 @@ def test_pages_follow_each_other_and_every_filter_is_heeded(serving: Serving, wo
 
 
 @pytest.mark.long("asks every method, over records of all kinds")
-def test_rows_wait_while_the_store_is_down_and_readyz_says_so(serve: Callable[..., Serving], tmp_path: Path) -> None:
+def test_rows_wait_while_the_store_is_down_and_readyz_reports_it(serve: Callable[..., Serving], tmp_path: Path) -> None:
     serving = serve()
     probe = serving.url.replace("/cstp", "")
     with refusing(serving.settings.store_url):

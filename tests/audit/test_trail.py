@@ -82,7 +82,7 @@ async def test_a_write_without_a_row_is_no_write(engine: Engine, tmp_path: Path,
     assert [named(one) for one in await rows(engine)] == [written(kept)]
 
 
-async def test_rows_of_repeated_and_dry_run_writes_say_so(engine: Engine) -> None:
+async def test_rows_of_repeated_and_dry_run_writes_are_marked(engine: Engine) -> None:
     first = await write(engine, ANN, new("Bake bread"), "key")
     await write(engine, ANN, new("Bake bread"), "key")
     await write(engine, ANN, new("Bake cake"), dry_run=True)

@@ -27,7 +27,7 @@ CALLS = [
 
 
 @pytest.mark.usefixtures("long_form")
-async def test_slow_and_silent_clients_are_cut_while_all_others_are_answered(chaos: Chaos) -> None:
+async def test_slow_and_silent_clients_are_disconnected_while_others_are_answered(chaos: Chaos) -> None:
     short = {"server.receive_seconds": 2, "server.idle_seconds": 2, "server.send_seconds": 2}
     server = chaos.served(chaos.scale.pick(short, {}))
     server.ingest(write_records(chaos.folder / "records.jsonl", 200))

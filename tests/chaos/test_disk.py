@@ -71,7 +71,7 @@ def some_docs(folder: Path, count: int, name: str) -> Path:
     return folder
 
 
-def test_with_the_disk_full_an_ingest_is_refused_and_reads_go_on_until_there_is_space(chaos: Chaos) -> None:
+def test_a_full_disk_refuses_an_ingest_and_serves_reads_until_it_has_space(chaos: Chaos) -> None:
     rounds = chaos.scale.pick(1, 10)
     kept = answered = 0
     with small_disk(chaos.folder / "data", 48) as data:

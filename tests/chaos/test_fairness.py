@@ -73,7 +73,7 @@ def p99(took: list[float]) -> float:
 
 @pytest.mark.timeout(7200)
 @pytest.mark.usefixtures("long_form")
-async def test_beside_a_greedy_agent_no_call_of_another_fails_or_waits_for_long(chaos: Chaos) -> None:
+async def test_a_greedy_agent_makes_no_other_call_fail_or_wait_for_long(chaos: Chaos) -> None:
     server = chaos.served({"embedding.model": "minilm"}, start=False)
     for path in (*SAMPLE, write_records(chaos.folder / "records.jsonl", chaos.scale.pick(50, 2000))):
         server.ingest(path)

@@ -143,7 +143,7 @@ def test_no_vectors_are_asked_when_related_chunks_are_switched_off(serve: Serve,
     assert (asked, serving.calls.count - before) == ([], 1)
 
 
-def test_a_chunk_without_a_vector_has_no_related_ones_and_is_answered(serve: Serve, asked: list[int]) -> None:
+def test_a_chunk_without_a_vector_is_answered_without_related_chunks(serve: Serve, asked: list[int]) -> None:
     serving = serve(SeededEmbedder(deaf=True))
     serving.put([chunk("c-1"), chunk("c-2", at(1)), chunk("c-3", at(2))])
     serving.caught_up()

@@ -144,7 +144,7 @@ async def test_the_line_for_mcp_adds_a_working_tool_server(running: Demo) -> Non
 
 
 @pytest.mark.parametrize(("tool", "most"), [("recall", 3600), ("search_knowledge", 2600)])
-async def test_answers_over_mcp_are_as_short_as_the_page_says(running: Demo, tool: str, most: int) -> None:
+async def test_answers_over_mcp_are_as_short_as_documented(running: Demo, tool: str, most: int) -> None:
     sizes = []
     async with over_http(f"{running.mcp_url}?tools=all", running.token) as client:
         for question in QUESTIONS:
@@ -156,7 +156,9 @@ async def test_answers_over_mcp_are_as_short_as_the_page_says(running: Demo, too
     assert f"{most:,} tokens" in (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
 
 
-def test_conform_holds_nothing_with_the_token_of_a_demo_and_says_why(running: Demo, cstp: Callable[..., Any]) -> None:
+def test_conform_checks_nothing_with_the_token_of_a_demo_and_names_the_reason(
+    running: Demo, cstp: Callable[..., Any]
+) -> None:
     done = cstp("conform", running.mcp_url.removesuffix("/mcp"), running.token)
     total = len(conversations())
     assert (done.code, done.out) == (FAILED, f"0 passed, 0 failed, {total} skipped\n")

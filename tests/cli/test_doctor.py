@@ -153,7 +153,7 @@ def test_a_missing_document_limit_is_named(doctor: Doctor, tmp_path: Path) -> No
 
 @pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_files_of_another_user_are_told(doctor: Doctor, healthy: Path) -> None:
+def test_files_of_another_user_are_reported(doctor: Doctor, healthy: Path) -> None:
     os.chown(healthy / "records.sqlite3", 12345, 12345)
     assert "belongs to user 12345, the folder to 0" in doctor().of("folder", "problem")["seen"]
     for path in (healthy, *healthy.iterdir()):
@@ -190,7 +190,7 @@ def test_a_damaged_database_is_a_problem_and_the_rest_is_still_checked(doctor: D
     assert doctor().of("store", "problem")["seen"] == "the database is damaged: file is not a database"
 
 
-def test_of_a_damaged_database_the_damaged_tables_are_named_and_the_whole_ones(doctor: Doctor, healthy: Path) -> None:
+def test_damaged_and_whole_tables_of_a_damaged_database_are_named(doctor: Doctor, healthy: Path) -> None:
     (page,) = execute("SELECT rootpage FROM sqlite_master WHERE name = 'vectors'")
     (size,) = execute("PRAGMA page_size")
     damage(healthy / "records.sqlite3", (page - 1) * size, b"\xff" * 64)

@@ -110,7 +110,7 @@ def test_standard_input_is_imported(cstp: Cstp, target: Callable[..., None], mon
 
 
 @pytest.mark.parametrize("words", [(), ("--force",)], ids=["unasked", "forced"])
-def test_a_named_pipe_is_written_to_and_stays_one(cstp: Cstp, words: tuple[str, ...]) -> None:
+def test_a_named_pipe_is_written_to_and_stays_a_pipe(cstp: Cstp, words: tuple[str, ...]) -> None:
     fill(cstp)
     os.mkfifo("pipe")
     read: list[bytes] = []

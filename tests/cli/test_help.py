@@ -159,7 +159,7 @@ def test_the_version_is_that_of_the_package(cstp: Cstp) -> None:
     assert cstp("--version").out == f"{client.__version__}\n"
 
 
-def test_the_client_install_says_how_to_get_the_rest(tmp_path: Path) -> None:
+def test_the_client_install_explains_how_to_get_the_rest(tmp_path: Path) -> None:
     # an interpreter with our packages and the base install's, and none of the server's
     base = tmp_path / "site"
     base.mkdir()

@@ -311,7 +311,7 @@ def test_a_damaged_backup_is_reported_with_exit_code_1(cstp: Cstp, source_url: s
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")
-def test_a_restore_into_a_damaged_store_says_how(cstp: Cstp, source_url: str) -> None:
+def test_a_restore_into_a_damaged_store_names_the_remedy(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(3)).close()
     cstp("backup", FILE)
     wanted, store = held(source_url), Path("data/records.sqlite3").absolute()

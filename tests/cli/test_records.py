@@ -117,7 +117,7 @@ def test_status_changes_no_database_and_makes_none(cstp: Cstp, adr: Callable[...
 
 
 @pytest.mark.long("embeds with the packaged model")
-def test_reindex_builds_the_indexes_anew_and_leaves_vectors_of_the_configured_model_only(
+def test_reindex_rebuilds_the_indexes_and_keeps_only_vectors_of_the_configured_model(
     cstp: Cstp, adr: Callable[..., Path], stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     adr("docs/a.md", "A")

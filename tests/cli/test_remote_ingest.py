@@ -95,7 +95,7 @@ def test_a_second_run_sends_only_differences(server: Any, files: Path, cstp: Cst
     assert [one["record"]["content"] for one in chunks] == ["# Guide\n\nShort now."]
 
 
-def test_the_next_run_finishes_a_killed_one(server: Any, files: Path, cstp: Cstp, program: Callable[..., Any]) -> None:
+def test_the_next_run_finishes_a_killed_run(server: Any, files: Path, cstp: Cstp, program: Callable[..., Any]) -> None:
     running = program("ingest", files, "--url", os.environ["FAR"])
     wait_for(lambda: seen(server)[0] > 0)
     running.end(signal.SIGKILL)

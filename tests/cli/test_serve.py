@@ -36,7 +36,7 @@ def test_a_server_names_its_address_and_ends_with_0(serving: Serving, token: str
     assert done.out == ""
 
 
-def test_a_server_without_tokens_explains_and_takes_new_ones(serving: Serving, cstp: Cstp) -> None:
+def test_a_server_without_tokens_explains_itself_and_accepts_new_tokens(serving: Serving, cstp: Cstp) -> None:
     server, url = serving()
     assert server.line(r"no_live_tokens.*cstp token create|cstp token create.*no_live_tokens")
     token = cstp("token", "create", "--agent", "me", "--quiet").out.strip()

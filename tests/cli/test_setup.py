@@ -153,7 +153,7 @@ def test_absent_or_empty_files_are_so_again_after_a_removal(
     assert files(home) == before
 
 
-def test_a_later_entry_of_another_survives_a_removal(cstp: Cstp, home: Path) -> None:
+def test_a_later_foreign_entry_survives_a_removal(cstp: Cstp, home: Path) -> None:
     for name in ("cursor", "codex"):
         assert cstp("setup", name).code == 0
     cursor, codex = home / ".cursor/mcp.json", home / ".codex/config.toml"

@@ -288,7 +288,7 @@ def test_escaped_machine_output_reads_back_unchanged(files: Path, output: Output
     assert json.loads(line)[EVIL] == EVIL
 
 
-def test_a_text_keeps_its_lines_and_a_line_is_one() -> None:
+def test_a_text_keeps_its_lines_and_a_line_stays_a_single_line() -> None:
     text = "a\tb\nc\r\x1b[31mé漢🦆\u200d\u200cfa\U000e0041\ud800"
     assert several_lines(text) == "a\tb\nc\\r\\u001b[31mé漢🦆\u200d\u200cfa\\udb40\\udc41\\ud800"
     assert one_line(text).startswith("a\\tb\\nc\\r")

@@ -47,13 +47,13 @@ async def test_it_makes_clients_of_both_kinds_with_the_defaults_of_the_file(tmp_
         assert repr(other) == "<AsyncClient https://billing.example/cstp>"
 
 
-def test_without_defaults_there_are_thirty_seconds_and_three_retries(tmp_path: Path) -> None:
+def test_thirty_seconds_and_three_retries_are_the_defaults(tmp_path: Path) -> None:
     agents = registry(tmp_path, TWO.partition("defaults")[0], SHOP_TOKEN="s")
     with agents.client("shop") as client:
         assert (client._target.timeout, client._target.retries) == (30, 3)
 
 
-def test_the_environment_of_the_process_is_the_usual_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_of_the_process_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "agents.yaml").write_text(TWO)
     monkeypatch.setenv("SHOP_TOKEN", "s")
     AgentRegistry(str(tmp_path / "agents.yaml")).client("shop").close()

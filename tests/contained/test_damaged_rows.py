@@ -104,7 +104,7 @@ def test_an_answer_has_and_counts_all_but_the_raising_record(
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: one.__name__)
-def test_a_search_with_links_finds_all_and_the_links_of_all_others(
+def test_a_search_with_links_finds_all_with_links_of_undamaged_records(
     quay: Serving, broken: Breaking, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     asked = {"query": "moor", "include": ["links"], "mode": "keyword"}

@@ -53,7 +53,7 @@ def test_the_card_lists_served_features_and_no_tasks(card: Any) -> None:
     assert {skill["id"] for skill in card["skills"]} == served
 
 
-def test_the_extension_tells_methods_limits_and_auth(live_server: Any) -> None:
+def test_the_extension_lists_methods_limits_and_auth(live_server: Any) -> None:
     server = live_server(
         {"limits.default": "500/minute; 40/second", "limits.costs": {"cstp.recall": 7}, "server.max_batch": 9}
     )

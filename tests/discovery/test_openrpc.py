@@ -63,7 +63,7 @@ def test_the_document_is_valid_against_the_openrpc_meta_schema(document: Any) ->
     assert not validator.is_valid(broken), "schemas inside are looked at, too"
 
 
-def test_every_method_is_there_with_every_parameter_bound_and_error(document: Any) -> None:
+def test_every_method_is_documented_with_every_parameter_bound_and_error(document: Any) -> None:
     assert [method["name"] for method in document["methods"]] == NAMES
     for method in METHODS:
         entry = described(document, method.name)
@@ -80,7 +80,7 @@ def test_every_method_is_there_with_every_parameter_bound_and_error(document: An
     assert asked["limit"] == {"default": 10, "maximum": 50, "minimum": 1, "title": "Limit", "type": "integer"}
 
 
-def test_every_error_is_there_with_the_shape_of_its_data(document: Any) -> None:
+def test_every_error_is_documented_with_the_shape_of_its_data(document: Any) -> None:
     errors = document["components"]["errors"]
     assert set(errors) == {error.__name__ for error in ERRORS}
     for error in EXAMPLES:

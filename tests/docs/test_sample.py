@@ -39,11 +39,11 @@ def test_every_line_is_in_a_file_described_by_the_page() -> None:
     assert sum(len(records(kind)) for kind in Kind if kind is not Kind.DECISION) == len(list(members()))
 
 
-def test_there_is_an_extraction_of_every_type() -> None:
+def test_every_type_of_extraction_is_in_the_sample() -> None:
     assert {one.type for one in records(Kind.EXTRACTION)} == set(EXTRACTION_TYPES)
 
 
-def test_episodes_went_well_and_badly_and_nearly_all_say_why() -> None:
+def test_episodes_include_successes_and_failures_and_nearly_all_have_reasons() -> None:
     episodes = records(Kind.EPISODE)
     assert 10 <= len(episodes) <= 20
     assert min(one.reward for one in episodes) == -1

@@ -18,7 +18,7 @@ OF_THE_CONTRACT = {
     "test_a_read_leaves_a_row_if_its_answer_names_records",
     "test_the_demo_has_one_call_of_each_read",
     "test_every_read_of_records_is_measured",
-    "test_there_are_questions_for_every_method_and_every_parameter",
+    "test_questions_cover_every_method_and_every_parameter",
     "test_a_conversation_goes_as_written",
     "test_every_defined_method_is_in_the_registry_once",
     "test_every_method_is_a_tool_but_those_for_people_and_programs",

@@ -172,7 +172,7 @@ class StepwiseEmbedder(CountingEmbedder):
             self.gate.set()
 
 
-def test_a_shared_embedding_goes_on_while_anyone_waits() -> None:
+def test_a_shared_embedding_continues_while_anyone_waits() -> None:
     embedder = StepwiseEmbedder(closed=True)
     cache = QueryCache(embedder)
     waits = [threading.Event(), threading.Event()]

@@ -156,7 +156,7 @@ def test_a_long_query_is_its_first_its_last_and_two_windows_evenly_between(minil
 
 
 @pytest.mark.parametrize("until", [1, 2, 4])
-def test_embedding_stops_when_the_caller_is_gone(minilm: OnnxEmbedder, until: int) -> None:
+def test_embedding_stops_after_its_caller_vanished(minilm: OnnxEmbedder, until: int) -> None:
     counted = Counted(until)
     with pytest.raises(NotWanted):
         minilm.embed_query("库" * 8192, counted)

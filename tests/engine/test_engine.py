@@ -79,7 +79,9 @@ def test_ingest_takes_the_options_of_a_run(engine: SyncEngine, records: Path) ->
         engine.ingest([records.with_name("none.jsonl")])
 
 
-async def test_questions_wait_for_no_other_in_an_event_loop(tmp_path: Path, stores: Stores, records: Path) -> None:
+async def test_questions_in_an_event_loop_do_not_wait_for_each_other(
+    tmp_path: Path, stores: Stores, records: Path
+) -> None:
     options = EngineOptions(vector_index=VectorChoice("chroma", stores.vectors))
     engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None, options)
     await engine.ingest([records])

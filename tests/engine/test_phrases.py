@@ -70,7 +70,7 @@ async def store_exact(engine: Engine) -> str:
 
 
 @pytest.mark.long("computes with the packaged model, or over many records")
-async def test_a_record_with_the_words_in_their_order_comes_before_better_ones(open_engine: Any) -> None:
+async def test_a_record_with_the_words_in_their_order_comes_before_better_records(open_engine: Any) -> None:
     places = []
     for relevance in (Relevance(phrase_weight=0.0), RELEVANCE):
         engine = open_engine(relevance)
@@ -100,7 +100,7 @@ async def test_without_its_weight_and_in_other_modes_nothing_is_lifted(
 
 
 @pytest.mark.long("computes with the packaged model, or over many records")
-async def test_a_shorter_answer_is_the_beginning_of_a_longer_one(engine: Engine) -> None:
+async def test_a_shorter_answer_is_the_beginning_of_a_longer_answer(engine: Engine) -> None:
     await store_shuffled(engine, BEST + 10)
     whole = [match.id for match in await ask(engine, limit=50)]
     assert len(whole) == BEST + 10

@@ -201,7 +201,7 @@ def test_the_client_iterates_existing_changes_and_keeps_its_cursor(serving: Serv
 
 
 @pytest.mark.long("follows many writes")
-def test_the_client_waits_and_goes_on_after_a_break(serving: Serving) -> None:
+def test_the_client_waits_and_resumes_after_a_break(serving: Serving) -> None:
     between = Relay(serving.url)
     with Client(between.url, serving.token(), retries=0) as client:
         changes = client.changes(0, wait_seconds=5.0)

@@ -240,7 +240,7 @@ def test_a_folder_of_another_store_another_collection_or_a_later_history_is_set_
     assert folders(tmp_path) == ["chroma-5", "chroma-6"]
 
 
-def test_the_name_of_a_collection_tells_kind_model_and_store_and_suits_chroma(records: Records) -> None:
+def test_the_name_of_a_collection_has_kind_model_and_store_and_is_valid_in_chroma(records: Records) -> None:
     longest = collection_name("decisions", "m" * 60, records.store_id)
     assert len(longest) <= 512
     assert (

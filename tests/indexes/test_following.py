@@ -152,7 +152,7 @@ def test_a_failing_model_leaves_the_words(run: Run) -> None:
     assert models(run.records) == {}
 
 
-def test_without_a_model_there_are_words_and_no_vectors(run: Run, wait_until: Callable[..., None]) -> None:
+def test_without_a_model_the_indexes_have_words_and_no_vectors(run: Run, wait_until: Callable[..., None]) -> None:
     run.put(None, "otter")
     indexes = run.opened(None)
     assert indexes[DECISIONS].vectors is None

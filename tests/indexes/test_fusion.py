@@ -124,7 +124,7 @@ def random_rows(random: Random, keys: Sequence[int]) -> list[Row]:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_rows_of_two_spaces_are_ranked_as_if_they_were_of_one(seed: int) -> None:
+def test_rows_of_two_spaces_are_ranked_like_rows_of_a_single_space(seed: int) -> None:
     random = Random(seed)
     rows = random_rows(random, range(1, 80))
     vector = unit([random.gauss(0, 1) for _ in range(DIM)])

@@ -119,7 +119,7 @@ def test_each_language_has_its_stop_words_stems_and_months(tmp_path: Path, langu
     assert len(MONTHS[language].split()) == 12
 
 
-def test_all_languages_of_the_settings_are_there() -> None:
+def test_all_languages_of_the_settings_are_supported() -> None:
     assert NAMES.keys() == MONTHS.keys() == QUESTIONS.keys()
 
 
@@ -133,7 +133,7 @@ def test_another_language_rebuilds_the_index_and_stop_words_do_not(tmp_path: Pat
     assert aside(Relevance(language="de"))
 
 
-def test_more_weights_than_there_are_turns_beside_a_turn_are_refused() -> None:
+def test_more_weights_than_neighbouring_turns_are_refused() -> None:
     with pytest.raises(ValueError, match="adjacent: has more than 3 weights"):
         Relevance(adjacent=(1.0, 1.0, 1.0, 1.0))
 

@@ -197,7 +197,7 @@ def test_readers_without_any_collection_answer_exactly_and_make_none(shared: Sha
     lock.close()
 
 
-def test_when_the_writer_ends_another_goes_on_with_the_same_collection(shared: Shared) -> None:
+def test_another_process_continues_the_collection_of_an_ended_writer(shared: Shared) -> None:
     shared.put(*NAMES)
     writer, reader = shared.pair()
     shared.ready(writer, reader)

@@ -92,7 +92,7 @@ def test_among_many_the_nearest_by_all_bits_are_chosen(many: np.ndarray, share: 
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_sample_of_others_than_most_leaves_enough_to_choose_from() -> None:
+def test_an_unrepresentative_sample_leaves_enough_candidates() -> None:
     step = 8
     centre = unit(1, 384, 8)
     vectors = unit((1 << 14) * step, 384, 9)

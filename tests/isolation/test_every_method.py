@@ -137,7 +137,7 @@ def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
         yield f"{place}: {one!r} with the hidden records, {other!r} without"
 
 
-def test_there_are_questions_for_every_method_and_every_parameter() -> None:
+def test_questions_cover_every_method_and_every_parameter() -> None:
     world = make_world(Random(5))
     reads = [method for method in METHODS if method.scope in (None, "read")]
     assert set(QUESTIONS) == {method.name for method in reads}

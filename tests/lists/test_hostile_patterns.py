@@ -39,7 +39,7 @@ def cost(serving: Serving, token: str) -> float:
 
 
 @pytest.mark.long("compares costs of a server with two sets of patterns")
-def test_hostile_patterns_cost_others_little_more_than_ordinary_ones(serve: Serve) -> None:
+def test_hostile_patterns_cost_others_little_more_than_ordinary_patterns(serve: Serve) -> None:
     costs = []
     for patterns in (ORDINARY, HOSTILE):
         serving = serve()

@@ -236,7 +236,7 @@ def test_a_private_key_longer_than_windows_is_masked_whole() -> None:
     assert mask_text(f"before {block} after") == f"before {mask_of('private-key')} after"
 
 
-def test_a_name_at_the_end_of_a_text_says_nothing_about_the_next_text() -> None:
+def test_a_name_at_the_end_of_a_text_does_not_apply_to_the_next_text() -> None:
     assert mask_values(["password:", fake(20)]).secrets == ()
 
 

@@ -27,7 +27,7 @@ STDIO = [server for server in SERVERS if "command" in server]
 HTTP = [server for server in SERVERS if "url" in server]
 
 
-def test_there_is_a_configuration_for_each_client() -> None:
+def test_each_client_has_a_configuration() -> None:
     assert (len(STDIO), len(HTTP)) == (3, 2)  # with the README's folder
     headings = re.findall(r"^## (.*)$", PAGE, re.MULTILINE)
     assert {"Claude Desktop", "Claude Code", "VS Code"} <= set(headings)
@@ -72,7 +72,7 @@ def test_the_example_agent_prints_known_records(knowing: Serving) -> None:
 
 
 @pytest.mark.long("starts a program that speaks MCP")
-def test_the_example_agent_tells_why_it_was_refused(knowing: Serving) -> None:
+def test_the_example_agent_prints_the_reason_of_a_refusal(knowing: Serving) -> None:
     done = _example(knowing, knowing.token(scopes=["admin"]), "index record")
     assert (done.returncode, done.stdout) == (1, "")
     assert "FORBIDDEN" in done.stderr

@@ -69,7 +69,7 @@ async def test_recall_refuses_by_its_seed(knowing: Serving, arguments: dict[str,
     assert await failure(knowing, knowing.token(), "recall", arguments) == {"error": error}
 
 
-async def test_recall_of_an_unknown_id_is_empty_and_says_so(knowing: Serving) -> None:
+async def test_recall_of_an_unknown_id_is_empty_with_a_note(knowing: Serving) -> None:
     empty = {"results": [], "related": [], "entities": [], "total_count": 0}
     found = await failure(knowing, knowing.token(), "recall", {"id": "art_nothing"})
     assert found == empty | {"error": "Not found: art_nothing"}
@@ -212,7 +212,7 @@ def test_texts_for_models_name_no_method() -> None:
     assert {to_snake(name) for name in named} <= set(TOOLS)
 
 
-async def test_of_thousands_of_mistakes_a_tool_tells_a_hundred(serve: Callable[..., Serving]) -> None:
+async def test_of_thousands_of_mistakes_a_tool_reports_a_hundred(serve: Callable[..., Serving]) -> None:
     serving = serve(server={"port": 0, "max_answer_bytes": 8000})
     events = [{"category": "a", "narrative": "b", "actors": [{}] * 100}] * 20
     async with over_http(mcp_url(serving), serving.token(scopes=("read", "write"))) as client:

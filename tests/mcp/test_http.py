@@ -70,7 +70,7 @@ def test_concurrent_first_requests_are_answered(live_server: Start, ask: Ask) ->
     assert [reply.status for reply in replies] == [200] * 8
 
 
-def test_while_the_endpoint_cannot_be_made_it_is_a_500_and_the_rest_goes_on(
+def test_an_endpoint_that_cannot_be_made_is_a_500_and_others_work(
     live_server: Start, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live = live_server()
@@ -174,7 +174,7 @@ def test_the_public_url_is_host_and_origin(live_server: Start, ask: Ask) -> None
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
-def test_there_are_no_streams_and_no_sessions_to_open_or_end(live: Live, ask: Ask, method: str) -> None:
+def test_streams_and_sessions_cannot_be_opened_or_ended(live: Live, ask: Ask, method: str) -> None:
     reply = ask(live, b"", live.token(), method)
     assert (reply.status, reply.header("allow")) == (405, "POST")
 

@@ -170,7 +170,7 @@ def test_the_list_of_a_profile_is_short(knowing: Serving, profile: str) -> None:
     assert not any("outputSchema" in tool for tool in tools)
 
 
-def test_output_schemas_are_listed_if_the_setting_says_so(serve: Callable[..., Serving]) -> None:
+def test_the_setting_decides_whether_output_schemas_are_listed(serve: Callable[..., Serving]) -> None:
     tools = post(serve(mcp={"output_schemas": True}), "", LIST).json()["result"]["tools"]
     assert all(tool["outputSchema"]["type"] == "object" for tool in tools)
 

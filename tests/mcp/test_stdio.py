@@ -150,7 +150,7 @@ def test_of_an_id_given_twice_the_last_counts(answering: Callable[[str], Any]) -
     assert answering('{"jsonrpc":"2.0","id":13,"id":16,"method":"ping"}') == pong
 
 
-def test_blank_lines_and_ends_of_other_systems_are_no_messages(answering: Callable[[str], Any]) -> None:
+def test_blank_lines_and_foreign_line_ends_are_no_messages(answering: Callable[[str], Any]) -> None:
     pong = {"jsonrpc": "2.0", "id": 16, "result": {}}
     assert answering('\n\r\n  \n{"jsonrpc":"2.0","id":16,"method":"ping"}\r') == pong
 

@@ -135,7 +135,7 @@ def test_the_tools_have_the_agreed_shapes() -> None:
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_a_tool_says_when_to_use_it_in_at_most_60_words(name: str) -> None:
+def test_a_tool_explains_its_use_in_at_most_60_words(name: str) -> None:
     text = TOOLS[name].description
     assert text.startswith("Use ")
     assert len(text.split()) <= 60
@@ -146,7 +146,7 @@ def test_a_tool_says_when_to_use_it_in_at_most_60_words(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_a_tool_says_whether_it_writes(name: str) -> None:
+def test_a_tool_states_whether_it_writes(name: str) -> None:
     tool = TOOLS[name].as_listed(output=True)
     assert tool.annotations is not None
     assert tool.annotations.read_only_hint is not TOOLS[name].method.writes
@@ -273,7 +273,7 @@ async def test_a_list_by_topic_names_the_topics_and_is_called_by_its_former_name
     assert "rag" in one["metadata"]["topics"]
 
 
-async def test_texts_are_snippets_unless_whole_ones_are_asked_for(serve: Callable[..., Serving]) -> None:
+async def test_texts_are_snippets_unless_whole_texts_are_requested(serve: Callable[..., Serving]) -> None:
     serving = serve()
     text = "The ferry leaves at noon. " * 100
     serving.put([entry(Kind.ARTIFACT, "long", content=text), entry(Kind.CHUNK, "chk-long", content=text)])

@@ -50,7 +50,7 @@ async def test_another_address_is_no_resource(knowing: Serving, uri: str) -> Non
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_the_tools_about_decisions_name_the_page_and_no_others_do(knowing: Serving, era: str) -> None:
+async def test_only_tools_about_decisions_name_the_page(knowing: Serving, era: str) -> None:
     token = knowing.token(scopes=["read", "write", "review", "ratify", "admin"])
     async with over_http(mcp_url(knowing), token, era) as client:
         metas = {tool.name: tool.meta for tool in (await client.list_tools()).tools}

@@ -150,7 +150,7 @@ def test_missing_members_of_a_record_are_null_and_present(crowd: Any, token: str
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_reasons_are_there_exactly_when_asked_for(crowd: Any, token: str, mode: str) -> None:
+def test_reasons_are_included_exactly_on_request(crowd: Any, token: str, mode: str) -> None:
     for category, reasons in (("far", ["pattern", "analysis"]), ("bare", [])):
         asked = {"query": QUERY, "mode": mode, "filters": {"category": category}}
         found = crowd.ask("queryDecisions", token, includeReasons=True, **asked)["decisions"]

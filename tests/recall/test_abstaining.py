@@ -92,7 +92,7 @@ def test_the_nearest_episode_is_named_by_its_readable_number(memory: Any) -> Non
 
 
 @pytest.mark.parametrize("method", ["queryDecisions", "searchKnowledge"])
-def test_an_answer_without_results_says_how_long_it_took(memory: Any, method: str) -> None:
+def test_an_answer_without_results_has_its_duration(memory: Any, method: str) -> None:
     # the model of these tests takes microseconds for a word, so hundreds of them take milliseconds
     query = f"{method} " + " ".join(f"z{number}" for number in range(1000))
     began = perf_counter()
@@ -153,7 +153,7 @@ OF_SPEAKERS = {
 @pytest.mark.parametrize("method", ["recall", "search"])
 @pytest.mark.parametrize("mode", ["hybrid", "semantic"])
 @pytest.mark.parametrize("case", OF_SPEAKERS)
-def test_a_question_about_a_speaker_is_refused_if_turns_say_it_of_another_one(
+def test_a_question_about_a_speaker_is_refused_if_the_turns_are_about_another_speaker(
     remembering: Callable[..., Any], case: str, mode: str, method: str
 ) -> None:
     turns, query, refused = OF_SPEAKERS[case]

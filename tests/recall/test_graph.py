@@ -53,7 +53,7 @@ def reasons(answer: dict[str, Any]) -> dict[str, tuple[str, str]]:
     return {item["id"]: (item["reason"], item["via"]) for item in answer["related"]}
 
 
-def test_every_related_item_says_why(memory: Any, token: str) -> None:
+def test_every_related_item_has_a_reason(memory: Any, token: str) -> None:
     answer = memory.recall(token, id="start", graphBudget=50)
     assert reasons(answer) == {
         "evt_actor": ("same_actor", "Ana Ruiz"),

@@ -129,7 +129,7 @@ def test_false_positions_are_not_believed(remembering: Callable[..., Any]) -> No
     assert result["content"] == "one thing\nanother thing\nfar away"
 
 
-def test_a_hidden_or_filtered_neighbour_is_none(remembering: Callable[..., Any]) -> None:
+def test_a_hidden_or_filtered_neighbour_is_left_out(remembering: Callable[..., Any]) -> None:
     memory = remembering(
         [
             chunk("c0", 0, "secret", sensitivity="sensitive", source="kindle"),

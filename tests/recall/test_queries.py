@@ -94,7 +94,7 @@ def test_events_push_no_document_out_and_lift_their_own_document(remembering: Ca
 
 
 @pytest.mark.long("makes many records")
-def test_an_event_of_no_document_ranks_as_one(remembering: Callable[..., Any]) -> None:
+def test_an_event_without_a_document_ranks_as_a_document(remembering: Callable[..., Any]) -> None:
     entries = [
         entry(Kind.ARTIFACT, "note", content="the tide"),
         entry(Kind.EVENT, "alone", category="Decision", narrative="buy a crane"),

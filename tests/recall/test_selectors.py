@@ -80,7 +80,7 @@ def test_an_unknown_id_is_not_found_and_named_as_sent(memory: Any, token: str, i
     assert (error["code"], error["data"]) == (-32007, {"id": id})
 
 
-def test_a_conversation_gives_its_turns_and_two_equal_ones_stay_two(memory: Any, token: str) -> None:
+def test_a_conversation_has_all_its_turns_including_equal_turns(memory: Any, token: str) -> None:
     assert memory.recall(token, conversationId="c1") == {
         "results": [], "related": [], "entities": [], "totalCount": 2, "selector": "conversationId",
         "turns": [

@@ -172,7 +172,7 @@ def test_a_pruned_chain_begins_at_the_hash_of_the_cut(records: Records, alter: A
     assert problems(records) == [("missing", 5)]
 
 
-def test_a_fully_pruned_chain_goes_on(records: Records) -> None:
+def test_a_fully_pruned_chain_continues(records: Records) -> None:
     fill(records, 1, 3)
     assert records.audit.prune(BEGIN + timedelta(days=300)) == 3
     assert records.audit.prune(BEGIN + timedelta(days=300)) == 0

@@ -78,7 +78,7 @@ def test_an_edge_is_as_guarded_as_its_artifact(records: Records, first: str) -> 
     assert facets(records, Kind.EDGE, "ab") == Facets("p", Sensitivity.SENSITIVE)
 
 
-def test_an_event_arriving_before_its_artifact_is_mended(records: Records) -> None:
+def test_an_event_arriving_before_its_artifact_inherits_later(records: Records) -> None:
     records.put([event()], None)
     assert facets(records, Kind.EVENT, "e") == Facets(None, Sensitivity.NORMAL)
     seen = records.last_seq()
@@ -100,7 +100,7 @@ def test_an_event_keeps_its_own_statements_and_clearance_only_grows(records: Rec
     assert one(records, Kind.EVENT, "f").record.sensitivity is Sensitivity.NORMAL  # type: ignore[union-attr]
 
 
-def test_an_event_of_another_project_tells_nothing_of_its_artifact(records: Records) -> None:
+def test_an_event_of_another_project_reveals_nothing_about_its_artifact(records: Records) -> None:
     parent = artifact(project="p", sensitivity="sensitive", importance=0.9, context="meeting", ts="2024-03-18")
     records.put([parent, event(project="q"), event("f", project="p")], None)
     assert facets(records, Kind.EVENT, "e") == Facets("q", Sensitivity.SENSITIVE)

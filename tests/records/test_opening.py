@@ -142,7 +142,7 @@ BAD_URLS = [
 
 
 @pytest.mark.parametrize("bad", BAD_URLS)
-def test_another_kind_of_url_is_refused_without_telling_its_password(bad: str) -> None:
+def test_another_kind_of_url_is_refused_without_its_password(bad: str) -> None:
     with pytest.raises(ConfigurationError, match=r"^store\.url: ") as caught:
         open_records(bad)
     assert "secret" not in str(caught.value)
@@ -190,7 +190,7 @@ def test_an_unanswering_server_fails_as_the_component() -> None:
         open_records("postgresql://user:secret@127.0.0.1:1/db")
 
 
-def test_a_failing_statement_tells_neither_sql_nor_content(records: Records, url: str, entry: Make) -> None:
+def test_a_failing_statement_reveals_neither_sql_nor_content(records: Records, url: str, entry: Make) -> None:
     engine = sa.create_engine(url)
     with engine.begin() as connection:
         connection.execute(sa.text("DROP TABLE tombstones"))
@@ -221,7 +221,7 @@ def test_every_sqlite_connection_has_its_pragmas(sqlite_url: str) -> None:
     store.reader.dispose()
 
 
-def test_deleted_text_is_gone_from_the_file(sqlite_url: str, entry: Make) -> None:
+def test_deleted_text_is_removed_from_the_file(sqlite_url: str, entry: Make) -> None:
     records = open_records(sqlite_url)
     records.put([entry("a", "the quick brown fox " * 500)], None)
     records.close()

@@ -136,7 +136,9 @@ def test_a_batch_of_several_dimensions_is_refused(records: Records, entry: Make)
         records.put([entry("a", windows=1), wide], "m")
 
 
-def test_vectors_of_another_dimension_than_those_stored_of_the_model_are_refused(records: Records, entry: Make) -> None:
+def test_vectors_with_another_dimension_than_the_stored_vectors_of_the_model_are_refused(
+    records: Records, entry: Make
+) -> None:
     other = np.ones((2, 5), np.float32)
     records.put([entry("d-1", windows=1)], "model-a")
     last = records.last_seq()

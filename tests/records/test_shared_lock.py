@@ -45,7 +45,7 @@ def test_the_holder_keeps_it_until_it_ends(lock: Callable[..., SharedLock], wait
     assert not first.is_held()
 
 
-def test_locks_of_different_names_have_nothing_to_do_with_each_other(lock: Callable[..., SharedLock]) -> None:
+def test_locks_with_different_names_are_independent(lock: Callable[..., SharedLock]) -> None:
     assert lock("one").is_held()
     assert lock("two").is_held()
 
@@ -87,7 +87,7 @@ def test_renewals_keep_it_beyond_its_lease(lock: Callable[..., SharedLock], wait
 
 
 @pytest.mark.long("restarts a PostgreSQL")
-def test_while_the_database_is_gone_nobody_has_it_and_afterwards_somebody(
+def test_the_lock_has_no_holder_during_an_outage_and_one_afterwards(
     own_postgresql: PostgreSQL, wait_until: Callable[..., None]
 ) -> None:
     records = open_records(own_postgresql.url)
@@ -104,7 +104,7 @@ def test_while_the_database_is_gone_nobody_has_it_and_afterwards_somebody(
     records.close()
 
 
-def test_over_sqlite_there_is_none(sqlite_url: str) -> None:
+def test_sqlite_has_no_shared_lock(sqlite_url: str) -> None:
     records = open_records(sqlite_url)
     assert shared_lock(records.store, "index") is None
     records.close()

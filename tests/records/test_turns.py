@@ -60,7 +60,7 @@ def test_a_turn_is_found_by_the_words_of_three_turns_on_each_side(records: Recor
 
 
 @pytest.mark.parametrize("other", [{"conversation_id": "d"}, {"session": "two"}, {"project": "p"}])
-def test_other_conversations_and_projects_lend_no_words(records: Records, other: dict[str, str]) -> None:
+def test_turns_of_other_conversations_and_projects_add_no_words(records: Records, other: dict[str, str]) -> None:
     records.put([turn(0), turn(1, **other), turn(2)], None)
     assert around(records) == {
         "art_0": [["turn 0"], ["turn 2"]],

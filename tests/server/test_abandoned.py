@@ -46,7 +46,7 @@ class SlowEmbedder(SeededEmbedder):
     [("/cstp", SEARCH), ("/cstp", [SEARCH] * 20), ("/mcp", TOOL)],
     ids=["a call", "a batch", "a tool"],
 )
-def test_an_embedding_stops_when_its_client_is_gone(serve: Serve, wait_until: Any, path: str, body: Any) -> None:
+def test_an_embedding_stops_after_its_client_vanished(serve: Serve, wait_until: Any, path: str, body: Any) -> None:
     embedder = SlowEmbedder()
     serving = serve(embedder)
     connection = serving.connect(path, body)
@@ -67,7 +67,7 @@ def test_an_embedding_stops_after_its_call_failed_at_its_deadline(serve: Serve) 
     assert embedder.stopped.wait(SECONDS / 2)
 
 
-def test_an_embedding_goes_on_for_a_second_caller_of_the_same_text(serve: Serve, wait_until: Any) -> None:
+def test_an_embedding_continues_for_a_second_caller_of_the_same_text(serve: Serve, wait_until: Any) -> None:
     embedder = SlowEmbedder()
     serving = serve(embedder)
     first = serving.connect("/cstp", SEARCH)

@@ -74,7 +74,7 @@ async def test_an_agent_filling_the_queue_makes_room_for_another_with_its_newest
         task.cancel()
 
 
-async def test_without_a_queue_nobody_waits() -> None:
+async def test_without_a_queue_no_request_waits() -> None:
     gate = AdmissionGate(1, 0)
     await held(gate, "greedy", 1)
     assert not await gate.enter("modest")
@@ -94,7 +94,7 @@ async def test_an_overlong_wait_is_refused_and_a_vanished_waiter_leaves_no_slot_
     await held(gate, "greedy", 1)
 
 
-async def test_no_more_than_the_places_run_whatever_agents_come() -> None:
+async def test_no_more_requests_run_than_slots_for_any_mix_of_agents() -> None:
     gate, most, running = AdmissionGate(6, 1000), Counter[str](), Counter[str]()
 
     async def come(agent: str) -> None:

@@ -139,7 +139,7 @@ def test_redis_keeps_no_more_than_needed(live_server: Any, shared_redis: Any) ->
 
 
 @pytest.mark.long("waits for windows of time")
-def test_a_window_reopens_when_it_said_so(live_server: Any, backend: dict[str, Any], wait_until: Any) -> None:
+def test_a_window_reopens_at_the_stated_time(live_server: Any, backend: dict[str, Any], wait_until: Any) -> None:
     server = live_server(backend | {"limits.default": "2/second; 100/minute"})
     token = server.token()
     replies = [server.post(CALL, token) for _ in range(3)]

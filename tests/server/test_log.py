@@ -177,7 +177,7 @@ print("logged", flush=True)
 
 
 @pytest.mark.long("writes more than a pipe holds")
-def test_threads_log_on_when_nobody_reads_and_every_line_is_written_or_counted() -> None:
+def test_threads_keep_logging_without_a_reader_and_every_line_is_written_or_counted() -> None:
     with start(LOG_IN_THREADS + "sys.stdin.readline(); write_rest(60)", stdin=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "logged\n"
@@ -221,7 +221,7 @@ write_rest(60)
     assert len(written) - len(lost) + sum(lost) == 6 * HELD
 
 
-def test_after_a_full_disk_the_log_goes_on_with_a_line_of_its_own(tmp_path: Path) -> None:
+def test_after_a_full_disk_the_log_resumes_on_a_new_line(tmp_path: Path) -> None:
     program = """
 import resource
 
@@ -276,7 +276,7 @@ structlog.get_logger("test").error("half of a pair: \\ud800")
     assert written == "half of a pair: \\ud800\n"
 
 
-def test_a_request_id_cannot_start_a_line_of_its_own(live_server: Any, log_output: Any, wait_until: Any) -> None:
+def test_a_request_id_cannot_start_a_new_line(live_server: Any, log_output: Any, wait_until: Any) -> None:
     log = log_output("info")
     server = live_server()
     server.call("cstp.whoami", server.token(), headers={"X-Request-ID": '"} {"event": "forged"} \\n'})

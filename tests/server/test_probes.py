@@ -243,7 +243,7 @@ def test_the_state_of_every_part_can_be_watched(live_server: Any, request_bytes:
     assert ("cstp_event_loop_lag_seconds_count", ()) in found
 
 
-def test_metrics_tell_neither_agents_nor_tokens_nor_texts(live_server: Any, request_bytes: Any) -> None:
+def test_metrics_reveal_neither_agents_nor_tokens_nor_texts(live_server: Any, request_bytes: Any) -> None:
     server = live_server()
     token = server.token("a-most-secret-agent")
     server.call("cstp.queryDecisions", token, {"query": "a-most-secret-query"})

@@ -203,7 +203,7 @@ def followed(proxied: Proxied) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 @pytest.mark.long("follows for a minute")
-def test_following_goes_on_for_a_minute(live_server: Any, tmp_path: Path, wait_until: Callable[..., None]) -> None:
+def test_following_lasts_for_a_minute(live_server: Any, tmp_path: Path, wait_until: Callable[..., None]) -> None:
     with ExitStack() as stack, ThreadPoolExecutor() as pool:
         running = []
         for command in (nginx_command, caddy_command):

@@ -176,7 +176,7 @@ def change(text: str, member: str, value: object) -> str:
 
 
 @pytest.mark.parametrize("damage", [function for _, function in DAMAGE], ids=[name for name, _ in DAMAGE])
-def test_a_damaged_file_keeps_the_last_good_state_and_says_so(path: Path, damage: Any) -> None:
+def test_a_damaged_file_keeps_the_last_good_state_and_is_reported(path: Path, damage: Any) -> None:
     _, text = create_token(path, "reader", lifetime=DAY)
     good = path.read_bytes()
     book = TokenBook(path, 1)

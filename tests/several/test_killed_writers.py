@@ -73,7 +73,7 @@ def vectors(random: Random) -> FloatArray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def test_whenever_writers_are_killed_the_collection_ends_as_the_records_say_and_is_never_built_anew(
+def test_after_any_kills_of_writers_the_collection_equals_the_records_without_a_rebuild(
     follower: Callable[[str], "subprocess.Popen[str]"],
     shared_servers: Servers,
     tmp_path: Path,

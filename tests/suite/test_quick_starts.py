@@ -46,7 +46,7 @@ def status(process: "subprocess.Popen[str]") -> Mapping[str, str]:
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
-def test_a_command_is_a_child_of_the_test_in_its_group_and_has_no_file_of_another(tmp_path: Path) -> None:
+def test_a_command_is_a_child_of_the_test_in_its_group_without_foreign_files(tmp_path: Path) -> None:
     with serving(tmp_path / "a") as other, serving(tmp_path / "b") as process:
         assert forked(other)
         assert forked(process)
@@ -67,7 +67,7 @@ def test_a_signal_ends_it_with_the_code_of_a_process(tmp_path: Path, number: int
         assert process.wait(60) == code
 
 
-def test_its_words_environment_folder_and_files_are_the_given_ones(tmp_path: Path) -> None:
+def test_it_gets_the_given_words_environment_folder_and_files(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("server: {port: 1234}\n")
     environment = {"PATH": os.environ["PATH"], "CSTP_AGENT__ID": "of the environment"}
     environment |= {name: value for name, value in os.environ.items() if name.startswith(("PYTHON", "L"))}

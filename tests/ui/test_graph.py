@@ -66,7 +66,7 @@ def _on_canvas(page: Page, key: str) -> tuple[float, float]:
     return box["x"] + at["x"], box["y"] + at["y"]
 
 
-def test_a_graph_is_as_deep_as_its_address_says(berths: Serving, visits: Visits) -> None:
+def test_the_address_of_a_graph_sets_its_depth(berths: Serving, visits: Visits) -> None:
     page = visits.signed_in(berths, "graph/c-1?depth=1")
     assert _titles(page) == {"Publish by radio", "Publish by mail", "Publish twice a day"}
     expect(_row(page, "Publish by radio")).to_contain_text("supersedes: Publish by mail")

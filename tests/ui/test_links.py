@@ -122,7 +122,7 @@ def test_a_grant_is_private_and_has_no_secret(live_server: Callable[..., Live], 
     assert not any(word.encode() in path.read_bytes() for path in kept for word in (code, secret))
 
 
-def test_a_new_link_removes_ended_ones(live_server: Callable[..., Live], link: Link, claim: Claim) -> None:
+def test_a_new_link_removes_ended_links(live_server: Callable[..., Live], link: Link, claim: Claim) -> None:
     live = live_server()
     folder = live.settings.data_dir / "ui-links"
 
@@ -206,7 +206,7 @@ def test_a_session_is_posted_and_nothing_else(live: Live, claim: Claim, method: 
     assert (reply.status, reply.header("allow"), reply.body) == (405, "POST", b"")
 
 
-def test_there_are_no_sessions_without_a_page(live_server: Callable[..., Live], link: Link, claim: Claim) -> None:
+def test_without_a_page_sessions_are_refused(live_server: Callable[..., Live], link: Link, claim: Claim) -> None:
     live = live_server({"ui.enabled": False})
     code = link(live)
     for method in ("POST", "GET"):

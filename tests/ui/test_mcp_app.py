@@ -144,7 +144,7 @@ def test_the_view_begins_the_protocol_and_shows_a_decision_whole(
         picture(page, "mcp-app-decision")
 
 
-def test_the_view_says_how_high_it_is(library: Serving, visits: Visits, decided: Mapping[str, str]) -> None:
+def test_the_view_reports_its_height(library: Serving, visits: Visits, decided: Mapping[str, str]) -> None:
     with hosted(visits, library) as page:
         page.wait_for_function("() => heard.some(one => one.method === 'ui/notifications/size-changed')")
         before = heard(page, "ui/notifications/size-changed")[-1]["params"]["height"]

@@ -43,7 +43,7 @@ def test_a_failing_part_is_named_in_place(serve: Serve, visits: Visits) -> None:
     expect(page.get_by_role("button", name="Try again").first).to_be_visible()
 
 
-def test_too_many_calls_say_how_long_to_wait(serve: Serve, visits: Visits) -> None:
+def test_too_many_calls_show_the_wait(serve: Serve, visits: Visits) -> None:
     visits.expected.append("429")
     serving = serve(limits={"default": "4/minute"})
     page = visits.signed_in(serving, "decisions", serving.token())

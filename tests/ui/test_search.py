@@ -64,7 +64,7 @@ def test_a_refusal_of_the_server_names_the_field(library: Serving, visits: Visit
     expect(page.get_by_role("alert")).to_contain_text("dateFrom")
 
 
-def test_nothing_found_is_said(library: Serving, visits: Visits) -> None:
+def test_a_search_without_results_says_so(library: Serving, visits: Visits) -> None:
     page = visits.signed_in(library, "search?q=zyzzyva&mode=keyword")
     expect(page.get_by_text("No record that this token may see matches “zyzzyva”.")).to_be_visible()
     go(page, "search?q=zyzzyva&mode=keyword&project=x")

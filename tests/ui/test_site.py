@@ -417,7 +417,7 @@ def test_a_spent_limit_is_waited_for(small: Path, live_server: Callable[..., Any
     assert made(small, "out", environment=asked)["decisions"] == 1
 
 
-def test_a_folder_is_read_without_a_token_and_the_audit_says_who(small: Path) -> None:
+def test_a_folder_is_read_without_a_token_and_the_audit_names_the_reader(small: Path) -> None:
     made(small, "out")
     assert not (small / "data" / "tokens.json").exists()
     listed = cstp(small, "audit", "list", "--json")

@@ -301,7 +301,7 @@ def test_every_page_of_a_site_shows_its_records(written: Written, visits: Visits
     expect(page.get_by_role("alert")).to_contain_text("There is no record none in this site.")
 
 
-def test_a_site_with_a_file_missing_says_which(written: Written, visits: Visits, tmp_path: Path) -> None:
+def test_a_site_names_its_missing_file(written: Written, visits: Visits, tmp_path: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()
     for path in written.site.iterdir():

@@ -213,7 +213,7 @@ def test_a_decision_ratified_after_its_supersession_by_a_reviewed_decision_is_in
     assert house.read(old)["status"] == "accepted"
 
 
-def test_only_its_maker_or_an_administrator_ends_a_link_and_the_history_says_who(house: House) -> None:
+def test_only_its_author_or_an_administrator_ends_a_link_and_the_history_names_them(house: House) -> None:
     roy, kim = (house.agent(name, "read", "write", "review") for name in ("roy", "kim"))
     boss = house.agent("boss", "read", "admin")
     old = house.accepted("Row the boat", house.ada)

@@ -74,7 +74,7 @@ async def test_the_most_frequent_names_come_first_and_no_more_than_fit(engine: E
     assert (len(found.by_category), len(found.top_tags), found.total) == (MOST_NAMES, MOST_TAGS, len(names))
 
 
-async def test_recent_ones_are_counted_by_their_date_and_none_of_the_future(engine: Engine) -> None:
+async def test_recent_decisions_are_counted_by_date_without_future_ones(engine: Engine) -> None:
     now = datetime.now(UTC)
     ages = {"hour": 1, "day": 25, "week": 24 * 8, "old": 24 * 31, "future": -24}
     engine.records.put([decision(f"dec_{n}", date=now - timedelta(hours=age)) for n, age in ages.items()], None)

@@ -123,7 +123,7 @@ def test_forgetting_the_middle_successor_leaves_the_first_memory_in_force(servin
     assert listed(serving, current=True) == {third: None, first: None}
 
 
-def test_an_expired_successor_is_named_no_more(serving: Serving) -> None:
+def test_an_expired_successor_is_no_longer_named(serving: Serving) -> None:
     old = remember(serving, "Pier two.")
     soon = datetime.now(UTC) + timedelta(days=1)
     (new,) = [written(Kind.ARTIFACT, id="art_new", content="Pier three.", supersedes=[old], expires_at=soon)]
