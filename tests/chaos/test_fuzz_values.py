@@ -86,7 +86,7 @@ def try_values(
 
 
 def plainly_accepted(target: Target, parameter: Parameter) -> bool:
-    """Return whether the method runs with only required parameters: some methods need an optional parameter too."""
+    """Return whether the method runs with only required parameters: some methods need one of several."""
     (answer,) = target.send([call(parameter.method, parameter.base)])
     return reply_code(parse_answer(answer.body)) != INVALID_PARAMS
 

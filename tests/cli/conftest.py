@@ -173,7 +173,7 @@ def at_terminal(typed: bytes, *words: str, **environment: str) -> tuple[int, str
 
 @pytest.fixture
 def embedded(elsewhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep records and vectors in the data folder, whatever the stores of the run."""
+    """Keep records and vectors in the data folder in every run, unless the test names other stores."""
     for name in ("CSTP_STORE__URL", "CSTP_VECTORS__URL"):
         monkeypatch.delenv(name, raising=False)
 

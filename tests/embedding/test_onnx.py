@@ -112,7 +112,7 @@ def test_a_long_text_is_found_by_a_sentence_near_its_end(minilm: OnnxEmbedder) -
 
 
 class Counted:
-    """A caller that wants an embedding, and counts the checks; with `until` not after that time."""
+    """A caller that wants an embedding, and counts the checks; with `until` only before that time."""
 
     def __init__(self, until: int | None = None) -> None:
         self.asked = 0

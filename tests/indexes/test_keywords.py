@@ -424,7 +424,7 @@ def test_common_words_are_determined_by_the_texts_visible_to_the_reader(tmp_path
 
 
 def found_by(index: KeywordIndex, query: str, viewer: Viewer) -> set[int]:
-    """Return up to 100 found keys; all of the viewer's texts are requested."""
+    """Return the found keys up to 100; all of the viewer's texts are requested."""
     return {int(key) for key in index.search(query, 2 * MANY_TEXTS, viewer)[0]} & set(range(1, 101))
 
 

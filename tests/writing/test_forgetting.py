@@ -434,7 +434,7 @@ def part(kind: Kind, id: str, agent: str = "ann", *, cut: bool = False, **member
 
 
 def before_the_amendment() -> list[Entry]:
-    """Back up an artifact and a source before an amendment that cuts them differently, with other content."""
+    """Return an artifact and a source as in a backup: later they are cut differently, with other content."""
     whole = {"chunk_index": 0, "total_chunks": 1}
     content = {"name": "n", "problem": "p", "solution": "s"}
     return [

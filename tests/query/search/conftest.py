@@ -112,7 +112,7 @@ class World:
     def expected_hybrid(
         self, snapshot: Snapshot, filters: QueryFilters, viewer: Viewer, query: str, vector: Any, limit: int
     ) -> Any:
-        """Return the defined result: union of top lists, all scores computed, min-max over the union, half and half."""
+        """Return the defined result: union of top lists, missing scores computed, min-max over it, half and half."""
         words = self.expected_words(snapshot, filters, viewer, query, CANDIDATES)
         meaning = self.reference.semantic(filters, viewer, vector, CANDIDATES)
         if not words:
