@@ -1,8 +1,7 @@
-"""A valid call of each method, over any records: the call of its conversation in `tests/wire/`, with other ids.
+"""A valid call of each method over any records: the call in `tests/wire/`, with other ids.
 
-Of the call of a read only the required parameters are kept, if the method accepts these alone, so that records which
-the conversation does not have are found as well. A write of which no parameter is required keeps all. Texts of queries
-and ids are placeholders, which `fill` replaces.
+Read calls keep only required parameters if the method accepts them alone, so that they find records absent from the
+conversation. A write without required parameters keeps all. Query texts and ids are placeholders, replaced by `fill`.
 """
 
 from collections.abc import Mapping
@@ -60,19 +59,19 @@ def fill(params: Params, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ids_of(world: World) -> Mapping[str, Any]:
-    """Return values of a world for the placeholders of ids and files."""
+    """Return a world's values for id and file placeholders."""
     decision, other, *_ = world.ids[Kind.DECISION]
     chunk, episode = world.ids[Kind.CHUNK][0], int(world.ids[Kind.EPISODE][0])
     return {"CHUNK": chunk, "DECISION": decision, "EPISODE": episode, "FILES": list(PATHS), "OTHER": other}
 
 
 def tool_arguments(tool: str) -> Params:
-    """Return the arguments of a valid call of a tool, with placeholders."""
+    """Return valid tool call arguments, with placeholders."""
     return {to_snake(name): value for name, value in CALLS[TOOLS[tool].method.name].items()}
 
 
 def has_content(result: Mapping[str, Any]) -> bool:
-    """Return whether a result names a record: one of its lists has an item, or it has no list but a text or counts."""
+    """Return whether a result names a record: a list has an item, or there is no list but a text or counts."""
     lists = [value for value in result.values() if isinstance(value, list)]
     return any(lists) or not lists or "markdown" in result
 

@@ -1,4 +1,4 @@
-"""What the tests run against: the real application on a real socket, a real Redis and a real PostgreSQL."""
+"""Foundations of the tests: the real application on a real socket, a real Redis and a real PostgreSQL."""
 
 import gc
 import json
@@ -54,20 +54,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # one for all tests, whatever home they set: to compile the rules for secrets takes seconds
+    # shared by all tests, whatever home they set: compiling the rules for secrets takes seconds
     os.environ.setdefault("KF_RULE_CACHE_DIR", str(Path(__file__).parents[1] / "build" / "rules"))
     if config.getoption("--chaos") == "long":
         hypothesis.settings.load_profile("long")
     log_quickly()
     watch_threads(config)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # a shell lets its background jobs ignore it, and all that the tests start would inherit that
+        # a shell lets its background jobs ignore it, and all processes of the tests would inherit that
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection() -> None:
-    gc.disable()  # a third of the time that it takes to collect
+    gc.disable()  # a third of the collection time
 
 
 def pytest_collection_finish() -> None:
@@ -75,13 +75,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()  # the collector would look through all modules and tests again and again: a tenth of the run
 
 
-DEADLINE = 60.0  # seconds that anything here may take to come up, on a machine that is busy
+DEADLINE = 60.0  # seconds for any start on a busy machine
 READ_TIMEOUT = 60.0
 AMPLE = "1000000/minute"  # how much a test's agent may ask for, unless the test is about limits
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = DEADLINE) -> None:
-    """Polls `condition`; fails the test when it does not hold in time."""
+    """Poll `condition`; fail the test if it does not hold in time."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -96,7 +96,7 @@ def _wait_until() -> Callable[..., None]:
 
 @dataclass(frozen=True)
 class Reply:
-    """One HTTP answer; header names are lower case, in the order received."""
+    """An HTTP answer; header names are lower case, in received order."""
 
     status: int
     headers: Sequence[tuple[str, str]]
@@ -106,7 +106,7 @@ class Reply:
         return [value for header, value in self.headers if header == name]
 
     def header(self, name: str) -> str | None:
-        """The one value of a header; None when it is absent."""
+        """Return the single value of a header; None if absent."""
         values = self.all(name)
         assert len(values) <= 1, f"{name} is sent {len(values)} times"
         return values[0] if values else None
@@ -117,7 +117,7 @@ class Reply:
 
     @property
     def code(self) -> int:
-        """The JSON-RPC error code; 0 for a result."""
+        """Return the JSON-RPC error code; 0 for a result."""
         error = self.json.get("error")
         return 0 if error is None else error["code"]
 
@@ -128,7 +128,7 @@ def _no_constant(text: str) -> Any:
 
 @dataclass
 class Connection:
-    """A socket to the server with a reader that takes one answer at a time, so that requests can be pipelined."""
+    """A server socket with a reader of single answers, so that requests can be pipelined."""
 
     socket: socket.socket
     reader: BufferedReader
@@ -144,14 +144,14 @@ class Connection:
         self.socket.sendall(data)
 
     def send_if_open(self, data: bytes) -> None:
-        """For a server that may have answered and closed before it has read everything."""
+        """Send to a server that may have answered and closed before reading everything."""
         try:
             self.socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError):
             return
 
     def read(self, method: str = "POST") -> Reply:
-        """The next answer that is not `100 Continue`."""
+        """Return the next answer other than `100 Continue`."""
         while True:
             reply = self._one(method)
             if reply.status != 100:
@@ -174,7 +174,7 @@ class Connection:
 def request_bytes(
     body: bytes, headers: Sequence[tuple[str, str]], method: str = "POST", path: str = "/cstp", version: str = "1.1"
 ) -> bytes:
-    """An HTTP request with exactly these headers, and Host and Content-Length where they do not say otherwise."""
+    """Return an HTTP request with exactly these headers, plus Host and Content-Length unless given."""
     names = {name.lower() for name, _ in headers}
     lines = [f"{method} {path} HTTP/{version}"]
     lines += [] if "host" in names else ["Host: localhost"]
@@ -186,7 +186,7 @@ def request_bytes(
 
 @dataclass(frozen=True)
 class LiveServer:
-    """A server that listens; `agents` counts the agents made, so that each can have limits of its own.
+    """A listening server; `agents` counts created agents, so that each can have separate limits.
 
     `state` has uvicorn's connections and tasks.
     """
@@ -206,7 +206,7 @@ class LiveServer:
         projects: Sequence[str] | None = None,
         lifetime: timedelta = timedelta(days=1),
     ) -> str:
-        """A new token, of a new agent unless `agent` names one."""
+        """Return a new token, for a new agent unless `agent` names an existing agent."""
         if agent is None:
             agent = f"agent-{len(self.agents)}"
             self.agents.append(agent)
@@ -227,7 +227,7 @@ class LiveServer:
         headers: Mapping[str, str] | None = None,
         source: str = "127.0.0.1",
     ) -> Reply:
-        """One POST /cstp on a connection of its own. Bytes go as they are, anything else as JSON."""
+        """Send a POST /cstp on a separate connection. Bytes are sent unchanged, anything else as JSON."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         fields = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
         fields |= headers or {}
@@ -236,13 +236,13 @@ class LiveServer:
             return connection.read()
 
     def get(self, path: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Reply:
-        """One request without a body on a connection of its own, such as `get("/ui/", {"Accept": "*/*"}, "HEAD")`."""
+        """Send a request without body on a separate connection, such as `get("/ui/", {"Accept": "*/*"}, "HEAD")`."""
         return self.ask(path, b"", headers or {}, method)
 
     def ask(
         self, path: str, body: bytes, headers: Mapping[str, str | None], method: str, source: str = "127.0.0.1"
     ) -> Reply:
-        """One request on a connection of its own; a header that is None is left out, and `_` in a name is `-`."""
+        """Send a request on a separate connection; a None header is left out, and `_` in a name is `-`."""
         given = [(name.replace("_", "-"), value) for name, value in headers.items() if value is not None]
         with self.connect(source) as connection:
             connection.send_if_open(request_bytes(body, [*given, ("Connection", "close")], method, path))
@@ -262,7 +262,7 @@ def _request_bytes() -> Callable[..., bytes]:
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[PostgreSQL]:
-    """One PostgreSQL for all tests that leave it running; each takes a database of its own."""
+    """Run a PostgreSQL for all tests that leave it running; each test uses a separate database."""
     running = PostgreSQL()
     yield running
     running.close()
@@ -270,7 +270,7 @@ def postgresql() -> Iterator[PostgreSQL]:
 
 @pytest.fixture
 def own_postgresql() -> Iterator[PostgreSQL]:
-    """A PostgreSQL that the test may break."""
+    """Run a PostgreSQL for a test that may break it."""
     running = PostgreSQL()
     yield running
     running.thaw()
@@ -279,7 +279,7 @@ def own_postgresql() -> Iterator[PostgreSQL]:
 
 @pytest.fixture
 def own_chroma(tmp_path: Path) -> Iterator[ChromaProgram]:
-    """A Chroma server that the test may break."""
+    """Run a Chroma server for a test that may break it."""
     running = ChromaProgram(tmp_path / "chroma")
     running.start()
     yield running
@@ -288,7 +288,7 @@ def own_chroma(tmp_path: Path) -> Iterator[ChromaProgram]:
 
 @pytest.fixture(scope="session")
 def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaProgram]:
-    """One Chroma server for all tests that leave it running; each store has collections of its own."""
+    """Run a Chroma server for all tests that leave it running; each store has separate collections."""
     running = ChromaProgram(tmp_path_factory.mktemp("chroma") / "data")
     running.start()
     yield running
@@ -297,33 +297,33 @@ def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaPr
 
 @pytest.fixture(scope="session")
 def shared_servers(postgresql: PostgreSQL, chroma_server: ChromaProgram) -> Servers:
-    """Both, with stores to be made."""
+    """Return both servers, for new stores."""
     return Servers(postgresql, chroma_server)
 
 
 @pytest.fixture(scope="session")
 def servers(request: pytest.FixtureRequest) -> Servers | None:
-    """The servers that this run is about; None where stores are embedded."""
+    """Return the servers of this run; None for embedded stores."""
     embedded = request.config.getoption("--stores") == "embedded"
     return None if embedded else request.getfixturevalue("shared_servers")
 
 
 @pytest.fixture(scope="session")
 def lasting_stores(servers: Servers | None) -> Stores:
-    """For fixtures that outlive a test; gone with the servers."""
+    """Return stores for fixtures that outlive a test; removed with the servers."""
     return Stores(servers)
 
 
 @pytest.fixture
 def stores(servers: Servers | None) -> Iterator[Stores]:
-    """The stores of one test's data folders."""
+    """Yield the stores of a test's data folders."""
     made = Stores(servers)
     yield made
     made.drop()
 
 
 def make_settings(data_dir: Path, overrides: Mapping[str, object]) -> Settings:
-    """Settings for a test server: a free port, tokens that count at once, no model, and `overrides` by dotted name."""
+    """Return test server settings: a free port, immediately valid tokens, no model, and `overrides` by dotted name."""
     names = {"server.port": 0, "auth.reload_seconds": 1e-6, "embedding.model": "none"} | dict(overrides)
     tree: dict[str, Any] = {"data_dir": data_dir}
     for name, value in names.items():
@@ -362,9 +362,9 @@ def _start(data_dir: Path, overrides: Mapping[str, object], gate: AdmissionGate 
 
 @pytest.fixture
 def live_server(tmp_path_factory: pytest.TempPathFactory, stores: Stores) -> Iterator[Callable[..., LiveServer]]:
-    """`live_server({"limits.default": "3/minute"})`: a server of its own, with a fresh data folder.
+    """Yield `live_server({"limits.default": "3/minute"})`: starts a separate server with a fresh data folder.
 
-    `data_dir` starts it on a given folder, `gate` with a gate made by the test.
+    `data_dir` starts it on a given folder, `gate` with a gate from the test.
     """
     running: list[_Running] = []
 
@@ -386,9 +386,9 @@ def live_server(tmp_path_factory: pytest.TempPathFactory, stores: Stores) -> Ite
 def common_server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores
 ) -> Iterator[Callable[..., LiveServer]]:
-    """Like `live_server`, but the same overrides share a server for a whole module; use agents of your own.
+    """Yield a `live_server` that shares servers with equal overrides in a module; use separate agents.
 
-    No longer than that: one that idles takes a hundredth of a processor.
+    No longer than a module: an idle server takes a hundredth of a processor.
     """
     running: dict[tuple[tuple[str, str], ...], _Running] = {}
 
@@ -412,7 +412,7 @@ def _stop(running: Sequence[_Running]) -> None:
 
 
 class _Log(StringIO):
-    """A log that is read whole: with the lines that a busy event loop would write a moment later."""
+    """A log read in full: with lines that a busy event loop would write a moment later."""
 
     def getvalue(self) -> str:
         write_rest()
@@ -421,7 +421,7 @@ class _Log(StringIO):
 
 @pytest.fixture
 def log_output(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], StringIO]]:
-    """`log_output("debug")`: from here on the whole process logs JSON lines of that level into the buffer."""
+    """Yield `log_output("debug")`: makes the whole process log JSON lines from this level into the buffer."""
     root = structlog.stdlib.logging.getLogger()
     handlers, level = root.handlers, root.level
 
@@ -438,7 +438,7 @@ def log_output(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Stri
 
 @dataclass
 class RedisServer:
-    """A redis-server process that a test may stop, freeze and start again on the same port."""
+    """A redis-server process that a test may stop, freeze and restart on the same port."""
 
     binary: str
     folder: Path
@@ -463,7 +463,7 @@ class RedisServer:
             return False
 
     def command(self, *words: str) -> str:
-        """What Redis answers to one command, as text."""
+        """Return Redis's answer to a command, as text."""
         with socket.create_connection(("127.0.0.1", self.port), 2.0) as opened, opened.makefile("rb") as reader:
             if self.password:
                 opened.sendall(f"AUTH {self.password}\r\n".encode())
@@ -498,7 +498,7 @@ def _redis_binary() -> str | None:
 
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., RedisServer]]:
-    """`redis_server(password=None)`: a new, running, empty Redis. Skips where no redis-server can be found."""
+    """Yield `redis_server(password=None)`: starts a new, empty Redis. Skips if redis-server is not found."""
     binary = _redis_binary()
     started: list[RedisServer] = []
 
@@ -519,13 +519,13 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
 
 @pytest.fixture(scope="session")
 def shared_redis(redis_server: Callable[..., RedisServer]) -> RedisServer:
-    """One Redis for the tests that leave it running."""
+    """Run a Redis for tests that leave it running."""
     return redis_server()
 
 
 @pytest.fixture
 def postgresql_url(postgresql: PostgreSQL) -> Iterator[str]:
-    """A database of this test's own, still empty."""
+    """Yield an empty database for this test alone."""
     name = postgresql.create_database()
     yield postgresql.database_url(name)
     postgresql.drop_database(name)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
-# what comes first, and what comes again and again
+# first part, and repeated part
 KINDS = {
     "nothing": (b"", b""),
     "only a head": (HEAD, b""),
@@ -19,7 +19,7 @@ KINDS = {
 
 @contextmanager
 def dripping_servers() -> Iterator[Callable[..., str]]:
-    """`start(head, drop)`: a server that sends `head`, then `drop` every 50 ms; its URL."""
+    """Yield `start(head, drop)`: a server that sends `head`, then `drop` every 50 ms; returns the URL."""
     over = Event()
     threads: list[Thread] = []
 

@@ -1,6 +1,6 @@
-"""How long each test of a lane took: a list in build/, and on CI a budget for each test of the default lane.
+"""Duration of each test in a lane: a list in build/, and on CI a budget for each default-lane test.
 
-What a module or the session shares is listed apart and charged to no test, for to share is how a test gets cheaper.
+Fixtures shared by a module or session are listed apart and charged to no test, since sharing makes tests cheaper.
 """
 
 import os
@@ -17,23 +17,23 @@ SLOWEST: Final = 1.5  # seconds of a test of the default lane: setup, call and t
 ADVICE: Final = "share its server, or mark it long"
 ALONE: Final = "TESTS_RUN_ALONE"  # in the environment of a run of slow tests alone
 SHARED: Final = "seconds of shared fixtures"
-SHARED_SECONDS: Final = pytest.StashKey[float]()  # spent in this phase of a test on what others will use too
+SHARED_SECONDS: Final = pytest.StashKey[float]()  # time in this phase spent on shared work
 
 
 def charge_nobody(item: pytest.Item, seconds: float) -> None:
-    """Note time that a test was the first to spend on what others will use too."""
+    """Note time first spent by a test on shared work."""
     item.stash[SHARED_SECONDS] = item.stash.get(SHARED_SECONDS, 0.0) + seconds
 
 
 class SharedFixtures:
-    """Notes with each test how long the fixtures took that it shares and was the first to ask for."""
+    """Plugin noting, for each test, the time of shared fixtures that it was the first to request."""
 
     def __init__(self) -> None:
         self._busy = False
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
-        if fixturedef.scope == "function" or self._busy:  # one within another counts once
+        if fixturedef.scope == "function" or self._busy:  # nested fixtures count once
             return (yield)
         self._busy, began = True, time.monotonic()
         try:
@@ -52,7 +52,7 @@ class SharedFixtures:
 
 
 class Durations:
-    """Adds up the seconds of each test of a lane, and writes them down, the slowest first."""
+    """Sum of seconds for each test in a lane, written to a file, slowest first."""
 
     def __init__(self, lane: str, config: pytest.Config) -> None:
         self._seconds: Counter[str] = Counter()
@@ -74,7 +74,7 @@ class Durations:
         slow = [name for name in tests if self._seconds[name] > SLOWEST and self._limited]
         if slow and ALONE in os.environ:
             self._slow = slow
-        if self._slow or (slow and _slow_alone(slow, session.config)):  # which prints their names
+        if self._slow or (slow and _slow_alone(slow, session.config)):  # prints their names
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -85,7 +85,7 @@ class Durations:
 
 
 def _slow_alone(names: Sequence[str], config: pytest.Config) -> bool:
-    """Return whether one of these tests takes too long or fails again when nothing else runs."""
+    """Return whether one of these tests takes too long or fails again when run alone."""
     plugins = [word for name in config.option.plugins for word in ("-p", name)]
     command = [sys.executable, "-m", "pytest", *plugins, "--lane", "default", "--rootdir", config.rootpath]
     paths = [config.rootpath / name for name in names]

@@ -1,4 +1,4 @@
-"""Where tests write: in memory where there is room for it, which takes a fifth less of the processors than a disk."""
+"""Test folders: in memory if there is room, which takes a fifth less processor time than a disk."""
 
 import os
 import tempfile
@@ -10,11 +10,11 @@ import pytest
 
 MEMORY: Final = Path("/dev/shm")
 ENOUGH: Final = 4 * 2**30  # bytes; a run takes less than half of it
-DISK: Final = Path("/var/tmp")  # which outlives a restart of the machine, so it is none in memory
+DISK: Final = Path("/var/tmp")  # survives a restart of the machine, so it is not in memory
 
 
 def pytest_configure() -> None:
-    """From here on, and for what this process starts; unless TMPDIR names a folder."""
+    """Set the folder for this and child processes, unless TMPDIR names a folder."""
     if "TMPDIR" in os.environ or not os.access(MEMORY, os.W_OK):
         return
     found = os.statvfs(MEMORY)
@@ -25,6 +25,6 @@ def pytest_configure() -> None:
 
 @pytest.fixture
 def folder_on_disk() -> Iterator[Path]:
-    """For what tells a disk from memory."""
+    """Yield a folder on disk, for code that distinguishes disk from memory."""
     with tempfile.TemporaryDirectory(dir=DISK) as folder:
         yield Path(folder)

@@ -1,4 +1,4 @@
-"""What a shell waits for and signals in place of a `cstp` that the fork server starts; ADDRESS stands before this."""
+"""Stand-in that a shell waits for and signals, for a `cstp` started by the fork server; ADDRESS precedes it."""
 
 import json
 import os

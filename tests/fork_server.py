@@ -1,8 +1,9 @@
-"""Starts `cstp` processes as forks of one that has imported it, which takes a tenth of what an interpreter takes.
+"""Server that forks `cstp` processes from an imported process, in a tenth of an interpreter's start time.
 
-The program takes requests on the listening socket that its only argument names: a connection for each, with a line of
-JSON and the three standard files. What a test starts becomes a child of the test's process (`tests/quick_starts.py`);
-what a shell starts has `tests/fork_client.py` in its place, which is sent how it ended.
+The program takes requests on the listening socket named by its only argument: a connection for each, with a line of
+JSON and the three standard files. A process started by a test becomes a child of the test's process
+(`tests/quick_starts.py`); a process started by a shell is represented by `tests/fork_client.py`, which receives its
+exit status.
 """
 
 import gc
@@ -23,14 +24,14 @@ from typing import NamedTuple, TextIO
 import cstp_server.cli.commands
 import cstp_server.cli.main
 
-# what commands import when they come to it
+# modules that commands import late
 LATER = ("chromadb", "cognition_engines.indexes.vectors.chroma", "mcp.server", "psycopg")
 STANDARD = (0, 1, 2)
 SETTLED = 10  # seconds
 
 
 class Request(NamedTuple):
-    """What stands behind `python -c`; which signals are ignored, as under nohup; whether another becomes its parent."""
+    """Arguments after `python -c`; ignored signals, as under nohup; and whether another process becomes the parent."""
 
     code: str
     words: list[str]
@@ -50,13 +51,13 @@ def import_all() -> None:
             sys.exit(
                 "an import has started a thread other than those of NumPy's library, which ends them before a fork"
             )
-        time.sleep(0.01)  # some imports start one that ends by itself
+        time.sleep(0.01)  # some imports start a thread that ends by itself
     gc.collect()
-    gc.freeze()  # a collection would write into pages that are shared
+    gc.freeze()  # a collection would write into shared pages
 
 
 def serve(listener: socket.socket) -> Request | None:
-    """Starts a process for each connection. Returns in that process; None when standard input has ended."""
+    """Start a process for each connection. Return in that process; None once standard input has ended."""
     while True:
         ready, _, _ = select.select([listener, sys.stdin], [], [])
         with suppress(ChildProcessError):
@@ -71,11 +72,11 @@ def serve(listener: socket.socket) -> Request | None:
 
 
 def _start(connection: socket.socket) -> Request:
-    """Answers a request with the id of a new process, in which it returns, and then with how that ended if asked to."""
+    """Answer a request with a new process id, return in that process, and later report the exit if requested."""
     message, files, _, _ = socket.recv_fds(connection, 2**20, len(STANDARD))
     while not message.endswith(b"\n"):
         if not (piece := connection.recv(2**20)):
-            os._exit(1)  # who asked has gone
+            os._exit(1)  # the caller has gone
         message += piece
     request = Request(**json.loads(message))
     starter = os.getpid()
@@ -93,7 +94,7 @@ def _start(connection: socket.socket) -> Request:
 
 
 def _become(request: Request, files: list[int]) -> Request:
-    """Makes this process one that an interpreter has just started."""
+    """Turn this process into a freshly started interpreter."""
     for number, file in zip(STANDARD, files, strict=True):
         os.dup2(file, number)
         os.close(file)
@@ -114,7 +115,7 @@ def _become(request: Request, files: list[int]) -> Request:
 
 
 def _standard(number: int, before: TextIO) -> TextIO:
-    """A text file on a standard one, as the interpreter makes it."""
+    """Return a text file on a standard descriptor, as the interpreter makes it."""
     file = open(number, "wb" if number else "rb", closefd=False)  # noqa: SIM115
     made = type(before)(file, before.encoding, before.errors, "\n", number == 2 or file.isatty())
     made.mode = "w" if number else "r"
@@ -122,9 +123,9 @@ def _standard(number: int, before: TextIO) -> TextIO:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for pytest, and for what it has started
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for pytest, and for its processes
     import_all()
     with open(os.devnull, "wb") as nothing:
-        os.dup2(nothing.fileno(), 1)  # its end says that everything is imported
+        os.dup2(nothing.fileno(), 1)  # its end says: everything is imported
     if started := serve(socket.socket(fileno=int(sys.argv[1]))):
         exec(compile(started.code, "<string>", "exec"), vars(sys.modules["__main__"]))

@@ -1,4 +1,4 @@
-"""HTTP servers of the tests' own: they end with all their threads, and print nothing about clients that have gone."""
+"""Test HTTP servers: they end with all their threads, and print nothing about vanished clients."""
 
 import socket
 import ssl
@@ -10,14 +10,14 @@ from typing import Any
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers on connections that are kept, and prints nothing."""
+    """A handler with kept connections and without output."""
 
     def log_message(self, *_: object) -> None:
-        """Nothing to tell."""
+        """Discard the message."""
 
 
 class HttpServer(ThreadingHTTPServer):
-    """Listens on a free port from the start until `close`, which raises what went wrong in a handler."""
+    """A server listening on a free port until `close`, which raises handler errors."""
 
     daemon_threads = False  # they are waited for
 
@@ -44,7 +44,7 @@ class HttpServer(ThreadingHTTPServer):
             self._errors.append(error)
 
     def close(self) -> None:
-        """Ends the connections that clients have kept, and returns when every thread has ended."""
+        """End connections kept by clients, and return when every thread has ended."""
         self.shutdown()
         self._thread.join()
         for connection in [*self._open]:
@@ -56,7 +56,7 @@ class HttpServer(ThreadingHTTPServer):
 
 
 def answering(status: int, body: bytes, context: ssl.SSLContext | None = None) -> HttpServer:
-    """A server that answers every request this way."""
+    """Start a server with a constant answer to every request."""
 
     class Answering(Handler):
         def do_GET(self) -> None:

@@ -1,4 +1,4 @@
-"""Records of all kinds for tests: generated ones with any of their fields, and small ones by hand."""
+"""Records of all kinds for tests: generated with any fields, and small handmade ones."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -28,7 +28,7 @@ LARGEST = 2**31 - 1
 
 
 def entry(kind: Kind, id: str | int, vectors: FloatArray | None = None, **members: Any) -> Entry:
-    """A record from its members, which are its digest; `id` without its prefix."""
+    """Return a record from members, which are the digest; `id` without the prefix."""
     digest = repr(sorted(members.items()))
     origin = Origin("/notes/memory.jsonl", 0, None, digest)
     if kind is Kind.DECISION:
@@ -38,7 +38,7 @@ def entry(kind: Kind, id: str | int, vectors: FloatArray | None = None, **member
 
 
 def records(kind: Kind, id: str | int) -> st.SearchStrategy[Record]:
-    """Any record of a kind with this id."""
+    """Draw any record of a kind with this id."""
     if kind is Kind.EXTRACTION:
         return st.one_of([_model(model, id=st.just(id)) for model in CLASSES.values()])
     made = _model(SPECS[kind].model, id=st.just(id))
@@ -46,7 +46,7 @@ def records(kind: Kind, id: str | int) -> st.SearchStrategy[Record]:
 
 
 def as_shown(decision: Decision) -> Decision:
-    """Return a decision as it is answered: superseded if it names a successor, though that is not stored."""
+    """Return a decision as answered: superseded if it names a successor, though that is not stored."""
     return replace(decision, status=SUPERSEDED) if decision.superseded_by else decision
 
 

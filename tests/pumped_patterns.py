@@ -1,4 +1,4 @@
-"""Inputs that make a slow regular expression slow: repetitions of what its own parts match."""
+"""Inputs that slow down a regular expression: repetitions matched by pattern parts."""
 
 import ast
 import importlib
@@ -20,10 +20,10 @@ from types import ModuleType
 from typing import Any, Final
 
 LENGTH: Final = 20_000  # characters of an input
-_LEAST: Final = 0.03  # seconds of processor time below which no time is judged
-_MOST: Final = 0.25  # seconds after which a match of a part is given up
+_LEAST: Final = 0.03  # processor seconds below which a time is not judged
+_MOST: Final = 0.25  # seconds before a match of a part is given up
 _PARTS: Final = 16
-_BOUND: Final = 48  # times the time of a part; 16 if it grows with the length, 256 with its square
+_BOUND: Final = 48  # times the time of a part; 16 for linear growth, 256 for quadratic growth
 _TRIES: Final = 2  # both must be slow
 _AT_THE_BEGINNING: Final = ("match", "fullmatch", "pattern", "flags", "groups")
 _DEEPEST: Final = 6  # levels of values in values
@@ -33,7 +33,7 @@ _MOST_PIECES: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class UsedPattern:
-    """A pattern, the module that has it, and the names of its methods that look for it anywhere in a text."""
+    """A pattern, the module, and names of methods used to search anywhere in a text."""
 
     pattern: re.Pattern[Any]
     module: str
@@ -41,7 +41,7 @@ class UsedPattern:
 
 
 def used_patterns(packages: Iterable[str]) -> dict[re.Pattern[Any], UsedPattern]:
-    """Return the patterns that the modules of these packages hold, in whatever values, or write out in a call."""
+    """Return the patterns held by modules of these packages, in any values, or written out in a call."""
     modules = [module for package in packages for module in _modules_of(package)]
     trees = {module.__name__: _tree_of(module) for module in modules}
     searched = {name: set(_searched_names(tree)) for name, tree in trees.items()}
@@ -82,7 +82,7 @@ def _tree_of(module: ModuleType) -> ast.Module:
 
 
 def _written_in(module: str, tree: ast.Module) -> Iterator[UsedPattern]:
-    """Yield the patterns that calls such as `re.split(r"...", text)` give as text."""
+    """Yield patterns given as text to calls such as `re.split(r"...", text)`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re.") and node.args:
             written = node.args[0]
@@ -112,7 +112,7 @@ def _patterns_in(value: object, module: str, seen: set[int], depth: int) -> Iter
 
 
 def attacks_on(pattern: re.Pattern[Any]) -> Iterator[str]:
-    """Yield texts of about LENGTH characters: what repeats, again and again, and an end that may not match."""
+    """Yield texts of about LENGTH characters: a repeated part, and an end that may not match."""
     tree = parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
     found: dict[tuple[str, str], None] = {}
     bodies: dict[str, None] = {}
@@ -130,7 +130,7 @@ def attacks_on(pattern: re.Pattern[Any]) -> Iterator[str]:
 
 
 def _repetitions(tree: list[Any], before: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield an example of what stands before each repetition without a small bound, and examples of its body."""
+    """Yield an example text before each repetition without a small bound, and body examples."""
     for code, argument in tree:
         match code:
             case op.MAX_REPEAT | op.MIN_REPEAT | op.POSSESSIVE_REPEAT:
@@ -151,7 +151,7 @@ def _repetitions(tree: list[Any], before: str) -> Iterator[tuple[str, list[str]]
 
 
 def _examples(body: list[Any]) -> Iterator[str]:
-    """Yield a text for each character class and branch that a body may begin with, and one of it whole."""
+    """Yield a text for each initial character class and branch of a body, and a whole body text."""
     yield _example(body)
     for code, argument in body:
         match code:
@@ -168,7 +168,7 @@ def _examples(body: list[Any]) -> Iterator[str]:
 
 
 def _example(tree: list[Any]) -> str:
-    """Return a text that the parts probably match."""
+    """Return a text probably matched by the parts."""
     made = ""
     for code, argument in tree:
         match code:
@@ -198,7 +198,7 @@ _OF_CATEGORIES: Final = {
 
 
 def _characters(parts: list[Any]) -> Iterator[str]:
-    """Yield a character of each part of a class; of one that excludes, characters that it does not name."""
+    """Yield a character of each part of a class; for a negated class, characters outside it."""
     if parts and parts[0][0] is op.NEGATE:
         rule = re.compile("|".join(re.escape(one) for one in _characters(parts[1:])) or "(?!)")
         yield from (one for one in "a \n-x" if not rule.fullmatch(one))
@@ -219,7 +219,7 @@ class _Late(Exception):
 
 @contextmanager
 def alarm() -> Iterator[None]:
-    """Let a match that takes long be given up: the library looks for signals."""
+    """Allow giving up a long match: the library checks signals."""
 
     def raise_late(*_: object) -> None:
         raise _Late
@@ -233,7 +233,7 @@ def alarm() -> Iterator[None]:
 
 
 def grows_too_fast(used: UsedPattern) -> str | None:
-    """Return the beginning of a text over which the time grows faster than the length; None if none is found."""
+    """Return the beginning of a text with time growing faster than the length; None if not found."""
     for attack in dict.fromkeys(attacks_on(used.pattern)):
         if all(_is_slow(used, attack) for _ in range(_TRIES)):
             return attack[:60]
@@ -241,15 +241,15 @@ def grows_too_fast(used: UsedPattern) -> str | None:
 
 
 def _is_slow(used: UsedPattern, attack: str) -> bool:
-    """Return whether a text of all its length takes far longer than in proportion to a part of it."""
-    part = _seconds(used, attack[: LENGTH // _PARTS] + attack[-2:], _MOST)  # with the end, at which a match fails
+    """Return whether the full text takes far longer than in proportion to a part of it."""
+    part = _seconds(used, attack[: LENGTH // _PARTS] + attack[-2:], _MOST)  # with the failing end
     if part < _LEAST / _PARTS**2:
         return False
     return part >= _MOST or _seconds(used, attack, max(_LEAST, _BOUND * part)) >= max(_LEAST, _BOUND * part)
 
 
 def _seconds(used: UsedPattern, text: str, limit: float) -> float:
-    """Return the seconds of this thread's processor time that the pattern takes, or `limit`."""
+    """Return the pattern's processor seconds in this thread, or `limit`."""
     pattern = used.pattern
     content: Any = text.encode("latin-1", "replace") if isinstance(pattern.pattern, bytes) else text
     began = thread_time()

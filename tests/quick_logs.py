@@ -1,10 +1,10 @@
-"""What structlog writes in tests: as by default, but no traceback is drawn by rich, which takes up to a second."""
+"""structlog output in tests: the default, but without rich tracebacks, which take up to a second."""
 
 import structlog
 
 
 def log_quickly() -> None:
-    """Back to where every test begins."""
+    """Restore the log state expected at the start of every test."""
     structlog.reset_defaults()
     structlog.configure(
         processors=[

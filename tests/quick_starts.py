@@ -1,7 +1,7 @@
-"""Starts each `cstp` process by the fork server, so that a run does not import everything four hundred times.
+"""Start of each `cstp` process by the fork server, so that a run does not import everything four hundred times.
 
-It stands in for what `subprocess.Popen` does of itself, where that is `python -c` with the code of the entry point. A
-test of what happens before a command runs has the mark `true_start`, and gets an interpreter as users do.
+It replaces the work of `subprocess.Popen` for `python -c` with the entry point's code. A test of events before a
+command's start has the mark `true_start`, and gets an interpreter as users do.
 """
 
 import ctypes
@@ -29,9 +29,9 @@ from tests.durations import charge_nobody
 ENTRY: Final = "from cstp_server.cli.entry import main; main()"
 PROGRAM: Final = Path(__file__).with_name("fork_server.py")
 CLIENT: Final = Path(__file__).with_name("fork_client.py")
-# read by the interpreter or the C library before any code runs, so that they have to be those of the fork server
+# read by the interpreter or the C library before any code runs, so the fork server must have the same values
 EARLY: Final = ("PYTHON", "LD_", "LC_", "LANG", "MALLOC_", "OPENBLAS_", "OMP_")
-# of `subprocess.Popen` with their usual values; whatever asks for more is started by it
+# of `subprocess.Popen` with their usual values; calls with other options are started by it
 USUAL: Final[Mapping[str, Any]] = {
     "executable": None,
     "preexec_fn": None,
@@ -52,7 +52,7 @@ _PARAMETERS: Final = signature(_really_start)
 
 
 class Forks:
-    """The fork server of this process, which is started with the first command; it ends with its standard input."""
+    """The fork server of this process, started with the first command; it ends with standard input."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -72,7 +72,7 @@ class Forks:
             self.wanted = True
 
     def start(self, popen: "subprocess.Popen[Any]", *arguments: Any) -> None:
-        """In place of `_execute_child` of an object that stands for a process."""
+        """Start a process, instead of a process object's `_execute_child`."""
         given = _PARAMETERS.bind(popen, *arguments).arguments
         environment = dict(os.environ if given["env"] is None else given["env"])
         if not self._suits(given, environment):
@@ -106,7 +106,7 @@ class Forks:
         return _early(environment) == self._early and Path(given["cwd"] or ".").is_dir()
 
     def _start_server(self) -> str:
-        """The address of the server, which runs from here on."""
+        """Start the server and return the address."""
         with self._lock:
             if self._server is None:
                 self._early, began = _early(os.environ), time.monotonic()
@@ -123,7 +123,7 @@ class Forks:
                         stderr=subprocess.DEVNULL,  # not a terminal of a test, which would never end
                     )
                 assert self._server.stdout is not None
-                self._server.stdout.read()  # which is closed when everything is imported
+                self._server.stdout.read()  # closed once everything is imported
                 if self._item is not None:
                     charge_nobody(self._item, time.monotonic() - began)
             return self.address
@@ -142,7 +142,7 @@ class Forks:
         return process.pid
 
     def program(self) -> str:
-        """A program that a shell starts as it would `cstp`."""
+        """Return a program that a shell starts as it would `cstp`."""
         return f"#!{sys.executable} -IS\nADDRESS = {self._start_server()!r}\n{CLIENT.read_text()}"
 
     def close(self) -> None:
@@ -156,7 +156,7 @@ FORKS: Final = pytest.StashKey[Forks]()
 
 @pytest.fixture
 def cstp_for_shells(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for the front of a shell's PATH, with a `cstp` that runs as a fork."""
+    """Return a folder for the front of a shell's PATH, with a `cstp` that runs as a fork."""
     folder = tmp_path_factory.mktemp("forked")
     forks = request.config.stash.get(FORKS, None)
     true = f"#!{sys.executable}\n{ENTRY}\n"
@@ -171,7 +171,7 @@ def _early(environment: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def _adopting() -> Iterator[None]:
-    """What loses its parent in here, below this process, becomes a child of this process."""
+    """Adopt descendants of this process that lose their parent in this block."""
     library = ctypes.CDLL(None, use_errno=True)
     assert library.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
     try:
@@ -181,7 +181,7 @@ def _adopting() -> Iterator[None]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """From here to the end of the run."""
+    """Install the fork server from here to the end of the run."""
     config.addinivalue_line("markers", "true_start: is about what happens before a command runs")
     if sys.platform != "linux":
         return

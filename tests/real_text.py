@@ -1,8 +1,8 @@
 """All texts of a folder through every door: `python -m tests.real_text FOLDER`, or `make real-text FOLDER=...`.
 
 The folder is ingested. Each text is then written as a decision, a memory with an event, an episode and a source, and
-must be refused by name, or read as it was sent and found. The whole is listed, exported, imported, backed up, restored
-and served again.
+must be refused by field name, or read back unchanged and found. All records are listed, exported, imported, backed up,
+restored and served again.
 """
 
 import json
@@ -18,15 +18,15 @@ from tests.chaos.process import Served, run_cstp
 from tests.text_doors import Doors, Form, Slot, new_records, texts_in
 from tests.text_runs import check_folder
 
-LONGEST: Final = 32_000  # characters of a text that a call may send, with a word after it
+LONGEST: Final = 32_000  # characters of a text in a call, with a word after it
 EVENT: Final = 9_900
-SHORTEST: Final = 3  # words of a text in JSON that is tried alone
+SHORTEST: Final = 3  # words of a separately tried JSON text
 PATIENT: Final = {f"{part}.deadline_seconds": 60 for part in ("store", "vectors", "embedding")}
 FORMS: Final = ("decision", "artifact", "episode", "source")
 
 
 def texts_of(folder: Path, seen: Counter[str]) -> Iterator[str]:
-    """Yield the texts of all files in UTF-8, those of JSON one by one, in pieces that a call may send."""
+    """Yield the texts of all UTF-8 files, JSON texts separately, in pieces that a call may send."""
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts):
         seen["files"] += 1
         try:
@@ -49,7 +49,7 @@ def _parts(path: Path, whole: str) -> Iterator[str]:
 
 
 def given_text(form: Form, text: str, number: int) -> dict[Any, Any]:
-    """Return plain values for the slots of a form, those of no other text, and the text in those for long ones."""
+    """Return plain values for the slots of a form, unique to this text, and the text in slots for long texts."""
 
     def value(slot: Slot) -> Any:
         if slot.kind != "text":
@@ -62,7 +62,7 @@ def given_text(form: Form, text: str, number: int) -> dict[Any, Any]:
 
 
 def run(folder: Path, data: Path) -> Counter[str]:
-    """Put all texts of a folder through every door of a server over a new data folder, and count them."""
+    """Pass all texts in a folder through every door of a server over a new data folder, and count them."""
     counts: Counter[str] = Counter()
     servers = [Served(data, PATIENT).start()]
     doors = Doors(servers[0])

@@ -1,6 +1,6 @@
-"""What a run tests, on which stores, and what it may skip: tests with a reason of this list, where it holds.
+"""Selection of a run's tests, stores and permitted skips: tests with a listed reason, if it applies.
 
-Any other skip fails the run. It is refused when the packages are not those of the checkout that the tests are of.
+Any other skip fails the run. A run is refused if the packages belong to another checkout than the tests.
 """
 
 import os
@@ -23,8 +23,8 @@ PACKAGES: Final = {
 }
 NO_SHARED: Final = "the folder ../shared is absent"
 
-# What --stores=servers runs again where it uses a store: what PostgreSQL and a Chroma server could do otherwise than
-# SQLite and Chroma in a folder. tests/records, tests/several and tests/chaos bring the servers that they need.
+# Rerun with --stores=servers: tests of behaviour that may differ between PostgreSQL with a Chroma server and
+# SQLite with Chroma in a folder. tests/records, tests/several and tests/chaos bring their own servers.
 ON_SERVERS: Final = (
     "tests/indexes/test_broken_collection.py",  # follow the records, and write their vectors into Chroma
     "tests/indexes/test_choice.py",
@@ -41,27 +41,27 @@ ON_SERVERS: Final = (
     "tests/ingest/test_run.py",
     "tests/ingest/test_two_at_once.py",
     "tests/query/search/",  # asks Chroma under every filter
-    "tests/query/test_parts_down.py",  # a store that fails, and is there again
+    "tests/query/test_parts_down.py",  # a store that fails and returns
     "tests/query/test_vectors_down.py",
     "tests/server/test_probes.py",
     "tests/writing/test_forgetting.py",  # deletes, and looks into every table and index
     "tests/recall/test_reference.py",  # reads all kinds, and the graph
-    "tests/writing/test_memories.py",  # write what agents say
+    "tests/writing/test_memories.py",  # write content of agents
     "tests/writing/test_superseded_memories.py",  # joins links in SQL
     "tests/writing/test_knowledge.py",
     "tests/lists/",  # are pages of SQL
     "tests/following/",  # reads changes while others write
-    "tests/writing/test_handover.py",  # a file takes over what an agent wrote
+    "tests/writing/test_handover.py",  # a file takes over an agent's record
     "tests/writing/test_overviews.py",  # follows links in SQL
     "tests/isolation/",  # calls every method with every parameter
     "tests/writing/test_decisions.py",  # writes, each in a transaction
     "tests/writing/test_rules_of_time_and_rights.py",
     "tests/writing/test_at_once.py",
     "tests/engine/test_engine.py",  # opens the stores itself
-    "tests/cli/test_records.py",  # commands that write, from an ingest to a new index
-    "tests/cli/test_transcripts.py::test_a_session_prints_what_its_transcript_shows[records: ",
+    "tests/cli/test_records.py",  # writing commands, from an ingest to a new index
+    "tests/cli/test_transcripts.py::test_a_session_prints_its_transcript[records: ",
 )
-# what uses the folder ../shared, itself or through a fixture
+# tests of the folder ../shared, directly or through a fixture
 ON_SHARED: Final = (
     "tests/cli/test_models.py",
     "tests/docs/test_blocks.py",
@@ -74,7 +74,7 @@ ON_SHARED: Final = (
 )
 USE_STORES: Final = {"stores", "lasting_stores"}
 
-# The long lane: these folders, what asks for one of these fixtures, and what carries the mark `long`.
+# The long lane: these folders, tests with these fixtures, and tests with the mark `long`.
 LONG_FOLDERS: Final = ("tests/benchmarks/", "tests/chaos/", "tests/image/", "tests/several/", "tests/suite/")
 LONG_FIXTURES: Final = {"browser", "chroma_server", "own_chroma", "own_postgresql", "postgresql", "redis_server"}
 
@@ -90,7 +90,7 @@ NAMED: Final[Mapping[str, Callable[[pytest.Config], bool]]] = {
     "Caddy comes as a wheel for Linux on x86_64 alone": lambda _: not _WHEELS,
     "on Linux alone: .+": lambda _: sys.platform != "linux",
     "only root can .+": lambda _: os.geteuid() != 0,
-    # what a machine has or lets a process do
+    # features and permissions of a machine
     "no file system can be mounted here": lambda _: True,
     "this system has no /dev/shm": lambda _: not Path("/dev/shm").is_dir(),
     "no chromium": lambda _: os.environ.get("CI") is None,  # .ci/run installs it
@@ -122,7 +122,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class Skips:
-    """Collects the skips that are not named, and fails the session for them."""
+    """Plugin that collects unnamed skips, and fails the session for them."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -163,7 +163,7 @@ def in_long_lane(item: pytest.Item) -> bool:
 
 
 def pytest_fixture_setup(fixturedef: Any, request: pytest.FixtureRequest) -> None:
-    """Refuse, in the default lane, a fixture of the long lane that a test asks for only while it runs."""
+    """Refuse, in the default lane, a long-lane fixture requested only while a test runs."""
     if fixturedef.argname in LONG_FIXTURES and request.config.getoption("--lane") == "default":
         pytest.fail(f"{fixturedef.argname} is for the long lane: mark this test or parameter long", pytrace=False)
 
@@ -181,7 +181,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """No file is imported that has nothing for this run: to collect all of them takes a quarter of a minute."""
+    """Skip importing files without a test for this run: collecting all of them takes a quarter of a minute."""
     if not collection_path.is_relative_to(ROOT) or not collection_path.match("test_*.py"):
         return None
     name = collection_path.relative_to(ROOT).as_posix()
@@ -192,7 +192,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of this run: those of `../shared`, what servers may do otherwise, or one lane."""
+    """Keep this run's tests: tests of `../shared`, tests that depend on servers, or a lane."""
     _require_reasons(items)
     unnamed = {
         item.path for item in items if isinstance(item, pytest.Function) and "shared_folder" in item.fixturenames
@@ -229,7 +229,7 @@ def _keep(config: pytest.Config, items: list[pytest.Item], concerned: Callable[[
 
 @pytest.fixture(scope="session")
 def shared_folder() -> Callable[[str], Path]:
-    """`shared_folder("data/memory")`: that part of ../shared. Skips where there is no ../shared at all."""
+    """Return `shared_folder("data/memory")`: that part of ../shared. Skips without ../shared."""
 
     def part(name: str) -> Path:
         if not SHARED.is_dir():

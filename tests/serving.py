@@ -1,4 +1,4 @@
-"""A server over records that the test puts, with an embedding model of the test's own."""
+"""A server over test records, with an embedding model from the test."""
 
 import json
 import socket
@@ -40,7 +40,7 @@ AMPLE = "1000000/minute"
 
 @dataclass(frozen=True)
 class SeededEmbedder:
-    """Vectors from a digest of the text: without meaning, but equal for equal texts. With `deaf`, none of records."""
+    """An embedder of text digests: no meaning, but equal texts have equal vectors. With `deaf`, none for records."""
 
     model: str = MODEL
     dim: int = DIM
@@ -60,7 +60,7 @@ class SeededEmbedder:
 
 
 def unit(values: Any) -> FloatArray:
-    """Rows of length 1."""
+    """Return rows of length 1."""
     rows = np.atleast_2d(np.asarray(values, np.float64))
     unit_rows: FloatArray = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
     return unit_rows
@@ -68,7 +68,7 @@ def unit(values: Any) -> FloatArray:
 
 @dataclass
 class Calls:
-    """Counts the transactions of a store that calls make, not those of followers."""
+    """A counter of store transactions by calls, without followers."""
 
     count: int = 0
 
@@ -77,7 +77,7 @@ class Calls:
 
 
 def break_store(records: Records) -> None:
-    """Every read of the records fails from here on, as if the database had gone."""
+    """Make every read of the records fail from here on, as if the database had gone."""
 
     def fail(*_: Any) -> None:
         raise sa.exc.OperationalError("SELECT", {}, Exception("gone"))
@@ -87,7 +87,7 @@ def break_store(records: Records) -> None:
 
 @dataclass(frozen=True)
 class Serving:
-    """A running server, its records and its indexes; `default` is a token that sees everything."""
+    """A running server, with records and indexes; `default` is a token that sees everything."""
 
     url: str
     settings: Settings
@@ -104,7 +104,7 @@ class Serving:
         return text
 
     def put(self, entries: Sequence[Entry]) -> None:
-        """Stores records, those that have vectors with them."""
+        """Store records, some with vectors."""
         with_vectors = [one for one in entries if one.vectors is not None]
         without = [one for one in entries if one.vectors is None]
         for batch, model in ((with_vectors, MODEL), (without, None)):
@@ -112,7 +112,7 @@ class Serving:
                 self.records.put(batch, model)
 
     def send(self, method: str, /, token: str | None = None, **params: Any) -> dict[str, Any]:
-        """The whole JSON-RPC answer; without a token, to one who may see everything."""
+        """Return the whole JSON-RPC answer; without a token, to a reader of everything."""
         if token is None:
             if not self.tokens:
                 self.tokens.append(
@@ -128,27 +128,27 @@ class Serving:
         return reply
 
     def ask(self, method: str, token: str | None = None, **params: Any) -> dict[str, Any]:
-        """The result; an error fails the test."""
+        """Return the result; an error fails the test."""
         reply = self.send(method, token, **params)
         assert "result" in reply, reply
         result: dict[str, Any] = reply["result"]
         return result
 
     def refused(self, method: str, **params: Any) -> list[str]:
-        """The fields that -32602 names."""
+        """Return the fields named by -32602."""
         reply = self.send(method, **params)
         assert reply["error"]["code"] == -32602, reply
         return [violation["field"] for violation in reply["error"]["data"]["violations"]]
 
     def failed_part(self, method: str, **params: Any) -> str:
-        """The component that -32003 names."""
+        """Return the component named by -32003."""
         reply = self.send(method, **params)
         assert reply["error"]["code"] == -32003, reply
         component: str = reply["error"]["data"]["component"]
         return component
 
     def connect(self, path: str, body: object, token: str | None = None) -> socket.socket:
-        """Return a connection on which a request was sent, whose answer is not read."""
+        """Return a connection with a sent request and an unread answer."""
         address = urlsplit(self.url)
         content = json.dumps(body).encode()
         head = (
@@ -161,17 +161,17 @@ class Serving:
         return connection
 
     def figure(self, name: str) -> float:
-        """Return one of the server's own figures."""
+        """Return a figure from the server's metrics."""
         text = self.client.get(f"{self.url.removesuffix('/cstp')}/metrics").text
         return float(next(line.split()[1] for line in text.splitlines() if line.startswith(f"{name} ")))
 
     def break_store(self) -> None:
-        """Every read of the records fails from here on, as if the database had gone."""
+        """Make every read of the records fail from here on, as if the database had gone."""
 
         break_store(self.records)
 
     def caught_up(self) -> None:
-        """Waits until searches know all that is stored."""
+        """Wait until searches know all stored records."""
         deadline = time.monotonic() + 60
         while min(index.snapshot.seq for index in self.indexes.all_spaces) < self.records.last_seq():
             assert time.monotonic() < deadline, "the indexes do not follow"
@@ -181,7 +181,7 @@ class Serving:
 def listen(
     settings: Settings, records: Records, indexes: Indexes, embedder: Embedder | None
 ) -> tuple[str, httpx.Client, Callable[[], None]]:
-    """Serves them in a thread of its own: the endpoint's URL, a client to it, and what stops both."""
+    """Serve them in a separate thread; return the endpoint's URL, a client for it, and a function to stop both."""
     indexes.start()
     server = make_server(settings, AdmissionGate(64, 64), Engine(records, indexes, embedder, engine_options(settings)))
     listener = bind(settings)
@@ -212,7 +212,7 @@ def start(
     kind: type[Serving] = Serving,
     **given: object,
 ) -> tuple[Any, Callable[[], None]]:
-    """A server in a thread of its own, and what stops it; `vectors` is the Chroma server, None for the usual place.
+    """Start a server in a thread; return it with a stop function; `vectors` is the Chroma server, None by default.
 
     `fill` puts records into the store before the indexes open; `given` are groups of settings.
     """
@@ -233,9 +233,9 @@ def start(
 
 @pytest.fixture
 def serve(tmp_path: Path, stores: Stores) -> Iterator[Callable[..., Serving]]:
-    """`serve(embedder)`: a server of this test's own, without a model when there is none.
+    """Yield `serve(embedder)`: starts a server for this test alone, without a model if None.
 
-    `vectors` is the URL of a Chroma server of the test's own; other names are groups of settings.
+    `vectors` is the URL of a test Chroma server; other names are groups of settings.
     """
     stops: list[Callable[[], None]] = []
 

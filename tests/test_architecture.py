@@ -1,4 +1,4 @@
-"""The house rules that can be checked: directions of imports, sizes, names, docstrings, catch-alls, conversations."""
+"""House rules that can be checked: import directions, sizes, names, docstrings, catch-alls, conversations."""
 
 import ast
 import os
@@ -30,7 +30,7 @@ MODULES = {
 NODES = {name: list(ast.walk(tree)) for name, tree in MODULES.items()}  # each test looks at all of them
 UNSET = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
 LARGEST_FOLDER = 25  # files
-SAME_NAMES = {  # of modules in several folders, and what the name means in each of them
+SAME_NAMES = {  # of modules in several folders, and the name's meaning in each of them
     "backup": "a backup of the store",
     "base": "the base of the classes of its folder",
     "call": "a call to send",
@@ -65,14 +65,14 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
 LONGEST_FUNCTION = 50
 ALLOWED_OF_CSTP = {"cstp", "pydantic", "pydantic_core", "httpx"}
 IMPORTS_YAML = {("cstp/agents.py", "yaml")}  # the extra `agents`
-# what reads collections of other systems where they are, over their REST interfaces
+# readers of collections in other systems, over their REST interfaces
 READS_HTTP = "cognition_engines/ingest/collections/rest_sources.py"
 SERVER_ONLY = {"starlette", "uvicorn", "jsonrpcserver", "limits", "redis", "structlog", "typer", "rich", "httpx"}
 CATCH_ALLS = [
     "cognition_engines/background.py",  # any exception of background work is reported, and the thread continues
     "cognition_engines/ingest/formats/format_worker.py",  # libraries raise anything over a hostile document
     "cognition_engines/queries/pools.py",
-    "cognition_engines/set_aside.py",  # any exception for one record sets only this record aside
+    "cognition_engines/set_aside.py",  # any exception for a record sets only this record aside
     "cstp_server/rpc/dispatch.py",
 ]
 IMPORTS_CHROMADB = {
@@ -85,7 +85,7 @@ BANNED_WORDS = re.compile(r"(?:^|_|(?<=[a-z]))(services?|managers?|utils?|helper
 
 
 def imported(name: str) -> Iterator[str]:
-    """The top-level name of everything that a module imports; relative imports as a dot."""
+    """Yield the top-level name of each import in a module; relative imports as a dot."""
     for node in NODES[name]:
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
@@ -97,7 +97,7 @@ def of(package: str) -> list[str]:
     return [name for name in MODULES if name.startswith(f"{package}/")]
 
 
-def test_the_protocol_imports_nothing_of_ours_and_only_what_the_base_install_has() -> None:
+def test_the_protocol_imports_only_the_base_install_and_nothing_of_ours() -> None:
     found = {(name, root) for name in of("cstp") for root in imported(name)}
     assert {each for each in found if each[1] not in ALLOWED_OF_CSTP | sys.stdlib_module_names} == IMPORTS_YAML
 
@@ -111,7 +111,7 @@ def test_the_engine_imports_only_values_and_errors_of_the_protocol_and_nothing_o
     assert {each for each in of_protocol if not each[1].startswith(("cstp.values", "cstp.errors"))} == set()
 
 
-def test_only_what_reads_mongodb_imports_its_driver() -> None:
+def test_only_mongodb_readers_import_its_driver() -> None:
     found = {name for name in MODULES if {"pymongo", "bson"} & set(imported(name))}
     assert found == {"cognition_engines/ingest/collections/mongodb_source.py"}
 
@@ -126,7 +126,7 @@ def test_outside_its_folder_a_vector_backend_is_named_by_the_registry_alone() ->
     assert found == {"cognition_engines.indexes.vectors.registry", "cognition_engines.ingest.collections.chroma_source"}
 
 
-def test_http_requests_are_sent_by_the_client_and_what_reads_collections_alone() -> None:
+def test_http_requests_are_sent_by_the_client_and_collection_readers_alone() -> None:
     senders = re.compile(r"httpx\.(get|post|request|stream|Client|AsyncClient)$")
     found = {
         name
@@ -145,7 +145,7 @@ def test_neither_writing_nor_the_exchange_of_lines_imports_ingest() -> None:
 
 
 @pytest.mark.long("starts interpreters")
-def test_neither_a_start_nor_an_ingest_of_files_imports_what_few_need() -> None:
+def test_neither_a_start_nor_an_ingest_of_files_imports_rarely_needed_packages() -> None:
     imports = "import sys, cstp_server.serve, cstp_server.cli.commands.ingest"
     said = f"{imports}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
     found = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True).stdout.split()
@@ -177,17 +177,17 @@ def test_the_source_folders_are_no_packages() -> None:
     assert [folder for folder in ("a2a", "skills") if (ROOT / folder / "__init__.py").exists()] == []
 
 
-def test_a_module_says_what_it_is() -> None:
+def test_a_module_states_its_purpose() -> None:
     assert [name for name, tree in MODULES.items() if not ast.get_docstring(tree)] == []
 
 
 def _generated(name: str) -> bool:
-    """A file that nobody reads from its first line to its last."""
+    """Return whether a file is generated, and so not read from the first line to the last."""
     return "Generated from" in (ast.get_docstring(MODULES[name]) or "")
 
 
 def _own_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """The lines of a function without those of the functions and classes inside it."""
+    """Return a function's lines without those of nested functions and classes."""
     inner = [
         node
         for node in ast.walk(function)
@@ -224,14 +224,14 @@ def _span(function: ast.FunctionDef | ast.AsyncFunctionDef) -> range:
 
 
 def _catches_all(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler takes any exception and does not pass it on."""
+    """Return whether a handler catches any exception without passing it on."""
     if isinstance(handler.body[-1], ast.Raise) and handler.body[-1].exc is None:
         return False
     caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return any(each is None or (isinstance(each, ast.Name) and each.id.endswith("Exception")) for each in caught)
 
 
-def test_there_is_one_catch_all_and_one_transport_out_of_threads() -> None:
+def test_the_server_has_one_catch_all_and_one_transport_out_of_threads() -> None:
     found = [
         name
         for name, nodes in NODES.items()
@@ -241,7 +241,7 @@ def test_there_is_one_catch_all_and_one_transport_out_of_threads() -> None:
     assert sorted(found) == CATCH_ALLS
 
 
-# Threads whose end is meant, or harmless (decision 0084).
+# Threads with an intended end, or harmless (decision 0084).
 PLAIN_THREADS = {
     "cognition_engines/background.py",
     "cognition_engines/queries/threads.py",
@@ -255,7 +255,7 @@ PLAIN_THREADS = {
 }
 
 
-def test_background_work_runs_in_the_one_loop_that_never_ends() -> None:
+def test_background_work_runs_in_the_one_endless_loop() -> None:
     found = {
         name
         for name, nodes in NODES.items()
@@ -287,7 +287,7 @@ OVER_KINDS = {each.__name__ for each in (*(spec.model for spec in SPECS.values()
 
 
 def _quiet_defaults(nodes: Iterable[ast.AST]) -> Iterator[int]:
-    """The lines of a `match` over kinds of records, conditions or columns whose default neither fails nor is proved."""
+    """Yield lines of `match` statements over kinds, conditions or columns whose default neither fails nor is proved."""
     for node in nodes:
         if isinstance(node, ast.Match):
             cases = [each for case in node.cases for each in ast.walk(case.pattern)]
@@ -309,7 +309,7 @@ def test_no_match_over_kinds_or_columns_has_a_quiet_default() -> None:
 
 
 def _folders() -> dict[Path, list[Path]]:
-    """The folders of the packages, and the modules that each of them holds itself."""
+    """Return the folders of the packages, and the modules directly in each."""
     files = [Path(name) for name in MODULES]
     return {folder: [file for file in files if file.parent == folder] for folder in {file.parent for file in files}}
 
@@ -318,7 +318,7 @@ def test_no_folder_is_a_heap() -> None:
     assert {str(folder): len(files) for folder, files in _folders().items() if len(files) > LARGEST_FOLDER} == {}
 
 
-def test_modules_of_one_name_mean_the_same() -> None:
+def test_modules_with_equal_names_mean_the_same() -> None:
     stems = [Path(name).stem for name in MODULES]
     assert {stem for stem in stems if stems.count(stem) > 1 and not stem.startswith("__")} == set(SAME_NAMES)
 
@@ -329,7 +329,7 @@ def _module(path: str) -> str:
 
 @cache
 def _imports() -> set[tuple[str, str]]:
-    """Pairs of modules of ours, the first of which imports the second."""
+    """Return pairs of our modules, the first importing the second."""
     modules = {_module(path): nodes for path, nodes in NODES.items()}
     found = set()
     for module, nodes in modules.items():
@@ -344,7 +344,7 @@ def _imports() -> set[tuple[str, str]]:
 
 @cache
 def sibling_imports() -> dict[str, set[tuple[str, str]]]:
-    """Return, by folder, which of its files and folders import which others of them."""
+    """Return, by folder, the imports between files and folders."""
     found: dict[str, set[tuple[str, str]]] = {}
     for one, other in _imports():
         left, right = one.split("."), other.split(".")
@@ -355,7 +355,7 @@ def sibling_imports() -> dict[str, set[tuple[str, str]]]:
 
 
 def _circle(pairs: set[tuple[str, str]]) -> set[str]:
-    """What is left when all is removed, again and again, that imports nothing of the rest."""
+    """Return the remainder after repeatedly removing everything without imports from the rest."""
     left = set(pairs)
     while free := {two for _, two in left} - {one for one, _ in left}:
         left = {(one, two) for one, two in left if two not in free}
@@ -369,7 +369,7 @@ def test_no_files_or_folders_next_to_each_other_import_each_other_in_a_circle() 
     assert {folder: circle for folder, pairs in siblings.items() if (circle := _circle(pairs))} == {}
 
 
-# Words that no engineer searches for; CONTRIBUTING.md names the terms to use.
+# Words unknown to engineers' searches; CONTRIBUTING.md names the terms to use.
 UNSEARCHABLE = re.compile(
     r"\b(told|tells?|anew|nobody|somebody|whoever|so many|mend|beside(?! reviewBy)"
     r"|of its own|goes on|drawn|is said|are said)\b(?!\()",
@@ -377,7 +377,7 @@ UNSEARCHABLE = re.compile(
 )
 
 
-def test_names_comments_and_docstrings_use_the_terms_that_engineers_search_for() -> None:
+def test_names_comments_and_docstrings_use_the_terms_of_engineers() -> None:
     assert UNSEARCHABLE.search("it is built anew")
     assert not UNSEARCHABLE.search("file.tell()")
     lines = [
@@ -390,13 +390,13 @@ def test_names_comments_and_docstrings_use_the_terms_that_engineers_search_for()
     assert lines == []
 
 
-# Words that begin a noun phrase or a clause, and no sentence in the imperative; so do plurals and third persons in "s".
+# Words beginning a noun phrase or a clause, not an imperative sentence; plurals and third persons in "s" do, too.
 NOT_IMPERATIVE = re.compile(
     r"(?:The|An?|All|Any|Each|Every|Everything|Nothing|None?|One|That|This|Those|These|Its?|Memory|Leading"
     r"|As|By|For|From|In|Of|On|With|Without|Under|Around|If|When|Where|While|Whether|What|Which|Who|Whom|Why|How|See)\b"
     r"|[A-Z][a-z]*[^s\W]s\b|[A-Z]{2}|[^A-Z]"
 )
-NO_CALLS = ("property", "validator", "callback")  # decorators of functions that are read or called by a framework
+NO_CALLS = ("property", "validator", "callback")  # decorators of functions read or called by a framework
 
 
 def _public_functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -1,4 +1,4 @@
-"""Each method is in every list that has one line for each method, but in those that other tests compare."""
+"""Each method is in every per-method list, except lists compared by other tests."""
 
 from importlib import import_module
 from pkgutil import iter_modules
@@ -15,10 +15,10 @@ from cstp_server.cli import demo_calls
 from tests.calls import CALLS, READS, SAMPLE, fill
 
 NO_TOOLS = {"cstp.audit", "cstp.putRecords", "cstp.whoami", "rpc.discover"}  # for people and programs
-OF_A_DECISION = {"cstp.getDecision", "cstp.getGraph"}  # the demo's have ids that depend on the folder
+OF_A_DECISION = {"cstp.getDecision", "cstp.getGraph"}  # the demo's ids depend on the folder
 
 
-def test_every_method_that_a_module_defines_is_in_the_registry_once() -> None:
+def test_every_defined_method_is_in_the_registry_once() -> None:
     modules = [import_module(f"cstp.methods.{each.name}") for each in iter_modules(cstp.methods.__path__)]
     defined = [value.name for each in modules for value in vars(each).values() if isinstance(value, Method)]
     assert sorted(method.name for method in METHODS) == sorted(defined)

@@ -1,4 +1,4 @@
-"""The doors by which a text comes in and goes out: the methods that write, files, and what must hold afterwards."""
+"""Doors for incoming and outgoing texts: writing methods, files, and the checks afterwards."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -35,12 +35,12 @@ _OF_RECORDS = (
     *("id", "kind", "source_id", "chunk_id", "chunk_ids", "cluster_ids", "context_id", "artifact_id"),
     *("supersedes", "superseded_by", "chunked", "start_char", "end_char", "chunk_index", "total_chunks", "token_count"),
 )
-_REFERENCES = {"artifact_chunk": {"artifact_id": "a"}, "edge": {"source_id": "s"}}  # of records that must have one
+_REFERENCES = {"artifact_chunk": {"artifact_id": "a"}, "edge": {"source_id": "s"}}  # required members of records
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A place for a text or, with `kind` "json" or "number", for such a value."""
+    """A slot for a text or, with `kind` "json" or "number", for such a value."""
 
     place: Place
     kind: str
@@ -52,7 +52,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Form:
-    """What is written by one call or file: its shape, with `Slot`s in it. `main` is the slot of the text to search."""
+    """Content written by a call or file: a shape with `Slot`s. `main` is the searchable text's slot."""
 
     name: str
     method: str
@@ -114,7 +114,7 @@ def _call(name: str, method: str, main: Place, left_out: Sequence[str] = (), **f
 
 
 def _record(kind: str, schema: Schema, definitions: Mapping[str, Schema], place: Place) -> tuple[dict[str, Any], Place]:
-    """Return a record of a kind, in snake_case, and the place of its first required text."""
+    """Return a kind's record, in snake_case, and the first required text's path."""
     shape = _shape({"type": "object", "properties": schema["properties"]}, definitions, _OF_RECORDS, place)
     shape |= {"kind": kind} | _REFERENCES.get(kind, {})
     texts = {slot.place: slot for slot in _slots(shape) if slot.kind == "text"}
@@ -149,7 +149,7 @@ def new_records() -> list[Form]:
 
 
 def changes_of(decision: str, other: str) -> list[Form]:
-    """Return the calls that change a decision, and link it to another one."""
+    """Return the calls that change a decision, and link it to another decision."""
     return [
         _call("update", "updateDecision", ("updates", "decision"), id=decision),
         _call("review", "reviewDecision", ("notes",), id=decision),
@@ -159,19 +159,19 @@ def changes_of(decision: str, other: str) -> list[Form]:
 
 
 def lines_of_files() -> list[Form]:
-    """Return the records that files have, of every kind."""
+    """Return file records of every kind."""
     return [_form(name, "ingest", shape, main) for name, shape, main in _records(())]
 
 
 def words() -> Iterator[str]:
-    """Yield words that no text has."""
+    """Yield words absent from all texts."""
     for number in count():
         yield "zq" + "".join("abcdefghij"[int(digit)] for digit in str(number)) + "x"
 
 
 @dataclass
 class Doors:
-    """A server over a folder, and what was written to it: ids by kind, and the word of each."""
+    """A server over a folder, and all writes: ids by kind, and the word of each."""
 
     server: Served
     client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=120, trust_env=False, verify=False))
@@ -194,13 +194,13 @@ class Doors:
         return sorted(answer.json(), key=lambda reply: reply["id"])
 
     def ask(self, method: str, **params: Any) -> Any:
-        """Return the result of a call, which must have one."""
+        """Return the result of a call, asserting that it exists."""
         (reply,) = self.send([(method, params)])
         assert "result" in reply, f"{method}: {reply['error']}, sent {ascii(params)[:2000]}"
         return reply["result"]
 
     def write(self, form: Form, given: Mapping[Place, Any]) -> tuple[Any, dict[Place, Any]]:
-        """Return the result of a call and its values; a value that is refused, by its field, becomes a plain one."""
+        """Return a call's result and values; a value refused by field name becomes a plain value."""
         word, values = next(self.words), dict(given)
         refused: set[Place] = set()
         self.texts += len(values)
@@ -222,7 +222,7 @@ class Doors:
         raise AssertionError(f"{form.name}: never taken")
 
     def check(self, form: Form, given: Mapping[Place, Any]) -> Any:
-        """Write a record, and check that it is read as it was sent, and found by its word; return its id."""
+        """Write a record, check that it is read back unchanged and found by the word, and return its id."""
         result, sent = self.write(form, given)
         id, word = result["records"][0]["id"] if "records" in result else result["id"], result["word"]
         found = self.found(word, result["seq"])
@@ -230,7 +230,7 @@ class Doors:
         assert id in found or parts, f"{form.name}: {id} is not found by {word}, but {found}"
         self.ids.setdefault(form.name, {})[id] = word  # a memory of the same source and id is changed
         whole = {text for one in [id, *parts] for text in texts_in(self.ask("fetch", id=one))}
-        if form.name == "source":  # its text is in chunks, without data URLs and the like
+        if form.name == "source":  # its text is in chunks, without data URLs and similar parts
             sent.pop(form.main.place, None)
             assert any(word in one for one in whole), f"{id}: no chunk has {word}"
         for place, value in sent.items():
@@ -241,7 +241,7 @@ class Doors:
         return id
 
     def found(self, word: str, seq: int = 0) -> list[Any]:
-        """Return the ids of the records that have a word, by keywords alone, once the indexes know a change."""
+        """Return ids of records with a word, by keywords alone, once the indexes know a change."""
         params = {"query": word, "mode": "keyword", "limit": 50, "minSeq": seq}
         for _ in range(60):  # each waits for the indexes, which may have a whole folder to read
             (reply,) = self.send([("search", params)])
@@ -251,7 +251,7 @@ class Doors:
         return [one["id"] for one in reply["result"]["results"]]
 
     def listed(self, method: str, member: str, id: str = "id") -> set[Any]:
-        """Return the ids on all pages of a list."""
+        """Return ids on all pages of a list."""
         ids: list[Any] = []
         while True:
             page = self.ask(method, limit=100, offset=len(ids))[member]
@@ -262,7 +262,7 @@ class Doors:
 
 
 def is_shown(text: str, whole: Set[str]) -> bool:
-    """Return whether a text is among those of an answer, or a text whose first line became its title."""
+    """Return whether a text is among an answer's texts, or among those with a first line used as title."""
     if text in whole:
         return True
     parts = [part.strip() for part in text.strip().partition("\n")]
@@ -270,7 +270,7 @@ def is_shown(text: str, whole: Set[str]) -> bool:
 
 
 def _are_within(one: str, other: str) -> bool:
-    """Return whether one of two fields is the other one, or a part of it."""
+    """Return whether two fields are equal, or either is a part of the other."""
     short, long = sorted((one, other), key=len)
     return long == short or long.startswith((f"{short}.", f"{short}["))
 
@@ -282,7 +282,7 @@ def _plain(slot: Slot, form: Form, word: str) -> Any:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield all texts in a JSON value, the names of members included."""
+    """Yield all texts in a JSON value, member names included."""
     waiting = [value]
     while waiting:
         match waiting.pop():
@@ -295,7 +295,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def check_transfers(folder: Path, served: Callable[[Path], Served]) -> tuple[bytes, Served]:
-    """Check that export, import, backup and restore agree about a folder; return its lines, and a new server."""
+    """Check that export, import, backup and restore of a folder agree; return its lines, and a new server."""
 
     def cstp(*words: object, data_dir: Path = folder) -> str:
         done = run_cstp(*words, "--data-dir", data_dir, cwd=folder.parent)
@@ -319,7 +319,7 @@ def check_transfers(folder: Path, served: Callable[[Path], Served]) -> tuple[byt
 
 
 def assert_equal_lines(some: bytes, others: bytes) -> None:
-    """Assert that two exports are equal, and name the first lines that differ."""
+    """Assert that two exports are equal, and name the first different lines."""
     for one, other in zip(some.split(b"\n"), others.split(b"\n"), strict=True):
         assert one == other, f"{one[:2000]!r}\n{other[:2000]!r}"
 

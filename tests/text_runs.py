@@ -1,4 +1,4 @@
-"""Runs of generated texts through the doors, of any length: what must hold for each text, and for the whole folder."""
+"""Runs of any length of generated texts through the doors: checks of each text, and the whole folder."""
 
 import json
 import re
@@ -34,14 +34,14 @@ CHANGES: Final = tuple(form.name for form in changes_of("", ""))
 _REFUSED: Final = {-32602, -32007, -32011}  # by field, by id
 _TOGETHER: Final = 10  # questions of an example
 _PLAIN: Final[Mapping[str, Any]] = {"type": "person", "date": "2026-01-31", "outcome": "success", "metadata": {}}
-_MARKED: Final = re.compile('"<([^<>"]{1,6000})>"')  # digits that no JSON reader of Python writes
+_MARKED: Final = re.compile('"<([^<>"]{1,6000})>"')  # digits written by no JSON encoder of Python
 _ENDINGS: Final = (".md", ".txt", ".yaml", ".json", ".jsonl", ".rst", ".html", ".csv", ".eml", ".mbox")
 _AS_WRITTEN: Final = ("title", "content", "query", "narrative", "name", "text")
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A number that is none of JSON, or beyond a double."""
+    """A number outside JSON, or beyond a double."""
 
     digits: str
 
@@ -52,7 +52,7 @@ def _has_text(parameter: Parameter) -> bool:
 
 
 def _other_parameters() -> Mapping[str, list[Parameter]]:
-    """Return the parameters with texts, by method; of those that write only what no form has."""
+    """Return the text parameters by method; for writing methods only those without a form."""
     found = defaultdict(list)
     written = {
         (f"cstp.{form.method}", slot.field) for form in (*_FORMS.values(), *changes_of("", "")) for slot in form.slots
@@ -108,7 +108,7 @@ def change_with_texts(doors: Doors, name: str, count: int, *, fresh: bool) -> No
 
 
 def ask_with_texts(doors: Doors, method: str, count: int, *, fresh: bool) -> None:
-    """Give texts to each parameter that no form has; an answer is a result, or names the field or the id."""
+    """Send texts in each parameter without a form; an answer is a result, or names the field or the id."""
     for parameter in PARAMETERS[method]:
         _ask(doors, parameter, count, fresh=fresh)
 
@@ -121,7 +121,7 @@ def _ask(doors: Doors, parameter: Parameter, count: int, *, fresh: bool) -> None
     def ask(given: list[str]) -> None:
         doors.texts += len(given)
         plain, *replies = doors.send([(method, parameter.params(text)) for text in ("plain", *given)])
-        others = _fields(plain.get("error", {}))  # members that this one needs
+        others = _fields(plain.get("error", {}))  # required members of this method
         for text, reply in zip(given, replies, strict=True):
             if "result" not in reply:
                 about = f"{parameter}: {text!r}: {reply['error']}"
@@ -162,7 +162,7 @@ def _collect_lines(doors: Doors, form: Form, lines: list[tuple[str, Slot]], coun
         doors.texts += 1
         word = next(doors.words)
         filled = {each.place: _PLAIN.get(str(each.place[-1]), "plain") for each in form.slots}
-        if ("conversation_id",) in filled:  # another turn than those of calls
+        if ("conversation_id",) in filled:  # another turn than in calls
             filled["conversation_id",] = word
         filled[slot.place] = text if slot.kind == "text" else {"tried": value}
         filled["metadata",] = {**filled["metadata",], "word": word}
@@ -181,7 +181,7 @@ def _ingest(doors: Doors, path: Path) -> Any:
 
 
 def ingest_files(doors: Doors, folder: Path, count: int, *, fresh: bool) -> None:
-    """Ingest a file of each format for each text, its bytes as they come; each is named or stored, and none stops."""
+    """Ingest a file of each format for each text, as raw bytes; each is named or stored, and none stops the run."""
     made: dict[str, str] = {}  # the word of each file
 
     @examples(count, fresh=fresh)

@@ -1,13 +1,13 @@
-"""Texts as people and programs write them, and those that break programs: strategies of hypothesis.
+"""Texts written by people and programs, and texts that break programs: hypothesis strategies.
 
-`texts` has no lone surrogates, which no UTF-8 has; `escapable` has them, for JSON that is written with escapes.
+`texts` has no lone surrogates, which UTF-8 lacks; `escapable` has them, for JSON written with escapes.
 """
 
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
-# each with letters, signs or marks of its own: scripts with and without case, blanks, vowels, or one direction
+# each with special letters, signs or marks: scripts with and without case, blanks, vowels, or one direction
 _SCRIPTS: Final = (
     "The pump of the fourth crane leaks", "Die Lüftung der Küche, größer als STRASSE", "Съёмный подъёмник №4",
     "Η αντλία ΑΝΤΛΊΑ της γέφυρας", "المَضخَّة الرابعة تُصلَح", "המַשְׁאֵבָה הרביעית", "四号水泵每周二进行检修。",

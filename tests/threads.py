@@ -1,6 +1,7 @@
-"""No test leaves a thread: what a fixture starts ends with that fixture, what a test starts with its module.
+"""Check against leftover threads: a fixture's threads end with the fixture, a test's threads with its module.
 
-Else the run fails, and names the thread and where it was started. A thread that another one starts counts as that one.
+Otherwise the run fails, and names the thread and the starting place. A thread started by another thread counts as that
+thread.
 """
 
 from collections.abc import Iterator
@@ -12,21 +13,21 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
-PATIENCE: Final = 20.0  # seconds for threads that were told to end and have a call to finish, on a busy machine
+PATIENCE: Final = 20.0  # seconds for threads asked to end with a call to finish, on a busy machine
 
 
-# of the program under test, for the life of a process: one writes what others log, the other waits for a signal
+# of the program under test, for the life of a process: a log writer, and a signal waiter
 LASTING: Final = frozenset({"log", "watchdog"})
 
 
 class Owner(NamedTuple):
-    """Where a thread was started, and with which item, module or session it has to end; None for no end."""
+    """Place of a thread's start, and the item, module or session it must end with; None for no end."""
 
     place: str
     ends_with: str | None
 
 
-SESSION: Final = ""  # the name that pytest has for it
+SESSION: Final = ""  # its name in pytest
 _OUTSIDE: Final = Owner("an import", None)
 _start = Thread.start
 _owners: "WeakKeyDictionary[Thread, Owner]" = WeakKeyDictionary()
@@ -35,7 +36,7 @@ _active: list[Owner] = [_OUTSIDE]
 
 @contextmanager
 def starting(place: str, ends_with: str) -> Iterator[None]:
-    """Threads that the main thread starts in here are started in `place`, and have to end with `ends_with`."""
+    """Register threads started by the main thread in this block under `place`; they must end with `ends_with`."""
     _active.append(Owner(place, ends_with))
     try:
         yield
@@ -51,7 +52,7 @@ def _started(thread: Thread) -> None:
 
 
 def _left(ended: str) -> list[str]:
-    """The threads that should have ended with `ended` and do not."""
+    """Return the threads that should have ended with `ended` but did not."""
     deadline = monotonic() + PATIENCE
     left = [(thread, owner) for thread in enumerate() if (owner := _owners.get(thread)) and owner.ends_with == ended]
     for thread, _ in left:
@@ -60,7 +61,7 @@ def _left(ended: str) -> list[str]:
 
 
 class Threads:
-    """Notes whose each thread is, and looks for those that are left when their owner ends."""
+    """Notes of each thread's owner, with a check for threads left when the owner ends."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
@@ -85,7 +86,7 @@ class Threads:
 
 
 def watch_threads(config: pytest.Config) -> None:
-    """From here to the end of the run."""
+    """Watch threads from here to the end of the run."""
     Thread.start = _started  # type: ignore[method-assign]
     config.add_cleanup(lambda: setattr(Thread, "start", _start))
     config.pluginmanager.register(Threads())

@@ -1,4 +1,4 @@
-"""A server, and a store that takes no audit rows."""
+"""A server, and a store whose audit writes fail."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ __all__ = ["serve"]
 
 @contextmanager
 def refusing(url: str) -> Iterator[None]:
-    """The store takes no audit rows."""
+    """Make audit writes of the store fail."""
     database = sa.create_engine(url)
     with database.begin() as connection:
         connection.execute(sa.text("ALTER TABLE audit_head RENAME TO elsewhere"))

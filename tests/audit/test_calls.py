@@ -1,4 +1,4 @@
-"""What calls leave in the audit: which records each answer names, by which way it went, and how it ended."""
+"""Audit rows of calls: the records named in each answer, the search mode, and the outcome."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from tests.serving import SeededEmbedder, Serving, start
 from tests.stores import Stores, wait_for
 
 Row = dict[str, Any]
-# members of answers whose values are ids of records; texts inside a record that mention another one are none
+# members of answers with record ids as values; mentions of other records inside a record's text do not count
 NAMING = re.compile(r"id|.*Id|supersedes|supersededBy")
 CONTENT = {"given", "evidence", "actors", "subject", "conversationId"}
 
@@ -44,7 +44,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores, wo
 
 
 def audit(serving: Serving, **filters: Any) -> Row:
-    """The answer of cstp.audit."""
+    """Return the answer of cstp.audit."""
     serving.ask("whoami")
     fields = {"Authorization": f"Bearer {serving.tokens[0]}", "Content-Type": "application/json"}
     call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.audit", "params": filters}
@@ -53,13 +53,13 @@ def audit(serving: Serving, **filters: Any) -> Row:
 
 
 def latest(serving: Serving, count: int = 1, **filters: Any) -> list[Row]:
-    """The newest rows of calls other than these, the oldest first."""
+    """Return the newest rows of calls except cstp.audit, oldest first."""
     found = serving.ask("audit", limit=500, **filters)["rows"]
     return [row for row in found if row["method"] != "cstp.audit"][:count][::-1]
 
 
 def named(value: Any, ids: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
-    """The kinds and ids of records that an answer names, where an id may be that of several kinds."""
+    """Yield kinds and ids of the records in an answer; an id may belong to several kinds."""
     if isinstance(value, dict):
         for name, member in value.items():
             if NAMING.fullmatch(name):
@@ -73,7 +73,7 @@ def named(value: Any, ids: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
 
 
 def ids(model: type[Wire]) -> Iterator[tuple[str, bool]]:
-    """The members of a result and of all models in it whose names are those of ids, and whether they are marked."""
+    """Yield id-named members of a result and nested models, and whether each is marked."""
     for name, field in model.model_fields.items():
         if NAMING.fullmatch(field.alias or name):
             yield f"{model.__name__}.{name}", any(isinstance(one, Names) for one in field.metadata)
@@ -98,7 +98,7 @@ def test_every_id_in_the_answer_of_a_read_is_marked_with_the_kind_of_its_record(
     found = {method.name: set(ids(method.result)) for method in reads}
     assert {member for members in found.values() for member, marked in members if not marked} == {
         "ArtifactMetadata.conversation_id",
-        "ArtifactMetadata.source_id",  # in its own system
+        "ArtifactMetadata.source_id",  # in a separate system
         "AuditCall.request_id",
         "AuditedId.id",  # a look at the audit reads no record
         "GetGraphResult.center_id",  # and ends of links: they are nodes
@@ -135,7 +135,7 @@ def test_a_row_names_exactly_the_records_in_the_answer(serving: Serving, world: 
             answered |= {(kind, id) for kind in ids[id]}
         listed = {(one["kind"], one["id"]) for one in row["records"]}
         assert {id for _, id in answered} == {id for _, id in listed if id in ids}
-        # an event has an artifact or a turn, and its answer does not say which
+        # an event has an artifact or a turn, and the answer does not say which
         assert {one for one in listed if one[1] in ids and "turn" not in ids[one[1]]} <= answered
         assert all(one["kind"] in KINDS and not one["written"] for one in row["records"])
         assert len(listed) == len(row["records"])
@@ -190,7 +190,7 @@ def test_a_tool_of_mcp_leaves_the_row_of_its_method(serving: Serving, world: Wor
     assert ("chunk", id) in {(one["kind"], one["id"]) for one in row["records"]}
 
 
-def test_who_has_read_a_decision_is_one_call(serving: Serving, world: World) -> None:
+def test_the_audit_lists_readers_of_a_decision_in_one_call(serving: Serving, world: World) -> None:
     id = world.ids[Kind.DECISION][1]
     readers = {}
     for _ in range(3):
@@ -201,7 +201,7 @@ def test_who_has_read_a_decision_is_one_call(serving: Serving, world: World) -> 
     assert [row["agent"] for row in reversed(found)] == list(readers.values())
 
 
-def test_pages_follow_each_other_and_every_filter_is_heeded(serving: Serving, world: World) -> None:
+def test_pages_are_consecutive_and_every_filter_applies(serving: Serving, world: World) -> None:
     for _ in range(5):
         serving.ask("listEpisodes", limit=1)
     every = audit(serving, method="cstp.listEpisodes", limit=500)["rows"]
@@ -223,7 +223,7 @@ def test_pages_follow_each_other_and_every_filter_is_heeded(serving: Serving, wo
 
 
 @pytest.mark.long("asks every method, over records of all kinds")
-def test_rows_wait_while_the_store_is_down_and_readyz_says_so(serve: Callable[..., Serving], tmp_path: Path) -> None:
+def test_rows_wait_while_the_store_is_down_and_readyz_reports_it(serve: Callable[..., Serving], tmp_path: Path) -> None:
     serving = serve()
     probe = serving.url.replace("/cstp", "")
     with refusing(serving.settings.store_url):
@@ -237,7 +237,7 @@ def test_rows_wait_while_the_store_is_down_and_readyz_says_so(serve: Callable[..
     assert serving.records.audit.verify().intact
 
 
-def test_a_server_whose_audit_is_durable_and_fails_is_not_ready(serve: Callable[..., Serving]) -> None:
+def test_a_failing_durable_audit_makes_a_server_unready(serve: Callable[..., Serving]) -> None:
     serving = serve(audit={"durable": True})
     serving.ask("listEpisodes")
     assert serving.records.audit.head().number == 1
@@ -250,7 +250,7 @@ def test_a_server_whose_audit_is_durable_and_fails_is_not_ready(serve: Callable[
         assert (answer.status_code, answer.json()["parts"]["audit"]) == (503, "down")
 
 
-def test_a_row_names_the_other_end_of_a_link_that_was_ended(serve: Callable[..., Serving]) -> None:
+def test_a_row_names_the_other_end_of_an_ended_link(serve: Callable[..., Serving]) -> None:
     serving = serve()
     one, other = (serving.ask("recordDecision", decision=title, confidence=0.5)["id"] for title in ("Bake", "Brew"))
     link = {"sourceId": one, "targetId": other, "edgeType": "relates_to"}
@@ -286,7 +286,7 @@ def test_the_audit_has_no_text_of_records_or_queries(serve: Callable[..., Servin
 
 
 @pytest.mark.long("asks every method, over records of all kinds")
-def test_a_call_that_the_limits_refuse_leaves_no_row(serve: Callable[..., Serving]) -> None:
+def test_a_rate_limited_call_leaves_no_row(serve: Callable[..., Serving]) -> None:
     serving = serve(limits={"default": "3/minute"})
     token = serving.token()
     fields = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}

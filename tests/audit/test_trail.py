@@ -1,4 +1,4 @@
-"""Rows of the audit on their way into the store: with the write, in batches, waiting, and after a kill."""
+"""Storage of audit rows: with the write, in batches, while waiting, and after a kill."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ def call(number: int = 1) -> AuditEntry:
 
 
 async def rows(engine: Engine) -> list[AuditCall]:
-    """The oldest first."""
+    """Return the rows, oldest first."""
     page = await engine.list_audit(AuditParams(limit=500))
     return page.rows[::-1]
 
@@ -49,7 +49,7 @@ def written(*ids: str) -> tuple[AuditedRecord, ...]:
     return tuple(AuditedRecord("decision", id, True) for id in ids)
 
 
-async def test_every_write_leaves_who_wrote_which_records_by_which_call(engine: Engine) -> None:
+async def test_every_write_row_names_agent_records_and_call(engine: Engine) -> None:
     old = (await write(engine, ANN, new("Bake bread"))).id
     successor = (await write(engine, ANN, new("Bake cake", supersedes=(old,)))).id
     await write(engine, ANN, update(old, pr="1"))
@@ -82,7 +82,7 @@ async def test_a_write_without_a_row_is_no_write(engine: Engine, tmp_path: Path,
     assert [named(one) for one in await rows(engine)] == [written(kept)]
 
 
-async def test_a_write_that_was_written_before_or_only_tried_has_a_row_that_says_so(engine: Engine) -> None:
+async def test_rows_of_repeated_and_dry_run_writes_are_marked(engine: Engine) -> None:
     first = await write(engine, ANN, new("Bake bread"), "key")
     await write(engine, ANN, new("Bake bread"), "key")
     await write(engine, ANN, new("Bake cake"), dry_run=True)
@@ -93,7 +93,7 @@ async def test_a_write_that_was_written_before_or_only_tried_has_a_row_that_says
     ]
 
 
-async def test_two_calls_of_one_key_at_once_write_one_record_and_two_rows(engine: Engine) -> None:
+async def test_two_concurrent_calls_with_one_key_write_one_record_and_two_rows(engine: Engine) -> None:
     await asyncio.gather(*(write(engine, ANN, new("Bake bread"), "key") for _ in range(2)))
     (id,) = engine.records.ids(Kind.DECISION)
     found = await rows(engine)
@@ -176,7 +176,7 @@ async def test_old_rows_are_pruned_when_the_engine_starts(tmp_path: Path, stores
     engine.close()
 
 
-async def test_a_clock_that_jumped_prunes_nothing_when_the_engine_starts(tmp_path: Path, stores: Stores) -> None:
+async def test_a_clock_jump_prunes_nothing_at_engine_start(tmp_path: Path, stores: Stores) -> None:
     records = open_records(stores.records(tmp_path))
     old = AuditEntry(datetime.now(UTC) - timedelta(days=40), "ann", "cstp", "cstp.recall", "r-0")
     records.audit.append([old], [])

@@ -1,4 +1,4 @@
-"""What a call costs, and where its time goes: measured on a real server, and written in tables."""
+"""Cost of a call and call parts, measured on a real server and written in tables."""
 
 import json
 from dataclasses import replace
@@ -53,7 +53,7 @@ def test_a_figure_beyond_its_bound_is_not_kept_whatever_it_was_before() -> None:
     assert "| hybrid | 3.00 | 6.0 | 3.10 | 6.2 | 6 | **no** |" in rows
 
 
-def test_every_call_is_measured_on_a_real_server_that_ingested_the_records(tmp_path: Path) -> None:
+def test_every_call_is_measured_on_a_real_server_over_ingested_records(tmp_path: Path) -> None:
     data = tmp_path / "data"
     for kind, members in (("decisions", {"title": "Cache in Redis"}), ("episodes", {"task": "Evict", "reward": 1})):
         (data / kind).mkdir(parents=True)
@@ -74,7 +74,7 @@ def test_a_checkout_without_its_environment_is_refused_with_the_remedy(tmp_path:
         version_of(tmp_path)
 
 
-def test_what_a_library_does_counts_for_the_code_of_this_project_that_called_it() -> None:
+def test_library_time_counts_for_the_calling_project_code() -> None:
     stacks = {
         'thread (1): "vectors-pool";leg (cognition_engines/legs.py:7);dot (numpy/core.py:1)': 6,
         'thread (1): "vectors-pool";leg (cognition_engines/legs.py:9)': 2,

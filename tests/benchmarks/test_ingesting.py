@@ -1,4 +1,4 @@
-"""The measure of an ingest beside its embedding model."""
+"""Ingest measurement next to the embedding model."""
 
 from pathlib import Path
 
@@ -10,6 +10,6 @@ ROOT = Path(__file__).parents[2]
 
 def test_an_ingest_and_its_control_are_run_and_measured() -> None:
     row = measure_ingest(read_texts(ROOT / "docs" / "decisions", 3), 6, slices=1)
-    # six texts take less than two starts of a process differ by, so the rates say nothing here
+    # six texts take less time than two process starts differ by, so the rates are meaningless here
     assert row.decisions == 6
     assert row.megabytes > 100

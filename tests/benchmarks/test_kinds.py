@@ -1,4 +1,4 @@
-"""The speed bench over records of all kinds, at sizes that say nothing about speed."""
+"""The speed benchmark over records of all kinds, at sizes too small for speed figures."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def test_every_call_finds_something(corpus: Corpus, tmp_path: Path) -> None:
     assert [row.name for row in rows if row.results == 0] == ["getChunk, none related"]
 
 
-def test_a_call_that_grows_more_than_the_logarithm_is_marked() -> None:
+def test_growth_beyond_the_logarithm_is_marked() -> None:
     rows = [
         KindRow(name, {1000: Timing(9, 1.0, 2.0), 100_000: Timing(9, slow, 2.0)}, 10, None)
         for name, slow in (("well", 1.66), ("badly", 1.68))

@@ -1,4 +1,4 @@
-"""The measures of the quality bench, by lists worked out by hand."""
+"""Quality benchmark metrics, checked on lists computed by hand."""
 
 from math import log2
 
@@ -41,7 +41,7 @@ def test_ranks_are_fused_by_their_reciprocals() -> None:
     assert fuse_ranks([["b"], ["a"]]) == ["a", "b"]
 
 
-def test_scores_are_means_over_every_judged_query_even_one_without_results() -> None:
+def test_scores_are_means_over_every_judged_query_including_those_without_results() -> None:
     judgements = {"1": {"a": 1}, "2": {"b": 1}, "3": {"c": 0}}
     assert score({"1": ["a"]}, judgements) == Scores(2, 0.5, 0.5)
     assert score({}, {}) == Scores(0, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""The bench of the page for people: its table says what is kept, and a machine without a browser gets a clear error."""
+"""The page benchmark: the table states the kept times; without a browser it reports a clear error."""
 
 from pathlib import Path
 
@@ -40,7 +40,9 @@ def test_a_transfer_is_kept_below_its_bound() -> None:
     assert "| every page | 400.0 | 100.0 | 500.0 | files below 400 | yes |" in page()
 
 
-def test_a_machine_without_chromium_is_asked_for_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_machine_without_chromium_gets_an_error_asking_for_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NoBrowser, match=r"none of chromium, .* is in PATH; install one"), chromium():
         pytest.fail("there is no browser to open")

@@ -1,4 +1,4 @@
-"""What the quality bench reads and writes, and one run of it over small sets."""
+"""Input and output of the quality benchmark, and a run over small sets."""
 
 import json
 import subprocess
@@ -44,12 +44,12 @@ def test_a_collection_has_the_judged_queries_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("judged", ["q1\tmissing\t1\n", "missing\t17\t1\n"])
-def test_a_judgement_of_something_that_is_not_there_is_refused(tmp_path: Path, judged: str) -> None:
+def test_a_judgement_of_a_missing_item_is_refused(tmp_path: Path, judged: str) -> None:
     with pytest.raises(UnknownShape, match="such as missing"):
         read_collection(_beir(tmp_path, judged))
 
 
-def test_a_folder_of_another_shape_is_refused_with_the_file_that_is_missing(tmp_path: Path) -> None:
+def test_a_folder_of_another_shape_is_refused_with_its_missing_file(tmp_path: Path) -> None:
     with pytest.raises(UnknownShape, match=r"corpus\.jsonl: there is no such file"):
         read_collection(tmp_path)
     (tmp_path / "corpus.jsonl").write_text("[1]\n")
@@ -93,7 +93,7 @@ def test_a_title_is_removed_from_a_text_wherever_it_stands() -> None:
     assert without("Log", "Logs and a log").split() == ["Logs", "and", "a"]
 
 
-def test_items_with_one_title_are_all_relevant(tmp_path: Path) -> None:
+def test_items_with_equal_titles_are_all_relevant(tmp_path: Path) -> None:
     for name in ("a", "b"):
         text = f"# Keep a record\n\n## Status\n\nAccepted\n\n## Decision\n\nKeep a record of {name}, it says.\n"
         (tmp_path / f"{name}.md").write_text(text)
@@ -105,7 +105,7 @@ def test_items_with_one_title_are_all_relevant(tmp_path: Path) -> None:
     assert judge(items)["item-00001"] == {"item-00001": 1, "item-00002": 1}
 
 
-def test_what_is_refused_is_measured_at_the_bound_that_answers_nearly_all(tmp_path: Path) -> None:
+def test_refusals_are_measured_at_the_bound_answering_nearly_all(tmp_path: Path) -> None:
     decisions, talk = tmp_path / "decisions", tmp_path / "talk"
     decisions.mkdir()
     (decisions / "a.md").write_text("# Keep a ledger\n\n## Status\n\nAccepted\n\n## Decision\n\nThe ledger is kept.\n")

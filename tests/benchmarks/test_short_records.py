@@ -1,4 +1,4 @@
-"""Short records among long ones, through `cstp ingest`, `cstp serve` and a call for each question."""
+"""Short records among long ones: `cstp ingest`, `cstp serve` and a call for each question."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def dozen() -> list[Pair]:
 @pytest.fixture(scope="module")
 def find(tmp_path_factory: pytest.TempPathFactory, dozen: list[Pair]) -> Iterator[Find]:
     folder = tmp_path_factory.mktemp("short")
-    long = list(read_decisions(ROOT / "docs" / "decisions"))[:56]  # a later one is no reason to fail
+    long = list(read_decisions(ROOT / "docs" / "decisions"))[:56]  # a later record is no reason to fail
     assert len(long) == 56
     data = ingest(folder, Model("minilm"), lambda path: write_among(dozen, long, path))
     with answering(Model("minilm"), data) as caller:
@@ -34,7 +34,7 @@ def test_a_short_answer_ranks_before_whole_records_with_its_words(find: Find, do
     assert (placed.ndcg, placed.first, placed.behind) == (1.0, 1.0, 0.0)
 
 
-def test_an_answer_behind_a_longer_record_is_counted_and_one_behind_a_short_one_is_not() -> None:
+def test_an_answer_behind_a_longer_record_is_counted_but_not_behind_a_short_record() -> None:
     pairs = read_pairs()[:4]
     orders = [["short-001"], ["short-009", "short-002"], ["long-0001", "short-003"], []]
     answers = dict(zip((pair.question for pair in pairs), orders, strict=True))

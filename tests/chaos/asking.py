@@ -1,4 +1,4 @@
-"""Callers that go on asking while a test breaks something, and note every answer."""
+"""Callers that keep sending requests while a test breaks something, and note every answer."""
 
 import json
 import time
@@ -16,7 +16,7 @@ Request = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer: when it came, after how long, its HTTP status (0 for none) and body, and what had been asked."""
+    """An answer: arrival time, duration, HTTP status (0 without an answer), body, and the request."""
 
     at: float  # time.monotonic()
     seconds: float
@@ -26,24 +26,24 @@ class Answer:
 
     @property
     def result(self) -> Any:
-        """The result; None for an error."""
+        """Return the result; None for an error."""
         return self.body.get("result") if isinstance(self.body, dict) else None
 
     @property
     def failed_part(self) -> str | None:
-        """The component that a -32003 names; None for anything else."""
+        """Return the component named by a -32003 error; None otherwise."""
         error = self.body.get("error", {}) if isinstance(self.body, dict) else {}
         return error["data"]["component"] if error.get("code") == -32003 else None
 
     @property
     def overloaded(self) -> bool:
-        """Whether it was refused since the calls before it held every place until its deadline."""
+        """Return whether the call was refused because earlier calls held every slot until the deadline."""
         return isinstance(self.body, dict) and self.body.get("error", {}).get("code") == -32010
 
 
 @dataclass
 class Noted:
-    """What the callers have seen so far; complete once they have stopped."""
+    """Answers seen by the callers so far; complete once the callers have stopped."""
 
     answers: list[Answer] = field(default_factory=list)
 
@@ -60,9 +60,9 @@ def callers(
     token: str | None = None,
     pause: float = 0.005,
 ) -> Iterator[Noted]:
-    """`count` connections that each send what `requests(number)` yields, one after the other, until the block ends.
+    """Run `count` connections, each sending the requests of `requests(number)` in order, until the block ends.
 
-    A connection that fails is noted as status 0 and opened again.
+    A failed connection is noted as status 0 and reopened.
     """
     noted, stop = Noted(), Event()
 
@@ -105,7 +105,7 @@ def ask(connection: HTTPConnection, request: Request, token: str) -> Answer:
 
 
 def again_and_again(*requests: Request) -> Callable[[int], Iterator[Request]]:
-    """Sends these in turn, each connection beginning at another one."""
+    """Cycle through these requests; each connection starts at a different request."""
 
     def endless(number: int) -> Iterator[Request]:
         while True:
@@ -116,7 +116,7 @@ def again_and_again(*requests: Request) -> Callable[[int], Iterator[Request]]:
 
 
 def most_within(times: Sequence[float], seconds: float) -> int:
-    """The highest number of `times` (ascending) in any stretch of `seconds`."""
+    """Return the highest number of `times` (ascending) within any `seconds`."""
     most = start = 0
     for end, moment in enumerate(times):
         while moment - times[start] >= seconds:

@@ -1,4 +1,4 @@
-"""What a fault test is given: servers, a folder, the form of the run, and rows for its report."""
+"""Inputs of a fault test: servers, a folder, the run length, and rows for the report."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Scale:
-    """The form of the run: a short one with every test run, a long one with `--chaos long`."""
+    """The run length: short with every test run, long with `--chaos long`."""
 
     long: bool
 
@@ -23,7 +23,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Chaos:
-    """The fixtures of this folder in one: processes that `served` starts know the model `chroma:chaos`."""
+    """All fixtures of this folder; processes started by `served` know the model `chroma:chaos`."""
 
     served: Callable[..., Served]
     folder: Path
@@ -33,7 +33,7 @@ class Chaos:
 
 
 class Breakable(Protocol):
-    """A program of the tests that may be killed, frozen and started again."""
+    """A test program to kill, freeze and restart."""
 
     def kill(self) -> Any: ...
     def start(self) -> Any: ...

@@ -1,4 +1,4 @@
-"""Clients that behave, and clients that do not: slow, silent, deaf, gone."""
+"""Well-behaved clients, and slow, silent, non-reading and vanishing clients."""
 
 import asyncio
 import json
@@ -20,25 +20,25 @@ _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: the peer sees a reset, not an end
 
 
 def call_bytes(method: str, params: object = None, identifier: object = 1) -> bytes:
-    """One call as a body."""
+    """Encode a call as a body."""
     return json.dumps({"jsonrpc": "2.0", "method": method, "params": params or {}, "id": identifier}).encode()
 
 
 @dataclass
 class Steady:
-    """What well-behaved clients saw: seconds per call, and error codes (0 is a result)."""
+    """Results of well-behaved clients: seconds per call, and error codes (0 is a result)."""
 
     took: list[float] = field(default_factory=list)
     codes: Counter[int] = field(default_factory=Counter)
 
     def quantile(self, share: float) -> float:
-        """Milliseconds."""
+        """Return the quantile in milliseconds."""
         ordered = sorted(self.took)
         return ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1000 if ordered else float("nan")
 
 
 async def steady(port: int, token: str, bodies: Sequence[bytes], seconds: float, every: float, seen: Steady) -> None:
-    """One call every `every` seconds on one connection, for `seconds`; an answer that is missing fails."""
+    """Send a call every `every` seconds over a single connection, for `seconds`; fail on a missing answer."""
     pipe = await Pipe.open(port)
     due = began = monotonic()
     while due < began + seconds:
@@ -53,7 +53,7 @@ async def steady(port: int, token: str, bodies: Sequence[bytes], seconds: float,
 
 
 async def says_nothing(port: int, token: str) -> None:
-    """Connects, and returns when it is cut."""
+    """Connect, send nothing, and return when disconnected."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     await _until_cut(reader, writer)
 
@@ -69,7 +69,7 @@ async def drips_a_body(port: int, token: str) -> None:
 
 
 async def never_reads(port: int, token: str) -> None:
-    """Asks for large answers and takes none of them."""
+    """Request large answers without reading them."""
     deaf = socket.socket()
     deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     deaf.setblocking(False)
@@ -92,14 +92,14 @@ def _connected(port: int) -> frozenset[int]:
 
 @lru_cache(maxsize=1)
 def _connections(port: int, _tick: int) -> frozenset[int]:
-    """The ports of the clients to which the server of `port` holds a connection, looked up once for each tick."""
+    """Return ports of clients with a connection to the server on `port`, looked up once per tick."""
     rows = [line.split()[1:4] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     ours = f":{port:04X}"
     return frozenset(int(peer[-4:], 16) for here, peer, state in rows if here.endswith(ours) and state == "01")
 
 
 async def is_gone(port: int, token: str) -> None:
-    """Half a request, or a call and its answer, and then nothing more; every second one says that it is done."""
+    """Send half a request and close the sending side, or a full call; then send nothing more."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     whole = request(call_bytes("cstp.whoami"), token)
     if writer.get_extra_info("sockname")[1] % 2:
@@ -137,7 +137,7 @@ async def _until_cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
 
 
 async def vanish(port: int, data: bytes, random: Random) -> None:
-    """Sends `data` up to a random byte and goes: by an end, a reset, or an end of its sending side first."""
+    """Send `data` up to a random byte, then leave: by close, by reset, or by closing the sending side first."""
     way = random.randrange(3)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:

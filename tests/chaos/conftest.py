@@ -1,4 +1,4 @@
-"""What all fault tests share: the form of the run, the rows of its report, and servers in processes of their own."""
+"""Fixtures of all fault tests: run length, report rows, and servers in separate processes."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -22,14 +22,14 @@ def chaos_scale(request: pytest.FixtureRequest) -> Scale:
 
 @pytest.fixture
 def long_form(chaos_scale: Scale) -> None:
-    """For a fault whose short form would test what other tests do."""
+    """Skip a fault in the short form if other tests already cover it."""
     if not chaos_scale.long:
         pytest.skip("long form only")
 
 
 @pytest.fixture(scope="session")
 def chaos_report(chaos_scale: Scale) -> Callable[[str, str, int, str], None]:
-    """`chaos_report(family, what, times, seen)`: a row for the table of docs/reliability.md; long form only."""
+    """Return `chaos_report(family, what, times, seen)`: adds a row to docs/reliability.md; long form only."""
 
     def add(family: str, what: str, times: int, seen: str) -> None:
         if not chaos_scale.long:
@@ -52,9 +52,9 @@ def chaos_report(chaos_scale: Scale) -> Callable[[str, str, int, str], None]:
 
 @pytest.fixture
 def served(tmp_path_factory: pytest.TempPathFactory, stores: Stores) -> Iterator[Callable[..., Served]]:
-    """`served({"embedding.model": "minilm"})`: a running server process; gone at the end of the test.
+    """Yield `served({"embedding.model": "minilm"})`: starts a server process that ends with the test.
 
-    `data_dir` names a folder to serve, a new one unless given; `start=False` leaves the start to the test; `observed`
+    `data_dir` names a folder to serve, a new folder by default; `start=False` leaves the start to the test; `observed`
     is for `look`.
     """
     made: list[Served] = []
@@ -91,7 +91,7 @@ def chaos(
 
 @pytest.fixture(scope="session")
 def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Target]]:
-    """`fuzzed("none")`: a server with that embedding model and some records, shared by all tests of the fuzz."""
+    """Yield `fuzzed("none")`: a server with this embedding model and some records, shared by all fuzz tests."""
     made: dict[str, Target] = {}
 
     def target(model: str) -> Target:
@@ -111,5 +111,5 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str],
 
 @pytest.fixture
 def target(fuzzed: Callable[[str], Target]) -> Target:
-    """A server that does not embed: a long text that is written would take it seconds, and fail beside other work."""
+    """Start a server without embedding: embedding a long text would take seconds and fail on a busy machine."""
     return fuzzed("none")

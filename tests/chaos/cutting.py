@@ -1,4 +1,4 @@
-"""A TCP proxy that cuts its connections at random bytes."""
+"""A TCP proxy that cuts connections at random bytes."""
 
 import random
 import socket
@@ -11,7 +11,7 @@ _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: the peer sees a reset, not an end
 
 
 class CuttingProxy:
-    """Passes bytes on to a server, and ends each connection, both sides of it, after a random number of them."""
+    """A proxy that cuts each connection on both sides after a random number of bytes."""
 
     def __init__(self, port: Callable[[], int], most: int, seed: int) -> None:
         self._port = port
@@ -69,7 +69,7 @@ class _Connection:
 
 @contextmanager
 def cutting(port: Callable[[], int], most: int, seed: int = 1) -> Iterator[CuttingProxy]:
-    """A proxy to the server of a port; each connection passes fewer than `most` bytes."""
+    """Start a proxy to a server port; each connection passes fewer than `most` bytes."""
     proxy = CuttingProxy(port, most, seed)
     try:
         yield proxy

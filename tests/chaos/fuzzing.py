@@ -1,4 +1,4 @@
-"""The server that the fuzz asks, and the requests that it makes of random bytes."""
+"""The fuzzed server, and requests made of random bytes."""
 
 import json
 import re
@@ -22,7 +22,7 @@ PARAMETERS = parameters()
 
 
 class Target:
-    """A server to be fuzzed, and what has been sent to it."""
+    """A fuzzed server, and the requests sent to it."""
 
     def __init__(self, server: Served) -> None:
         self.server = server
@@ -39,7 +39,7 @@ class Target:
         return answers
 
     def check(self, bodies: Sequence[bytes]) -> tuple[list[Answer], list[list[int]]]:
-        """Sends each body on its own and compares with what is `expected`; the answers, and the codes in each."""
+        """Send each body separately and compare with `expected`; return the answers and the codes in each."""
         answers, found = self.send(bodies), []
         for answer, body in zip(answers, bodies, strict=True):
             codes = check_answer(answer, body, expected(body))
@@ -49,9 +49,9 @@ class Target:
         return answers, found
 
     def settle(self) -> tuple[int, str]:
-        """Asserts that the server is alive, small and discreet. To be called at the end of each test.
+        """Assert that the server is alive, small and discreet; call at the end of each test.
 
-        How many requests there were since the last time, and what came of them.
+        Returns the request count since the last call, and a summary of results.
         """
         assert self.server.alive(), "the server died"
         memory = self.server.rss()
@@ -65,7 +65,7 @@ class Target:
         return count, seen
 
     def _check_log(self) -> None:
-        """The lines since the last look: whole JSON, short, and without a canary or the token."""
+        """Check the log lines since the last call: complete JSON, short, without canaries or the token."""
         secret = self.server.token.rpartition("_")[2].encode()
         with self.server.log_path.open("rb") as log:
             log.seek(self._read)
@@ -83,7 +83,7 @@ class Target:
 
 
 def examples(count: int, *, fresh: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """`count` examples: the same in each run, or `fresh` ones."""
+    """Return `count` examples: identical in each run, or `fresh`."""
     return settings(max_examples=count, derandomize=not fresh, suppress_health_check=CHECKS, phases=PHASES)
 
 
@@ -96,7 +96,7 @@ def call(method: str, params: object, identifier: object = 1) -> bytes:
 
 
 def seeds() -> list[bytes]:
-    """Bodies to be mutated: every method with its required params and one more, batches, deep and long values."""
+    """Return bodies to mutate: methods with required params and an extra parameter, batches, deep and long values."""
     calls = [call(each.method, each.base, f"{CANARY}") for each in PARAMETERS]
     calls += [call(each.method, each.params(text), 1.5) for each in PARAMETERS for text in HOSTILE[:8]]
     calls += [call(method, {}, number) for method in sorted(METHOD_NAMES) for number in NUMBERS]
@@ -107,7 +107,7 @@ def seeds() -> list[bytes]:
 
 
 def mutated(body: bytes, others: Sequence[bytes], random: Random) -> bytes:
-    """A few small changes: tokens for tokens; bytes set, flipped, left out, put in, repeated; parts of other bodies."""
+    """Return a body with small changes: swapped tokens; set, flipped, removed, added, repeated bytes; splices."""
     data = bytearray(body)
     for _ in range(random.choice((1, 1, 2, 4))):
         at, to = sorted(random.choices(range(len(data) + 1), k=2))

@@ -1,8 +1,7 @@
-"""What agents ask in the tests of fairness; run as a program, the greedy one: `python -m tests.chaos.greedy`.
+"""Requests of agents in the fairness tests; as a program, the greedy agent: `python -m tests.chaos.greedy`.
 
-It asks again and again on all its connections, with texts that no call had before, until it is killed. It writes a line
-`asked` for each connection that has begun, then the status of each answer. It is a process of its own, so that it takes
-no time of the other agent.
+The greedy agent sends requests with unique texts on all connections until killed. It prints `asked` for each started
+connection, then the status of each answer. A separate process keeps it from slowing the other agent.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ MCP = (("Accept", "application/json, text/event-stream"),)
 
 @dataclass(frozen=True)
 class Asked:
-    """What the modest agent asks; "?" stands for words that no query had before."""
+    """Requests of the modest agent; "?" stands for words unused by earlier queries."""
 
     method: str
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -62,7 +61,7 @@ MODEST = [
 ]
 
 
-NEW = "00000000"  # in a text of the greedy agent: a number takes its place that no text had before
+NEW = "00000000"  # stands in a greedy text for a number that no earlier text had
 
 
 def cjk(random: Random, length: int) -> str:
@@ -70,7 +69,7 @@ def cjk(random: Random, length: int) -> str:
 
 
 def keywords(random: Random) -> str:
-    """A thousand words, each of which some record has."""
+    """Return a thousand words, each present in some record."""
     return f"{NEW} {' '.join(f'option{random.randrange(1000)}' for _ in range(1000))}"[:8192]
 
 
@@ -96,13 +95,13 @@ def keyword_batches(random: Random, token: str) -> list[bytes]:
 
 
 def snippet_batches(random: Random, token: str) -> list[bytes]:
-    """With all that a result may include."""
+    """Return queries with all optional result parts."""
     params = {"mode": "keyword", "limit": 50, "include": ["snippet", "links", "provenance"]}
     return [request(batch(*({"query": keywords(random), **params} for _ in range(100))), token)]
 
 
 def everything(random: Random, token: str) -> list[bytes]:
-    """All that the other one asks, with long texts."""
+    """Return all requests of the modest agent, with long texts."""
     found = []
     for asked in MODEST:
         params = {name: keywords(random)[:5000] if value == "?" else value for name, value in asked.params.items()}

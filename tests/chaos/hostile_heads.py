@@ -1,4 +1,4 @@
-"""HTTP requests whose first line and headers are right, wrong, hostile, and any mixture of these."""
+"""HTTP requests with valid, invalid, hostile and mixed request lines and headers."""
 
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -35,7 +35,7 @@ MORE = (
 
 
 def hostile_request(token: str, random: Random) -> bytes:
-    """The bytes of one request, with a body that fits its announced length or does not."""
+    """Return the bytes of a request; its body may differ from the announced length."""
     body = random.choice((call("cstp.whoami", {}), call("cstp.queryDecisions", {"query": CANARY}), b"", b"x" * 5000))
     line = f"{random.choice(VERBS)} {random.choice(PATHS)} {random.choice(VERSIONS)}"
     fields = {"Host": HOSTS, "Authorization": TOKENS, "Content-Type": TYPES, "Content-Length": LENGTHS}

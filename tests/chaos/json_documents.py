@@ -1,7 +1,7 @@
-"""Small documents on the edge of JSON: 95 that a reader must take, 188 that it must refuse, 35 where readers differ.
+"""Small edge-case JSON documents: 95 that readers must accept, 188 that they must reject, 35 undecided.
 
-What is decided comes from RFC 8259; for the 35 `taken` is what the protocol says: whatever a double or UTF-8 cannot
-hold, lone surrogates, a byte order mark, other encodings and more than 64 levels are refused.
+RFC 8259 decides; for the 35 undecided ones `taken` follows the protocol: it refuses values outside double or UTF-8,
+lone surrogates, a byte order mark, other encodings and more than 64 levels.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ Verdict = Literal["taken", "refused", "open"]
 
 @dataclass(frozen=True)
 class Document:
-    """`verdict` is the standard's; `taken` ours for the document alone, `taken_inside` for it as a parameter."""
+    """A document: `verdict` is the standard's; `taken` ours for the document alone, `taken_inside` for a parameter."""
 
     data: bytes
     verdict: Verdict
@@ -72,7 +72,7 @@ _OTHER_LANGUAGES: Final = (
     "1 // one", "[1/* one */]", "1 # one", "[1] /*", "<a>1</a>", "a: 1", "a=1&b=2", 'f({"a":1})', ")]}',\n[1]",
     "\x1e1\n", '"a":1',
 )  # fmt: skip
-# where readers differ: what overflows a double, and what fits
+# undecided: double overflows, and values that fit
 _OVERFLOWING: Final = (
     "1e400", "-1e400", "1e" + "9" * 10_000, "1" + "0" * 309, "9" * 5000, "1.8e308",
 )  # fmt: skip
@@ -83,7 +83,7 @@ _UNUSUAL_NUMBERS: Final = (
 _LONE_SURROGATES: Final = (
     r'"\ud800"', r'"\udc00"', r'"\udc00\ud800"', r'"\ud800\ud800"', r'"\ud800a"', r'"\ud800\n"', r'{"\ud800":1}',
 )  # fmt: skip
-# strings that are no UTF-8, a byte order mark, and other encodings
+# invalid UTF-8, a byte order mark, and other encodings
 _OTHER_BYTES: Final = (
     b'"\x80"', b'"\xe2\x82"', b'"\xe9"', b'"\xc0\xaf"', b'"\xe0\x80\x80"', b'"\xed\xa0\x80"', b'"\xf4\x90\x80\x80"',
     b'"\xfe"', b"\xef\xbb\xbf{}", '{"a":1}'.encode("utf-16"), '{"a":1}'.encode("utf-16-le"),
@@ -95,7 +95,7 @@ ENVELOPE_DEPTH: Final = 2  # levels around a parameter: the request and its para
 
 
 def documents() -> list[Document]:
-    """All of them, the decided ones first."""
+    """Return all documents, decided ones first."""
     taken = (*_NUMBERS, *_TEXTS, *_STRUCTURES)
     refused = (*_BROKEN_STRUCTURES, *_BROKEN_NUMBERS, *_BROKEN_WORDS, *_BROKEN_TEXTS, *_BROKEN_BLANKS)
     found = [Document(text.encode(), "taken", True, True) for text in taken]
@@ -111,6 +111,6 @@ def documents() -> list[Document]:
 
 
 def _control_characters() -> Iterator[bytes]:
-    """Every control character of ASCII, as it is, in a string."""
+    """Yield every unescaped ASCII control character in a string."""
     for code in range(0x20):
         yield b'"a' + bytes([code]) + b'b"'

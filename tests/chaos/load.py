@@ -1,4 +1,4 @@
-"""Load on a server: closed loops, which wait for each answer, and an open one, which does not care."""
+"""Server load: closed loops wait for each answer, open loops do not."""
 
 import asyncio
 import re
@@ -14,9 +14,9 @@ _LENGTH = re.compile(rb"(?i)\r\ncontent-length: *([0-9]+)")
 
 @dataclass(frozen=True)
 class Outcome:
-    """One answer: its status (0 when there was none), and seconds from when it was due until it was there.
+    """An answer: status (0 without an answer), and seconds from the due time until arrival.
 
-    `at` is when that was, in seconds from the beginning of the run.
+    `at` is the arrival time in seconds from the start of the run.
     """
 
     status: int
@@ -26,9 +26,9 @@ class Outcome:
 
 @dataclass
 class Outcomes:
-    """The answers of one run of `seconds`.
+    """Answers of a run over `seconds`.
 
-    `unsent` found no connection free; the last answer came `drained` seconds after the last request was sent.
+    `unsent` requests found no free connection; the last answer came `drained` seconds after the last request.
     """
 
     seconds: float
@@ -37,20 +37,20 @@ class Outcomes:
     drained: float = 0.0
 
     def rate(self, status: int) -> float:
-        """Answers a second while the run lasted; what comes later is not counted."""
+        """Return answers per second during the run; later answers are not counted."""
         return sum(each.status == status and each.at <= self.seconds for each in self.all) / self.seconds
 
     def count(self, status: int) -> int:
         return sum(each.status == status for each in self.all)
 
     def quantile(self, status: int, share: float) -> float:
-        """Milliseconds."""
+        """Return the quantile in milliseconds."""
         ordered = sorted(each.took for each in self.all if each.status == status)
         return ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1000 if ordered else float("nan")
 
 
 class Line(Protocol):
-    """One connection with one request on its way at a time."""
+    """A connection with at most one request in flight."""
 
     def __init__(self) -> None:
         self._buffer = b""
@@ -60,7 +60,7 @@ class Line(Protocol):
 
     @property
     def fresh(self) -> bool:
-        """Whether the server cannot be about to close it for idleness."""
+        """Return whether the connection is open and safely below the server's idle timeout."""
         return self.open and monotonic() - self.used < FRESH_SECONDS
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -68,7 +68,7 @@ class Line(Protocol):
         self.open = True
 
     def ask(self, request: bytes) -> "asyncio.Future[int]":
-        """The status of the answer; 0 when the connection ends first."""
+        """Return the status of the answer; 0 if the connection ends first."""
         self._answer = asyncio.get_running_loop().create_future()
         if not self.open:
             self._answer.set_result(0)
@@ -99,7 +99,7 @@ async def connect(port: int) -> Line:
 
 
 async def closed_loops(port: int, requests: Iterator[bytes], connections: int, seconds: float) -> Outcomes:
-    """What `connections` clients reach that each wait for their answer before they ask again."""
+    """Return the results of `connections` clients, each waiting for an answer before the next request."""
     seen, began = Outcomes(seconds), monotonic()
 
     async def client() -> None:
@@ -114,7 +114,7 @@ async def closed_loops(port: int, requests: Iterator[bytes], connections: int, s
 
 
 async def open_loop(port: int, requests: Iterator[bytes], rate: float, connections: int, seconds: float) -> Outcomes:
-    """What comes back when `rate` requests a second are sent, whatever becomes of them."""
+    """Return the answers to `rate` requests per second, sent regardless of answers."""
     seen, free = Outcomes(seconds), [await connect(port) for _ in range(connections)]
     running: set[asyncio.Task[None]] = set()
 
@@ -145,7 +145,7 @@ async def open_loop(port: int, requests: Iterator[bytes], rate: float, connectio
 
 
 async def recovery(port: int, requests: Iterator[bytes], within: float, patience: float) -> float:
-    """Seconds from now until a call is answered with 200 within `within` seconds; infinite after `patience`."""
+    """Return seconds until a call is answered with 200 within `within` seconds; infinite after `patience`."""
     line, began = await connect(port), monotonic()
     while (asked := monotonic()) < began + patience:
         status = await line.ask(next(requests))

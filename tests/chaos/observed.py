@@ -1,4 +1,4 @@
-"""`cstp` that on SIGUSR1 writes what it holds to the file named by CHAOS_LOOK: asyncio tasks, and objects by type."""
+"""`cstp` that on SIGUSR1 writes asyncio tasks and objects by type to the file named by CHAOS_LOOK."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""A server in a process of its own, so that its memory, descriptors and end are its own."""
+"""A server in a separate process, with separate memory, descriptors and exit."""
 
 import json
 import os
@@ -26,7 +26,7 @@ STARTS_WITHIN = 60.0  # seconds, on a busy machine
 STOPS_WITHIN = 30.0
 CALL_TIMEOUT = 30.0
 AGENT = "chaos"
-# what a server of these tests has unless a test says otherwise: no model, and limits that no test reaches
+# default server settings of these tests: no model, and limits beyond all tests
 DEFAULTS: Mapping[str, object] = {
     "embedding.model": "none",
     "vectors.index": "chroma",
@@ -39,7 +39,7 @@ _ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/cstp")
 
 
 def environment(overrides: Mapping[str, object]) -> dict[str, str]:
-    """This environment with the settings of `overrides` (by dotted name), and no others."""
+    """Return this environment with only the settings of `overrides` (by dotted name)."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
     for name, value in overrides.items():
         text = value if isinstance(value, str) else json.dumps(value)
@@ -48,7 +48,7 @@ def environment(overrides: Mapping[str, object]) -> dict[str, str]:
 
 
 def start_cstp(*words: object, overrides: Mapping[str, object] | None = None, cwd: Path) -> "subprocess.Popen[str]":
-    """Starts a command."""
+    """Start a command."""
     return subprocess.Popen(
         [*COMMAND, *map(str, words)],
         cwd=cwd,
@@ -63,7 +63,7 @@ def start_cstp(*words: object, overrides: Mapping[str, object] | None = None, cw
 def run_cstp(
     *words: object, overrides: Mapping[str, object] | None = None, cwd: Path
 ) -> "subprocess.CompletedProcess[str]":
-    """Runs a command to its end; never with a traceback."""
+    """Run a command to completion, and assert no traceback."""
     done = subprocess.run(
         [*COMMAND, *map(str, words)],
         cwd=cwd,
@@ -79,7 +79,7 @@ def run_cstp(
 
 
 def write_records(path: Path, count: int, *, first: int = 0, remark: str = "") -> Path:
-    """A JSONL file of `count` decisions, each with an id, a date, and words that no other has; `remark` ends all."""
+    """Write a JSONL file of `count` decisions, each with an id, a date and unique words; `remark` ends each."""
     with path.open("w", encoding="utf-8") as file:
         for number in range(first, first + count):
             topic = TOPICS[number % len(TOPICS)]
@@ -100,16 +100,16 @@ def write_records(path: Path, count: int, *, first: int = 0, remark: str = "") -
 
 @dataclass(frozen=True)
 class Look:
-    """Asyncio tasks, and the most frequent types of objects with their numbers."""
+    """Asyncio tasks, and counts of the most frequent object types."""
 
     tasks: int
     objects: Mapping[str, int]
 
 
 class Served:
-    """`cstp serve` on a data folder; `start` and `kill` as often as a test wants, each time on a free port.
+    """`cstp serve` on a data folder; `start` and `kill` may alternate, each start on a free port.
 
-    The log is one file, appended to over restarts. An `observed` process can also be asked for what it holds.
+    The log is a single file, appended over restarts. An `observed` process also reports tasks and objects.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Served:
         return text
 
     def start(self, *, wait: bool = True, port: int = 0) -> "Served":
-        """Starts the process; with `wait` returns when it answers, and fails the test when it does not come up."""
+        """Start the process; with `wait` return when it answers, or fail the test if it does not come up."""
         began_at = self.log_path.stat().st_size if self.log_path.exists() else 0
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
@@ -169,18 +169,18 @@ class Served:
         return self.process is not None and self.process.poll() is None
 
     def rss(self) -> int:
-        """Resident memory in bytes."""
+        """Return resident memory in bytes."""
         return self._status("VmRSS") * 1024
 
     def threads(self) -> int:
         return self._status("Threads")
 
     def fds(self) -> int:
-        """Open descriptors."""
+        """Return the number of open descriptors."""
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def files(self) -> "Counter[str]":
-        """What the descriptors are of, without the store: its pool opens connections as it needs them."""
+        """Return descriptor targets without the store, whose pool opens connections on demand."""
         found: Counter[str] = Counter()
         for descriptor in Path(f"/proc/{self.pid}/fd").iterdir():
             with suppress(FileNotFoundError):  # closed since
@@ -189,7 +189,7 @@ class Served:
         return found
 
     def look(self) -> Look:
-        """What an observed process holds now; its garbage is collected first."""
+        """Return the tasks and objects of an observed process, after garbage collection."""
         self.look_path.unlink(missing_ok=True)
         os.kill(self.pid, signal.SIGUSR1)
         deadline = time.monotonic() + CALL_TIMEOUT
@@ -199,7 +199,7 @@ class Served:
         return Look(**json.loads(self.look_path.read_text()))
 
     def metrics(self) -> dict[str, float]:
-        """`GET /metrics`, by name with labels."""
+        """Return `GET /metrics`, by name with labels."""
         _, body = self.request("GET", "/metrics")
         lines = [line.rpartition(" ") for line in body.decode().splitlines() if not line.startswith("#")]
         return {name: float(value) for name, _, value in lines}
@@ -211,7 +211,7 @@ class Served:
         raise AssertionError(f"/proc has no {name} of a process that has ended")
 
     def terminate(self, seconds: float = STOPS_WITHIN) -> int:
-        """SIGTERM; the exit code. Fails the test when the process does not end in time."""
+        """Send SIGTERM and return the exit code. Fails the test if the process does not end in time."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
         try:
@@ -220,13 +220,13 @@ class Served:
             pytest.fail(f"the server did not end within {seconds:g} s of SIGTERM")
 
     def kill(self) -> None:
-        """SIGKILL, also of a stopped process; returns when it is gone."""
+        """Send SIGKILL, also to a stopped process; return once the process is gone."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
 
     def last_log(self, length: int = 4000) -> str:
-        """The end of the log, for messages."""
+        """Return the end of the log, for messages."""
         return f"its log: {self.log_path.read_text(errors='replace')[-length:]}"
 
     def healthy(self) -> bool:
@@ -243,7 +243,7 @@ class Served:
         headers: Mapping[str, str] | None = None,
         timeout: float = CALL_TIMEOUT,
     ) -> tuple[int, bytes]:
-        """Status and body of one HTTP request on a connection of its own. Raises OSError or HTTPException."""
+        """Return status and body of an HTTP request on a separate connection. Raises OSError or HTTPException."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             connection.request(verb, path, body, dict(headers or {}))
@@ -253,7 +253,7 @@ class Served:
             connection.close()
 
     def call(self, method: str, params: object = None, *, timeout: float = CALL_TIMEOUT) -> Any:
-        """The JSON-RPC response object of one call. Raises OSError or HTTPException when there is none."""
+        """Return the JSON-RPC response object of a call. Raises OSError or HTTPException without a response."""
         request: dict[str, object] = {"jsonrpc": "2.0", "method": method, "id": 1}
         if params is not None:
             request["params"] = params
@@ -262,7 +262,7 @@ class Served:
         return json.loads(body)
 
     def ingest(self, path: Path) -> Any:
-        """`cstp ingest PATH --json` into this folder with these settings, beside the server if it runs."""
+        """Run `cstp ingest PATH --json` into this folder with these settings, beside the server if it runs."""
         words = ("ingest", path, "--json", "--data-dir", self.data_dir)
         done = run_cstp(*words, overrides=self.overrides, cwd=self.data_dir.parent)
         assert done.returncode == 0, f"ingest ended with {done.returncode}: {done.stdout} {done.stderr}"

@@ -1,4 +1,4 @@
-"""Questions whose answers are known, and what must be said of every answer while something is broken."""
+"""Questions with known answers, and required properties of every answer during a fault."""
 
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -11,13 +11,13 @@ from tests.chaos.store import GROUP, decision
 
 @dataclass(frozen=True)
 class Questions:
-    """About the decisions base-0 to base-<count - 1>: the word of a group, and a text that is its own nearest."""
+    """Questions about decisions base-0 to base-<count - 1>: a group's word, and a text nearest to itself."""
 
     count: int
-    every: int = 23  # one question about every 23rd decision
+    every: int = 23  # a question about every 23rd decision
 
     def __call__(self, number: int) -> Iterator[Request]:
-        """What one of several callers asks, again and again."""
+        """Return the requests repeated by a caller."""
         return again_and_again(*self.requests())(number)
 
     def requests(self) -> list[Request]:
@@ -31,7 +31,7 @@ class Questions:
         return found
 
     def whole(self, answer: Answer) -> bool:
-        """Whether a result holds all that it must."""
+        """Return whether a result is complete."""
         params: Any = answer.request["params"]
         decisions = answer.result["decisions"]
         if params["mode"] == "semantic":
@@ -41,9 +41,9 @@ class Questions:
         return expected <= {one["id"] for one in decisions}
 
     def check(self, answers: Sequence[Answer], within: float, *parts: str) -> tuple[int, int]:
-        """Every answer comes within `within` seconds and is whole, or refuses for one of `parts`; the count of each.
+        """Check that every answer comes within `within` seconds, complete or refused for a part in `parts`; count each.
 
-        A call that waited for a place behind others that hang on a broken part is refused as overloaded.
+        A call waiting behind others on a hung part is refused as overloaded.
         """
         failed = 0
         for answer in answers:
@@ -57,7 +57,7 @@ class Questions:
 
 
 def refused(done: "subprocess.CompletedProcess[str]", reason: str) -> None:
-    """A command has failed in one line that says so of the records, and why; before it, it may name its store."""
+    """Assert that a command failed with a line naming the records and the reason; the store's name may come before."""
     assert (done.returncode, done.stdout) == (1, ""), done
     *before, last = done.stderr.splitlines()
     assert last.startswith(f"cstp: records: {reason}: check that the database"), done.stderr

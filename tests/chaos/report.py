@@ -1,6 +1,6 @@
-"""Writes the rows of the last long run into docs/reliability.md: `python -m tests.chaos.report`.
+"""Writer of the last long run's rows in docs/reliability.md: `python -m tests.chaos.report`.
 
-A row of the page stays until the same fault is tried again, as a long run may be of some faults alone.
+A row stays until the fault is tested again, since a long run may cover only some faults.
 """
 
 import json
@@ -20,7 +20,7 @@ Row = Mapping[str, str | int]
 
 
 def machine() -> str:
-    """Cores and memory of this machine."""
+    """Return cores and memory of this machine."""
     gigabytes = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
     return f"{os.cpu_count()} cores, {gigabytes} GB"
 
@@ -30,7 +30,7 @@ def version() -> str:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows by family; of several with the same family and deed the last one counts."""
+    """Return rows by family; the last row with the same family and fault counts."""
     rows: dict[tuple[str, str], Row] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
@@ -53,7 +53,7 @@ def _cells(line: str) -> list[str]:
 
 
 def table(rows: Sequence[Row], before: str) -> str:
-    """The line about the runs, and the table: these rows in place of those `before` of the same faults."""
+    """Return the line about the runs and the table: these rows replace rows `before` with the same faults."""
     intro, *lines = before.strip().splitlines() or [""]
     dates = _range([*re.findall(r"20\d\d-\d\d-\d\d", intro), *(str(row["date"]) for row in rows)])
     machines = "; ".join(dict.fromkeys(str(row["machine"]) for row in rows))
@@ -74,7 +74,7 @@ def table(rows: Sequence[Row], before: str) -> str:
 
 
 def written(page: str, rows: Sequence[Row]) -> str:
-    """The page with the table between its markers."""
+    """Return the page with the table between the markers."""
     before, begin, rest = page.partition(BEGIN)
     shown, end, after = rest.partition(END)
     assert begin, f"the page has no {BEGIN}"

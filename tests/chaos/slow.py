@@ -1,7 +1,7 @@
-"""Many slow clients in a process of their own: `python -m tests.chaos.slow PORT TOKEN SOCKETS SECONDS RAMP`.
+"""Many slow clients in a separate process: `python -m tests.chaos.slow PORT TOKEN SOCKETS SECONDS RAMP`.
 
-They come one after the other within RAMP seconds, and each that is cut comes again, until SECONDS are over. Prints one
-JSON list of [kind, seconds until it was cut].
+Clients start within RAMP seconds and reconnect after each disconnect, until SECONDS are over. Prints a JSON list of
+[kind, seconds until disconnected].
 """
 
 import asyncio
@@ -13,14 +13,14 @@ from tests.chaos.clients import SLOW, Cut
 
 
 async def again_and_again(port: int, token: str, kind: Cut, delay: float, until: float) -> list[tuple[str, float]]:
-    """Connects as `kind` after `delay` seconds and whenever it was cut; how long each connection lasted, in seconds."""
+    """Connect as `kind` after `delay` seconds and after each disconnect; note each connection's length in seconds."""
     await asyncio.sleep(delay)
     cuts: list[tuple[str, float]] = []
     while not cuts or monotonic() < until:
         began = monotonic()
         await kind(port, token)
         cuts.append((kind.__name__, monotonic() - began))
-        await asyncio.sleep(max(0.0, began + 1 - monotonic()))  # slow, also where it is cut at once
+        await asyncio.sleep(max(0.0, began + 1 - monotonic()))  # slow, even if disconnected at once
     return cuts
 
 

@@ -1,4 +1,4 @@
-"""Stores with many records and their vectors, made without embedding, and what must be found in them."""
+"""Stores with many records and vectors, made without embedding, and their expected search results."""
 
 import json
 import os
@@ -24,19 +24,19 @@ from tests.stored import Upsert, changes_of
 
 EMBEDDER = Path(__file__).parent / "embedder"
 MODEL: Mapping[str, object] = {"embedding.model": "chroma:chaos"}
-GROUP = 20  # records that share a word which no other has
+GROUP = 20  # records sharing a word of this group alone
 MODES = ("hybrid", "semantic", "keyword")
 
 
 def use_embedder(patch: pytest.MonkeyPatch, control: Path | None = None) -> None:
-    """Lets processes that are started from here on use `chroma:chaos`, obeying the file `control`."""
+    """Make processes started from here on use `chroma:chaos`, controlled by the file `control`."""
     patch.setenv("PYTHONPATH", str(EMBEDDER), prepend=os.pathsep)
     if control is not None:
         patch.setenv("CHAOS_EMBEDDER", str(control))
 
 
 def model_name(settings: Mapping[str, object]) -> str:
-    """The identity under which vectors of `chroma:chaos` are stored."""
+    """Return the identity under which vectors of `chroma:chaos` are stored."""
     register()
     embedder = open_embedder(EmbeddingChoice(model="chroma:chaos", settings=settings))
     assert embedder is not None
@@ -44,7 +44,7 @@ def model_name(settings: Mapping[str, object]) -> str:
 
 
 def decision(id: str, words: str = "") -> Decision:
-    """A decision with a word of its own (`mark...`) and one that it shares with some others (`group...`)."""
+    """Return a decision with a unique word (`mark...`) and a shared word (`group...`)."""
     name, _, number = id.rpartition("-")
     marks = f"mark{name}{number} group{name}{int(number) // GROUP}"
     return Decision(id, f"Choose {marks}", f"Weighed {words} against others.")
@@ -56,7 +56,7 @@ def fill(
     vectors: Callable[[Decision], Any] | None = None,
     settings: Mapping[str, object] = MappingProxyType({}),
 ) -> None:
-    """Stores decisions with the vectors that `chroma:chaos` with these settings gives them, or those of `vectors`."""
+    """Store decisions with vectors of `chroma:chaos` under these settings, or from `vectors`."""
     made = vectors or (lambda one: vector_of(embedding_text(one))[None])
     batch = [Entry(one, Origin("/made/up.md", 0, None, embedding_text(one)), made(one)) for one in decisions]
     model = model_name(settings)
@@ -65,7 +65,7 @@ def fill(
 
 
 def store_of(folder: Path, count: int) -> None:
-    """A data folder with `count` decisions base-0, base-1, ..."""
+    """Make a data folder with `count` decisions base-0, base-1, ..."""
     records = open_records(f"sqlite:///{folder}/records.sqlite3")
     fill(records, (decision(f"base-{number}") for number in range(count)))
     records.close()
@@ -73,16 +73,16 @@ def store_of(folder: Path, count: int) -> None:
 
 @dataclass
 class Known:
-    """What a reader of the store has seen committed, followed by `seq` as a server does it."""
+    """Committed records seen by a store reader, followed by `seq` as a server does."""
 
     records: Records
     seq: int = 0
-    last: str = ""  # the id that was written last
+    last: str = ""  # the last written id
     texts: dict[str, str] = field(default_factory=dict)  # searchable text by id
     words: dict[str, str] = field(default_factory=dict)  # title by id
 
     def read_on(self) -> list[str]:
-        """Takes in what was committed since; the ids that were written."""
+        """Read newly committed records; return their ids."""
         written = []
         while changes := changes_of(self.records, self.seq, 1000, None):
             for change in changes:
@@ -98,7 +98,7 @@ class Known:
         return [id for id in written if id in self.texts]
 
     def groups(self, random: Random, count: int) -> list[tuple[str, set[str]]]:
-        """Shared words, each with the ids of all decisions that have it."""
+        """Return up to `count` shared words, each with the ids of all matching decisions."""
         found: dict[str, set[str]] = {}
         for id, title in self.words.items():
             found.setdefault(title.split()[2], set()).add(id)
@@ -106,7 +106,7 @@ class Known:
 
 
 def asked(server: Served, query: str, mode: str, limit: int = 10) -> list[Any]:
-    """The decisions found. An error fails the test."""
+    """Return the found decisions. An error fails the test."""
     reply = server.call("cstp.queryDecisions", {"query": query, "mode": mode, "limit": limit})
     assert "result" in reply, f"{reply}; {server.last_log()}"
     found: list[Any] = reply["result"]["decisions"]
@@ -114,20 +114,20 @@ def asked(server: Served, query: str, mode: str, limit: int = 10) -> list[Any]:
 
 
 def found_in_all_modes(server: Served, known: Known, id: str) -> bool:
-    """Whether a decision is found: by its own word alone, and first by its whole text, at no distance."""
+    """Return whether a decision is found: by the unique word alone, and first by the whole text, at distance 0."""
     by_word = asked(server, known.words[id].split()[1], "keyword")
     if [one["id"] for one in by_word] != [id] or by_word[0]["title"] != known.words[id]:
         return False
     for mode in ("semantic", "hybrid"):
         first = asked(server, known.texts[id], mode)[0]
-        # without a vector yet, it is found in any mode by its own word, at no known distance
+        # without a vector yet, it is found in any mode by its unique word, at no known distance
         if first["id"] != id or first["distance"] is None or first["distance"] > 1e-5:
             return False
     return True
 
 
 def compare_with_brute_force(server: Served, known: Known, random: Random, queries: int) -> None:
-    """Fails unless words find exactly the decisions that have them, and meaning the nearest ones in order."""
+    """Fail unless words find exactly the matching decisions, and meaning the nearest ones in order."""
     for word, ids in known.groups(random, queries):
         assert {one["id"] for one in asked(server, word, "keyword", 50)} == ids
         assert ids <= {one["id"] for one in asked(server, word, "hybrid", 50)}
@@ -143,7 +143,7 @@ def compare_with_brute_force(server: Served, known: Known, random: Random, queri
 
 
 def write_jsonl(path: Path, decisions: Iterable[Decision]) -> None:
-    """A file for `cstp ingest`, replaced whole."""
+    """Replace a file for `cstp ingest` as a whole."""
     lines = [
         json.dumps({"kind": "decision", "id": one.id, "title": one.title, "text": one.text}) + "\n" for one in decisions
     ]
@@ -154,5 +154,5 @@ def write_jsonl(path: Path, decisions: Iterable[Decision]) -> None:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes that the files below a folder say they have: a sparse file counts whole."""
+    """Return file bytes below a folder by apparent size: a sparse file counts in full."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -1,4 +1,4 @@
-"""A Chroma server killed, frozen, and robbed of its collection under a running server."""
+"""A Chroma server killed, frozen, or without the collection under a running server."""
 
 import json
 import time
@@ -19,7 +19,7 @@ from tests.chaos.test_index_files import ASKED, SETTINGS, windows_of
 from tests.stores import ChromaProgram
 
 DEADLINE = 5.0  # of a request to Chroma
-LATE = 5.0  # seconds that a busy machine may add
+LATE = 5.0  # extra seconds for a busy machine
 
 BUILT_WITHIN = 120.0
 
@@ -39,7 +39,7 @@ def of_another_dimension(chroma: ChromaProgram) -> Iterator[None]:
 
 
 @pytest.mark.timeout(7200)
-def test_a_server_survives_a_chroma_server_that_dies_or_freezes(chaos: Chaos, own_chroma: ChromaProgram) -> None:
+def test_a_server_survives_a_dead_or_frozen_chroma_server(chaos: Chaos, own_chroma: ChromaProgram) -> None:
     (count, windows), rounds = chaos.scale.pick(((200, 8), 1), (ASKED, 5))
     records = open_records(f"sqlite:///{chaos.folder}/data/records.sqlite3")
     fill(records, (decision(f"base-{number}") for number in range(count)), partial(windows_of, count=windows), SETTINGS)
@@ -82,6 +82,6 @@ def mode(answer: Answer) -> str:
 
 
 def built(server: Served, chroma: ChromaProgram, windows: int) -> bool:
-    """Whether the collection holds every vector and the server uses it."""
+    """Return whether the collection has every vector and the server uses it."""
     parts = json.loads(server.request("GET", "/readyz")[1])["parts"]
     return parts["vectors"] == "ready" and chroma.windows() == windows

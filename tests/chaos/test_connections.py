@@ -1,4 +1,4 @@
-"""Family 6: connections that are slow, silent, deaf or gone harm nobody else and leave nothing behind."""
+"""Family 6: slow, silent, non-reading or vanished connections harm nobody else and leave nothing behind."""
 
 import asyncio
 import json
@@ -18,8 +18,8 @@ from tests.chaos.wire import request
 
 FAMILY = "6 connections"
 SOCKETS = 200
-POOLED = 6  # threads that the pools may still have had to make
-SLACK = 5.0  # seconds that a busy machine may be late
+POOLED = 6  # threads still to be made by the pools
+SLACK = 5.0  # extra seconds for a busy machine
 CALLS = [
     call_bytes("cstp.whoami"),
     call_bytes("cstp.queryDecisions", {"query": "option17 for tests", "mode": "keyword"}),
@@ -27,7 +27,7 @@ CALLS = [
 
 
 @pytest.mark.usefixtures("long_form")
-async def test_slow_and_silent_clients_are_cut_while_all_others_are_answered(chaos: Chaos) -> None:
+async def test_slow_and_silent_clients_are_disconnected_while_others_are_answered(chaos: Chaos) -> None:
     short = {"server.receive_seconds": 2, "server.idle_seconds": 2, "server.send_seconds": 2}
     server = chaos.served(chaos.scale.pick(short, {}))
     server.ingest(write_records(chaos.folder / "records.jsonl", 200))
@@ -59,7 +59,7 @@ async def test_slow_and_silent_clients_are_cut_while_all_others_are_answered(cha
 
 
 async def cuts_of(server: Served, seconds: float, ramp: float) -> list[tuple[str, float]]:
-    """The slow clients, in a process of their own so that they do not slow the others' clocks."""
+    """Run the slow clients in a separate process, so that they do not slow other clients' clocks."""
     words = (sys.executable, "-m", "tests.chaos.slow", server.port, server.token, SOCKETS, seconds, ramp)
     process = await asyncio.create_subprocess_exec(*map(str, words), stdout=subprocess.PIPE, cwd=ROOT)
     printed, _ = await process.communicate()
@@ -99,8 +99,8 @@ def kinds_of_requests(server: Served) -> dict[str, bytes]:
     }
 
 
-async def test_clients_that_vanish_at_any_byte_leave_nothing_behind(chaos: Chaos) -> None:
-    # few places, so that one that is lost is missed
+async def test_clients_vanishing_at_any_byte_leave_nothing_behind(chaos: Chaos) -> None:
+    # few slots, so that a lost slot is noticed
     server = chaos.served({"server.max_in_flight": 4, "server.max_queue": 16}, observed=True)
     server.ingest(write_records(chaos.folder / "records.jsonl", 200))
     await calls_of_others(server, 1.0)
@@ -117,7 +117,7 @@ async def test_clients_that_vanish_at_any_byte_leave_nothing_behind(chaos: Chaos
     chaos.wait_until(lambda: at_rest(server) and server.files() <= files)
     assert server.threads() <= before[1] + POOLED
     assert server.look().tasks <= before[2]
-    after = Steady()  # as many at once as one agent may have running, which is half of the places, and waiting
+    after = Steady()  # as many at once as an agent may have running (half of the slots) and waiting
     await asyncio.gather(*(steady(server.port, server.token, CALLS, 0.5, 0.01, after) for _ in range(2 + 16)))
     assert set(after.codes) == {0}
     what = f"disconnects at a random byte, of {len(kinds)} kinds of requests: end, reset, or half-closed"
@@ -129,6 +129,6 @@ async def test_clients_that_vanish_at_any_byte_leave_nothing_behind(chaos: Chaos
 
 
 def at_rest(server: Served) -> bool:
-    """Whether nothing runs and nothing waits, in the gate and in the pools."""
+    """Return whether nothing runs or waits, in the gate and in the pools."""
     busy = ("cstp_requests_running", "cstp_requests_waiting", "cstp_pool_running", "cstp_pool_waiting")
     return not any(value for name, value in server.metrics().items() if name.startswith(busy))

@@ -1,4 +1,4 @@
-"""PostgreSQL restarted, killed and frozen, and SQLite locked: an error while it lasts, everything again after it."""
+"""PostgreSQL restarted, killed and frozen, and SQLite locked: errors meanwhile, full recovery afterwards."""
 
 import subprocess
 import sys
@@ -23,11 +23,11 @@ from tests.stores import PostgreSQL
 BASE = 200
 QUESTIONS = Questions(BASE)
 DEADLINE = 1.0
-LATE = 4.0  # seconds that a busy machine may add
+LATE = 4.0  # extra seconds for a busy machine
 PATIENCE = 10.0
-RECOVERED_WITHIN = 6.0  # seconds, in the long form, which has the machine to itself
+RECOVERED_WITHIN = 6.0  # seconds, in the long form, with the machine to itself
 _IN_A_ROW = 6  # answers, of three callers
-AT_ALL_WITHIN = 60.0  # seconds, in the short form, which shares the machine with other tests
+AT_ALL_WITHIN = 60.0  # seconds, in the short form, on a machine shared with other tests
 HOLD = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -38,7 +38,7 @@ sys.stdin.readline()
 
 
 def ingest(server: Served, folder: Path, id: str) -> "subprocess.CompletedProcess[str]":
-    """Ingests one decision."""
+    """Ingest a decision."""
     write_jsonl(folder / "one.jsonl", [decision(id)])
     words = ("ingest", folder / "one.jsonl", "--json", "--data-dir", server.data_dir)
     return run_cstp(*words, overrides=server.overrides, cwd=folder)
@@ -46,7 +46,7 @@ def ingest(server: Served, folder: Path, id: str) -> "subprocess.CompletedProces
 
 @pytest.fixture
 def cleanup(own_postgresql: PostgreSQL) -> Iterator[ExitStack]:
-    """What it holds is closed before the database goes, however the test ends."""
+    """Close connections before the database stops, however the test ends."""
     with ExitStack() as stack:
         yield stack
 
@@ -106,14 +106,14 @@ def fails(noted: Noted) -> bool:
 
 
 def works_again(noted: Noted, moment: float) -> bool:
-    """Whether the last calls that began after a moment were all answered: each connection may be broken by itself."""
+    """Return whether the last calls begun after a moment were all answered: connections may be broken separately."""
     last = [answer for answer in noted.answers[-20:] if answer.at - answer.seconds > moment][-_IN_A_ROW:]
     return len(last) == _IN_A_ROW and all(answer.result is not None for answer in last)
 
 
 @contextmanager
 def locked(file: Path, statement: str) -> Iterator[None]:
-    """Another process holds a transaction on the database."""
+    """Hold a database transaction in another process."""
     words = [sys.executable, "-c", HOLD, str(file), statement]
     holder = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None

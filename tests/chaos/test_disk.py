@@ -1,4 +1,4 @@
-"""A disk without space: what cannot be written is refused, what is there is read on, and nothing is half there."""
+"""A full disk: impossible writes are refused, existing records stay readable, and nothing is half written."""
 
 import json
 import os
@@ -24,13 +24,13 @@ from tests.stored import models
 
 BASE = 400
 QUESTIONS = Questions(BASE)
-LATE = 4.0  # seconds within which a busy machine answers
+LATE = 4.0  # seconds for an answer on a busy machine
 FULL = "the disk is full"
 
 
 @contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """A file system of that size at `folder`. Skips where this process may not mount one."""
+    """Mount a file system of this size at `folder`. Skips without permission to mount."""
     folder.mkdir(parents=True)
     words = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=700", "tmpfs", str(folder)]
     if os.geteuid() != 0 or subprocess.run(words, capture_output=True, check=False).returncode != 0:
@@ -43,7 +43,7 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
 
 @contextmanager
 def no_space(folder: Path, left: int = 0) -> Iterator[Callable[[], None]]:
-    """Fill the file system of `folder` but for `left` bytes; what is yielded fills it again."""
+    """Fill the file system of `folder` except `left` bytes; the yielded function refills it."""
     filler = folder / "filler"
 
     def take_space() -> None:
@@ -59,7 +59,7 @@ def no_space(folder: Path, left: int = 0) -> Iterator[Callable[[], None]]:
 
 
 def log_given_back(data: Path) -> bool:
-    """Whether SQLite's log has no length now: an ingest would be written into what an earlier one left of it."""
+    """Return whether SQLite's log could be emptied: an ingest would write into the space of a leftover log."""
     with closing(sqlite3.connect(data / "records.sqlite3")) as connection:
         busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return not busy
@@ -71,7 +71,7 @@ def some_docs(folder: Path, count: int, name: str) -> Path:
     return folder
 
 
-def test_with_the_disk_full_an_ingest_is_refused_and_reads_go_on_until_there_is_space(chaos: Chaos) -> None:
+def test_a_full_disk_refuses_an_ingest_and_serves_reads_until_it_has_space(chaos: Chaos) -> None:
     rounds = chaos.scale.pick(1, 10)
     kept = answered = 0
     with small_disk(chaos.folder / "data", 48) as data:
@@ -114,12 +114,12 @@ def seen(records: Records) -> Known:
 
 
 def whole_records(records: Records, known: Known) -> None:
-    """Every record has its vectors: nothing is half stored."""
+    """Assert that each record has vectors: nothing is half stored."""
     assert models(records) == {model: len(known.texts) for model in models(records)}
     assert sum(records.counts().values()) == len(known.texts)
 
 
-def test_a_file_that_may_not_grow_stops_an_ingest_and_leaves_nothing_half_stored(chaos: Chaos) -> None:
+def test_a_file_size_limit_stops_an_ingest_and_leaves_nothing_half_stored(chaos: Chaos) -> None:
     data = chaos.folder / "data"
     store_of(data, BASE)
     records = open_records(f"sqlite:///{data}/records.sqlite3")
@@ -150,7 +150,7 @@ def test_a_file_that_may_not_grow_stops_an_ingest_and_leaves_nothing_half_stored
     )
 
 
-def test_indexes_without_space_show_nothing_that_words_do_not_find_and_catch_up(chaos: Chaos) -> None:
+def test_indexes_without_space_agree_with_words_and_catch_up(chaos: Chaos) -> None:
     data = chaos.folder / "data"
     rounds = chaos.scale.pick(1, 10)
     store_of(data, BASE)
@@ -190,7 +190,7 @@ def test_indexes_without_space_show_nothing_that_words_do_not_find_and_catch_up(
 
 
 def words_are_refused(server: Served, records: Records, take_space: Callable[[], None]) -> bool:
-    """Return whether the server's log says that words cannot be written; add a record, for which there is no space."""
+    """Return whether the server's log reports an unwritable keyword index; add a record without space for it."""
     take_space()  # the index of vectors may have given some back when it failed
     fill(records, [decision(f"more-{records.last_seq()}", "y" * 300)])
     return f"keywords: {FULL}" in server.log_path.read_text()
@@ -227,7 +227,7 @@ def test_with_the_disk_full_a_write_names_the_cause_and_the_server_is_degraded(c
 
 
 def named_with_remedy(server: Served, folder: Path) -> None:
-    """The status of the folder and of the server, and doctor, name the failing work, its cause and a remedy."""
+    """Check that folder status, server status and doctor name the failing work, the cause and a remedy."""
     of_folder = run_cstp("status", "--json", "--data-dir", server.data_dir, overrides=server.overrides, cwd=folder)
     asked = ("status", f"http://127.0.0.1:{server.port}", "--token", server.token, "--json")
     of_server = run_cstp(*asked, overrides=server.overrides, cwd=folder)
@@ -243,7 +243,7 @@ def named_with_remedy(server: Served, folder: Path) -> None:
     assert (FULL in finding["seen"], "make room" in finding["remedy"]) == (True, True)
 
 
-def test_what_expires_while_the_disk_is_full_is_forgotten_once_there_is_space(chaos: Chaos) -> None:
+def test_expired_records_are_forgotten_after_a_full_disk_has_space(chaos: Chaos) -> None:
     rounds = chaos.scale.pick(1, 5)
     with small_disk(chaos.folder / "data", 48) as data:
         store_of(data, BASE)
@@ -274,7 +274,7 @@ def test_what_expires_while_the_disk_is_full_is_forgotten_once_there_is_space(ch
     )
 
 
-def test_marks_of_indexes_that_do_not_fit_on_the_disk_leave_the_former_marks_and_no_draft(tmp_path: Path) -> None:
+def test_index_marks_without_disk_space_leave_former_marks_and_no_draft(tmp_path: Path) -> None:
     with small_disk(tmp_path / "indexes", 1) as indexes:
         write_marks(indexes, CompactionMarks(keywords=1))
         files = set(indexes.iterdir())
@@ -285,7 +285,7 @@ def test_marks_of_indexes_that_do_not_fit_on_the_disk_leave_the_former_marks_and
         assert read_marks(indexes) == CompactionMarks(keywords=1)
 
 
-def test_a_process_that_locks_the_indexes_on_a_full_disk_can_be_asked_for_them_by_name(tmp_path: Path) -> None:
+def test_a_process_locking_the_indexes_on_a_full_disk_can_be_asked_for_them_by_name(tmp_path: Path) -> None:
     with small_disk(tmp_path / "indexes", 1) as indexes:
         FolderLock(indexes).close()
         with no_space(indexes):
@@ -299,7 +299,7 @@ def test_a_process_that_locks_the_indexes_on_a_full_disk_can_be_asked_for_them_b
 
 
 def shown(server: Served, known: Known, prefix: str) -> None:
-    """What the nearest neighbours show, words find as well."""
+    """Assert that words also find the results of the nearest neighbours."""
     for place in range(0, 300, 60):
         id = f"{prefix}{place}"
         if asked(server, known.texts[id], "semantic", 1)[0]["id"] == id:

@@ -1,4 +1,4 @@
-"""A model that hangs, raises, or answers with what is no vector: words go on, nothing of it is stored, it recovers."""
+"""A model that hangs, raises or returns invalid vectors: words still work, nothing of it is stored, it recovers."""
 
 import signal
 import subprocess
@@ -24,14 +24,14 @@ from tests.stored import Upsert, changes_of, models
 
 WRONG = ("raise", "nan", "dimension", "zero", "infinite", "count", "nothing")
 DEADLINE = 1.0
-LATE = 2.0  # seconds that a busy machine may add
-MORE_THREADS = 8  # than before, of whatever kind
+LATE = 2.0  # extra seconds for a busy machine
+MORE_THREADS = 8  # more threads than before, of any kind
 BASE = 60
 
 
 @dataclass
 class Setting:
-    """A server over a store, the file that its model obeys, and the store as another process sees it."""
+    """A server over a store, the model's control file, and the store as seen by another process."""
 
     server: Served
     control: Path
@@ -44,7 +44,7 @@ class Setting:
         draft.replace(self.control)
 
     def failed_part(self, query: str, mode: str) -> str | None:
-        """The component that an answer names; None for a result."""
+        """Return the component named by an answer; None for a result."""
         reply = self.server.call("cstp.queryDecisions", {"query": query, "mode": mode})
         if "result" in reply:
             return None
@@ -55,7 +55,7 @@ class Setting:
 
 @pytest.fixture
 def setting(served: Callable[..., Served], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Setting]:
-    """Not yet started."""
+    """Yield a setting before the start."""
     use_embedder(monkeypatch, tmp_path / "behaviour")
     store_of(tmp_path / "data", BASE)
     server = served(MODEL | {"embedding.deadline_seconds": DEADLINE}, data_dir=tmp_path / "data", start=False)
@@ -65,7 +65,7 @@ def setting(served: Callable[..., Served], tmp_path: Path, monkeypatch: pytest.M
 
 
 def words_go_on(setting: Setting, number: int) -> None:
-    """Keyword answers stay complete, without distances; the other modes name the model, in time."""
+    """Check that keyword answers stay complete, without distances, and other modes name the model in time."""
     for mode in ("semantic", "hybrid"):
         began = time.monotonic()
         assert setting.failed_part(f"never asked before {mode} {number}", mode) == "embedder"
@@ -91,7 +91,7 @@ def only_good_vectors(records: Records, model: str) -> bool:
     return all(array.shape[1] == DIM and np.isfinite(array).all() and array.any(axis=1).all() for array in arrays)
 
 
-def test_a_model_that_answers_wrongly_fails_alone_and_nothing_of_it_is_stored(
+def test_a_model_with_wrong_answers_fails_alone_and_stores_nothing(
     setting: Setting, wait_until: Callable[..., None], chaos_scale: Any, chaos_report: Callable[..., None]
 ) -> None:
     server, records = setting.server.start(), setting.records
@@ -132,7 +132,7 @@ def test_a_model_that_answers_wrongly_fails_alone_and_nothing_of_it_is_stored(
     )
 
 
-def test_a_model_that_hangs_is_given_up_at_the_deadline_and_used_again_without_a_restart(
+def test_a_hanging_model_is_given_up_at_the_deadline_and_reused_without_restart(
     setting: Setting, wait_until: Callable[..., None], chaos_scale: Any, chaos_report: Callable[..., None]
 ) -> None:
     server = setting.server.start()
@@ -180,7 +180,7 @@ def test_a_server_starts_without_its_model(setting: Setting, wait_until: Callabl
     assert setting.server.terminate() == 0
 
 
-def test_an_ingest_whose_model_hangs_ends_at_ctrl_c(setting: Setting, wait_until: Callable[..., None]) -> None:
+def test_an_ingest_with_a_hanging_model_ends_at_ctrl_c(setting: Setting, wait_until: Callable[..., None]) -> None:
     setting.tell("hang")
     write_jsonl(setting.folder / "new.jsonl", [decision("new-1")])
     words = ("ingest", str(setting.folder / "new.jsonl"), "--data-dir", str(setting.server.data_dir))
@@ -194,7 +194,7 @@ def test_an_ingest_whose_model_hangs_ends_at_ctrl_c(setting: Setting, wait_until
     wait_until(setting.control.with_suffix(".hanging").exists)
 
     def ended() -> bool:
-        process.send_signal(signal.SIGINT)  # Python may miss one that comes just before a thread waits
+        process.send_signal(signal.SIGINT)  # Python may miss a signal just before a thread waits
         try:
             return process.wait(4) is not None
         except subprocess.TimeoutExpired:

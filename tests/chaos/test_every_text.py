@@ -1,4 +1,4 @@
-"""Family 7: texts in every field of every method and file, 200,000 of them in the long form."""
+"""Family 7: texts in every field of every method and file, 200,000 texts in the long form."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ from tests.text_runs import (
     write_texts,
 )
 
-OF_A_ROUND = 1_280  # texts, if each strategy gives one example
+OF_A_ROUND = 1_280  # texts, if each strategy gives a single example
 TURNS = 10  # in each, texts go through every door, and the folder is then moved and served again
 
 

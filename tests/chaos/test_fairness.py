@@ -1,4 +1,4 @@
-"""Family 6: an agent that asks for all that it can get holds up no other one."""
+"""Family 6: a greedy agent delays no other agent."""
 
 import asyncio
 import json
@@ -21,13 +21,13 @@ from tests.chaos.wire import Pipe
 
 FAMILY = "6 connections"
 ROOT = Path(__file__).parents[2]
-RATIO = 3.0  # of a p99 beside a greedy agent to one alone
+RATIO = 3.0  # ratio of a p99 beside a greedy agent to a p99 alone
 SAMPLE = (ROOT / "docs" / "sample", ROOT / "docs" / "decisions")
 
 
 @contextmanager
 def greedy(server: Served, token: str, name: str) -> Iterator[list[int]]:
-    """The greedy agent at work, on all its connections; the statuses of its answers are there when it is gone."""
+    """Run the greedy agent on all connections; answer statuses are available after the end."""
     words = (sys.executable, "-m", "tests.chaos.greedy", str(server.port), token, name)
     statuses: list[int] = []
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
@@ -41,15 +41,15 @@ def greedy(server: Served, token: str, name: str) -> Iterator[list[int]]:
 
 @dataclass
 class Modest:
-    """An agent that asks one thing after another, and how many seconds each took."""
+    """An agent with sequential requests, and the seconds of each."""
 
     port: int
     token: str
-    ids: Mapping[str, str | int]  # what stands for an id in MODEST
+    ids: Mapping[str, str | int]  # placeholder for an id in MODEST
     numbers: Iterator[int] = field(default_factory=count)
 
     async def ask(self, seen: dict[str, list[float]], seconds: float, rounds: int = 1) -> None:
-        """Everything at least `rounds` times, and for at least `seconds`; what fails fails the test."""
+        """Send everything at least `rounds` times, for at least `seconds`; a failure fails the test."""
         pipe, began = await Pipe.open(self.port), monotonic()
         while rounds > 0 or monotonic() < began + seconds:
             for asked in MODEST:
@@ -67,13 +67,13 @@ class Modest:
 
 
 def p99(took: list[float]) -> float:
-    """Milliseconds."""
+    """Return the p99 in milliseconds."""
     return sorted(took)[int(len(took) * 0.99)] * 1000
 
 
 @pytest.mark.timeout(7200)
 @pytest.mark.usefixtures("long_form")
-async def test_beside_a_greedy_agent_no_call_of_another_fails_or_waits_for_long(chaos: Chaos) -> None:
+async def test_a_greedy_agent_makes_no_other_call_fail_or_wait_for_long(chaos: Chaos) -> None:
     server = chaos.served({"embedding.model": "minilm"}, start=False)
     for path in (*SAMPLE, write_records(chaos.folder / "records.jsonl", chaos.scale.pick(50, 2000))):
         server.ingest(path)
@@ -86,7 +86,7 @@ async def test_beside_a_greedy_agent_no_call_of_another_fails_or_waits_for_long(
         alone: dict[str, list[float]] = defaultdict(list)
         beside: dict[str, list[float]] = defaultdict(list)
         answered: list[int] = []
-        for _ in range(chaos.scale.pick(1, 6)):  # one after the other: a busy machine is so for both
+        for _ in range(chaos.scale.pick(1, 6)):  # in turn: a busy machine affects both
             await modest.ask(alone, chaos.scale.pick(0, 3))
             with greedy(server, token, worst) as statuses:
                 await modest.ask(beside, chaos.scale.pick(0, 6))
@@ -100,7 +100,7 @@ async def test_beside_a_greedy_agent_no_call_of_another_fails_or_waits_for_long(
 
 
 async def some_ids(server: Served) -> Mapping[str, str | int]:
-    """The ids of a chunk, of a decision and of an episode."""
+    """Return ids of a chunk, a decision and an episode."""
     pipe = await Pipe.open(server.port)
     chunks, decisions = Asked("cstp.searchKnowledge", {"query": "?"}), Asked("cstp.listDecisions", {"limit": 1})
     (answer,) = await pipe.exchange([chunks.request(server.token, 0)])
@@ -116,10 +116,10 @@ async def some_ids(server: Served) -> Mapping[str, str | int]:
 
 
 def compared(alone: Mapping[str, list[float]], beside: Mapping[str, list[float]]) -> tuple[float, str]:
-    """The ratio of the agent's p99 next to another agent to its p99 alone, over all methods; and in words.
+    """Return the ratio of the agent's p99 next to another agent to the p99 alone, over all methods; and a description.
 
-    The words name the method whose own ratio is the largest: where a call takes half a millisecond, that is a turn of
-    the scheduler.
+    The description names the method with the largest ratio: in a call of half a millisecond that is a scheduler time
+    slice.
     """
     ratios = {name: p99(beside[name]) / p99(alone[name]) for name in alone}
     worst = max(ratios, key=lambda name: ratios[name])

@@ -1,4 +1,4 @@
-"""A reader of changes is killed again and again while others write: it misses nothing and repeats nothing."""
+"""A reader of changes is killed repeatedly while others write: it misses nothing and repeats nothing."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ from tests.serving import Serving, start
 from tests.stores import Stores
 
 IDS = 40
-# Goes on after the last whole line of its file, and writes a line for each change as it comes.
+# Resumes after the last complete line of the file, and writes a line for each change as it arrives.
 READER = """
 import json, os, sys
 from cstp import Client
@@ -42,7 +42,7 @@ def serving(tmp_path: Path, stores: Stores) -> Iterator[Serving]:
     stop()
 
 
-def test_a_reader_that_is_killed_under_load_misses_nothing_and_repeats_nothing(
+def test_a_reader_killed_under_load_misses_and_repeats_nothing(
     serving: Serving, tmp_path: Path, stores: Stores, chaos_scale: Any, chaos_report: Callable[..., None]
 ) -> None:
     kills, random = chaos_scale.pick(6, 1000), Random(11)
@@ -84,7 +84,7 @@ def test_a_reader_that_is_killed_under_load_misses_nothing_and_repeats_nothing(
 
 
 def begun(url: str, token: str, file: Path) -> "subprocess.Popen[str]":
-    """A reader that has opened its file."""
+    """Start a reader with an open file."""
     reader = subprocess.Popen([sys.executable, "-c", READER, url, token, str(file)], stdout=subprocess.PIPE, text=True)
     assert reader.stdout is not None
     assert reader.stdout.readline() == "reads\n"
@@ -97,7 +97,7 @@ def lines(file: Path) -> list[Any]:
 
 
 def known(file: Path) -> dict[tuple[str, str], int]:
-    """What the lines come to."""
+    """Return the state described by the lines."""
     found: dict[tuple[str, str], int] = {}
     for seq, op, kind, id in lines(file):
         if op == "put":

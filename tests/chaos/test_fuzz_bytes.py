@@ -1,4 +1,4 @@
-"""Family 7: bytes that are nearly JSON, and heads that are nearly HTTP."""
+"""Family 7: almost-JSON bytes and almost-HTTP heads."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def test_mutated_bytes_are_read_as_by_a_strict_parser(target: Target, chaos_scal
     chaos_report(FAMILY, what, requests, f"read as another strict parser reads them; {seen}")
 
 
-def test_the_documents_are_318_and_agree_with_the_standard_library_where_the_standard_decides() -> None:
+def test_the_documents_are_318_and_agree_with_the_standard_library_on_decided_ones() -> None:
     assert Counter(each.verdict for each in DOCUMENTS) == {"taken": 95, "refused": 188, "open": 35}
     assert len({each.data for each in DOCUMENTS}) == 318
     assert [each.data for each in DOCUMENTS if each.verdict != "open" and is_json(each.data) != each.taken] == []
@@ -92,7 +92,7 @@ def test_hostile_heads_are_never_echoed(target: Target, chaos_scale: Any, chaos_
 
 
 def check_whatever_came(received: bytes, sent: bytes, token: str) -> Iterator[int]:
-    """The statuses of what came back before the connection ended: whole answers, none with anything of the caller's."""
+    """Yield statuses received before the connection ended: complete answers, none with caller data."""
     try:
         assert CANARY.encode() not in ECHOED_QUERY.sub(b"", received), "repeats what was sent"
         assert token.encode() not in received, "repeats the token"
@@ -100,7 +100,7 @@ def check_whatever_came(received: bytes, sent: bytes, token: str) -> Iterator[in
             assert answer.status in STATUSES, f"status {answer.status}"
             if answer.headers.get("content-type") == "application/json" and answer.body:
                 document = parse_answer(answer.body)
-                if "status" not in document:  # what /healthz and /readyz say
+                if "status" not in document:  # bodies of /healthz and /readyz
                     check_reply(document)
             yield answer.status
     except AssertionError as error:

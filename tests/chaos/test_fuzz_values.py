@@ -11,9 +11,9 @@ from tests.chaos.fuzzing import FAMILY, PARAMETERS, Report, Target, call, encode
 from tests.chaos.values import NUMBERS, Json, Parameter, anything, beyond, fitting, names, schema_of, texts
 from tests.chaos.wire import CANARY, INVALID_PARAMS, METHOD_NAMES, Answer, parse_answer, reply_code
 
-TOGETHER = (5, 20)  # requests made by one example, in the short and the long form
+TOGETHER = (5, 20)  # requests of an example, in the short and the long form
 BATCHED = 20  # envelopes of a batch
-# no schema says which members need another one or a server with a model, and what time it is
+# schemas do not state dependencies on other members, on a server with a model, or on the time
 UNSTATED = (b"this server has no embedding model", b'"message":"needs ', b'"message":"must be in the future')
 
 
@@ -25,20 +25,20 @@ def test_every_parameter_of_every_method_is_known_to_the_fuzz() -> None:
 
 
 @pytest.mark.parametrize(("model", "times"), [("none", (200, 100_000)), ("minilm", (200, 4000))])
-def test_every_parameter_takes_what_its_schema_allows_and_refuses_the_rest_by_name(
+def test_every_parameter_takes_exactly_its_schema_and_names_refused_values(
     fuzzed: Callable[[str], Target], chaos_scale: Any, chaos_report: Report, model: str, times: tuple[int, int]
 ) -> None:
     target, fresh, together = fuzzed(model), chaos_scale.long, chaos_scale.pick(*TOGETHER)
-    # a text that is written is embedded whole: seconds for the longest
+    # a written text is embedded in full: seconds for the longest
     writes = {method.name for method in METHODS if method.writes and model != "none"}
     for parameter in (each for each in PARAMETERS if each.method not in writes):
-        # rounded up, so that each parameter has its turn
+        # rounded up, so that each parameter is used
         count = -(-chaos_scale.pick(*times) // (3 * together * len(PARAMETERS)))
-        # a schema does not state that members of an object have to fit each other, or whose token it is; an object in
-        # a list is sent with one member alone
+        # schemas do not state dependencies between object members, or the token's owner; an object in
+        # a list is sent with a single member
         alone = any(isinstance(step, int) for step in parameter.path[:-1])
         stated = not parameter.has_members and not alone and parameter.path != ("agentId",)
-        # nor which members a record of each kind has: `cstp schema KIND` does
+        # nor the members of each record kind: `cstp schema KIND` does
         stated = stated and "'pattern'" not in str(parameter.schema) and parameter.path[0] != "records"
         accepted = stated and plainly_accepted(target, parameter)
 
@@ -69,7 +69,7 @@ def try_values(
     *,
     fresh: bool,
 ) -> None:
-    """Examples of requests with values for one parameter; `size` is how many, and of how many requests each is."""
+    """Send example requests with values for a parameter; `size` has the example count and the requests in each."""
     count, together = size
 
     @examples(count, fresh=fresh)
@@ -86,13 +86,13 @@ def try_values(
 
 
 def plainly_accepted(target: Target, parameter: Parameter) -> bool:
-    """Whether the method runs with nothing but its required parameters: some want one of several."""
+    """Return whether the method runs with only required parameters: some methods need one of several."""
     (answer,) = target.send([call(parameter.method, parameter.base)])
     return reply_code(parse_answer(answer.body)) != INVALID_PARAMS
 
 
 def often(usual: Json, *others: Json, share: float = 0.7) -> Json:
-    """`usual` in that share of cases; `one_of` gives all the same weight."""
+    """Draw from `usual` in this share of cases; `one_of` weighs all alike."""
     return st.sampled_from([True] * round(share * 10) + [False] * round(10 - share * 10)).flatmap(
         lambda usually: usual if usually else st.one_of(*others)
     )

@@ -1,6 +1,6 @@
 """Index files truncated, grown, replaced by noise or removed, between two runs and under a running server.
 
-Every answer is whole or names the part; the damage is set aside and the index built anew without being asked for.
+Every answer is complete or names the part; damage is set aside and the index rebuilt automatically.
 """
 
 import json
@@ -28,7 +28,7 @@ from tests.chaos.questions import Questions
 from tests.chaos.store import GROUP, MODEL, decision, fill, use_embedder
 
 DIM = 8
-ASKED = (3400, 16)  # records, and windows of each: so many that asking Chroma is worth its while
+ASKED = (3400, 16)  # records, and windows of each: enough for Chroma to be used
 SETTINGS: Mapping[str, object] = {"dim": DIM}
 TERABYTE = 1 << 40
 PATIENCE = 10.0
@@ -43,12 +43,12 @@ def truncated(path: Path) -> None:
 
 
 def grown(path: Path) -> None:
-    """Sparse: it takes no space."""
+    """Grow a file sparsely, without using space."""
     os.truncate(path, TERABYTE)
 
 
 def noisy(path: Path) -> None:
-    """In place, and as long as before."""
+    """Overwrite a file with noise in place, at equal length."""
     with path.open("r+b") as file:
         file.write(Random(path.name).randbytes(path.stat().st_size))
 
@@ -61,7 +61,7 @@ DAMAGES: tuple[Callable[[Path], None], ...] = (noisy, truncated, grown, removed)
 
 
 def windows_of(one: Decision, count: int) -> Any:
-    """The vector of the text, and others around it."""
+    """Return the text's vector and nearby vectors."""
     centre = vector_of(embedding_text(one), DIM)
     around = centre + 0.2 * np.stack([vector_of(f"{number} {one.id}", DIM) for number in range(1, count)])
     return np.concatenate((centre[None], around / np.linalg.norm(around, axis=1, keepdims=True))).astype(np.float32)
@@ -69,18 +69,18 @@ def windows_of(one: Decision, count: int) -> Any:
 
 @dataclass
 class Victim:
-    """A server whose index files are damaged, and what has been seen of it."""
+    """A server with damaged index files, and the observed state."""
 
     server: Served
     questions: Questions
     deaths: int = 0
-    wrong: int = 0  # answers that lacked something, before the damage could be noticed
+    wrong: int = 0  # incomplete answers before the damage could be noticed
     answered: int = 0
     refused: int = 0
     rebuilt: list[float] = field(default_factory=list)
 
     def files(self, kind: str) -> list[Path]:
-        """The files of the keyword index, or of Chroma's newest folder, whose names end so."""
+        """Return keyword index files, or files of Chroma's newest folder, with these endings."""
         folder = self.server.data_dir / "indexes" / "decisions"
         if kind in KEYWORD_FILES:
             return [*(folder / "keywords").glob(f"*{kind}")]
@@ -88,9 +88,9 @@ class Victim:
         return [*newest.rglob(f"*{kind}")]
 
     def watch(self, deed: Callable[[], object], *parts: str) -> None:
-        """Does the deed under questions, until both indexes are whole again.
+        """Damage under questions, until both indexes are complete again.
 
-        Answers may fail for one of `parts`; the process may die once, and is started again.
+        Answers may fail for a part in `parts`; the process may die once, and is restarted.
         """
         with callers(self.server, 2, self.questions, pause=0.01) as noted:
             poll(lambda: len(noted.answers) > 4)
@@ -143,7 +143,7 @@ def poll(condition: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def victim(served: Callable[..., Served], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chaos_scale: Any) -> Victim:
-    """Running, with both indexes built."""
+    """Start the server with both indexes built."""
     use_embedder(monkeypatch)
     count, windows = chaos_scale.pick((1000, 2), ASKED)
     records = open_records(f"sqlite:///{tmp_path}/data/records.sqlite3")
@@ -157,7 +157,7 @@ def victim(served: Callable[..., Served], tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def cases(long: bool) -> list[tuple[str, Callable[[Path], None]]]:
-    """Kinds of files, each with a damage; in the short form each damage once, and each index twice."""
+    """Return pairs of file kind and damage; in the short form each damage once, and each index twice."""
     if long:
         return [(kind, spoil) for kind in (*KEYWORD_FILES, *CHROMA_FILES) for spoil in DAMAGES]
     kinds = ("term", "chroma.sqlite3", "idx", "link_lists.bin")

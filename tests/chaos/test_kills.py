@@ -1,4 +1,4 @@
-"""SIGKILL of `cstp ingest`, of the server that follows it, and of both: nothing acknowledged is lost, all is found."""
+"""SIGKILL of `cstp ingest`, the following server, and both: nothing acknowledged is lost, all is found."""
 
 import json
 import os
@@ -35,7 +35,7 @@ READY_WITHIN = 5.0
 
 
 class Docs:
-    """The files that are ingested. Every round changes each of them, adds one and removes one."""
+    """Ingested files. Every round changes each file, adds a file and removes a file."""
 
     def __init__(self, folder: Path, files: int) -> None:
         self.folder = folder
@@ -78,7 +78,7 @@ def version(known: Known, id: str) -> int:
 
 
 def lost(known: Known, now: Known, docs: Docs) -> list[str]:
-    """What was seen committed and is neither there as it was, nor in a later version, nor removed since."""
+    """Return committed records that are neither unchanged, nor in a later version, nor removed since."""
     return [
         id
         for id in known.texts
@@ -89,7 +89,7 @@ def lost(known: Known, now: Known, docs: Docs) -> list[str]:
 
 @dataclass
 class Kills:
-    """A server over a store, the files that are ingested beside it, and what has been seen of both so far."""
+    """A server over a store, files ingested beside it, and the observed state of both."""
 
     server: Served
     docs: Docs
@@ -101,7 +101,7 @@ class Kills:
     acknowledged: int = 0
 
     def one(self, victim: str) -> None:
-        """Ingests the next version, kills at a random moment, and checks that nothing committed is lost or hidden."""
+        """Ingest the next version, kill at a random moment, and check that nothing committed is lost or hidden."""
         self.docs.next_version()
         self.known.read_on()
         ingest = ingesting(self.server, self.docs)
@@ -129,7 +129,7 @@ class Kills:
                 self.wait_until(partial(found_in_all_modes, self.server, now, id))
 
     def _watch(self, ingest: "subprocess.Popen[bytes]") -> list[str]:
-        """Reads what is committed until a random moment, mostly after the first commit; the ids."""
+        """Read committed records until a random moment, mostly after the first commit; return their ids."""
         before = self.known.seq
         if self.random.random() < 0.9:
             self.wait_until(lambda: self.known.records.last_seq() > before or ingest.poll() is not None)
@@ -177,7 +177,7 @@ def test_killed_at_random_moments_nothing_is_lost_and_everything_is_found(chaos:
 
 
 def _growth(server: Served, folder: Path) -> float:
-    """How much larger the data folder is than with indexes that were just built."""
+    """Return the data folder's size relative to the size with freshly built indexes."""
     server.terminate()
     before = size_of(server.data_dir)
     for path in sorted((server.data_dir / "indexes").rglob("*"), reverse=True):

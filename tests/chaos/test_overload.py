@@ -1,4 +1,4 @@
-"""Family 6: three times the load that the server can carry costs it little, and is over when it is over."""
+"""Family 6: three times the server's capacity costs little, and the effect ends with the load."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -20,7 +20,7 @@ RECOVERED_WITHIN = 2.0  # seconds
 
 
 def queries(server: Served) -> Iterator[bytes]:
-    """Searches in the default mode, no two with the same text."""
+    """Yield searches in the default mode with unique texts."""
     for number in count():
         text = f"which option{number} was chosen for {TOPICS[number % len(TOPICS)]} and why"
         yield request(call_bytes("cstp.queryDecisions", {"query": text}), server.token)

@@ -1,4 +1,4 @@
-"""The harness itself: a server process can be started, measured, asked, stopped and started again."""
+"""The test harness: a server process can be started, measured, called, stopped and restarted."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A server under load whose Redis is frozen, killed, emptied, locked or full: no call fails and the limits hold."""
+"""A server under load with Redis frozen, killed, emptied, locked or full: no call fails and the limits hold."""
 
 import re
 import socket
@@ -27,7 +27,7 @@ CONNECTIONS = 4
 
 
 class Control:
-    """One connection to Redis that stays open through a fault."""
+    """A Redis connection that stays open through a fault."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), 5)
@@ -75,7 +75,7 @@ EMPTYINGS = ("FLUSHALL", "SCRIPT FLUSH")
 
 
 def changes(server: Served) -> list[str]:
-    """What the log says: `limits_local` when Redis is given up, `limits_shared` when it is used again."""
+    """Return log events: `limits_local` when Redis is given up, `limits_shared` when it is used again."""
     return re.findall(r'"event":"(limits_local|limits_shared)"', server.log_path.read_text(errors="replace"))
 
 
@@ -137,7 +137,7 @@ def test_limits_hold_and_no_call_fails_during_redis_outages(chaos: Chaos, redis_
 
 
 def admitted_before(denial: Answer, admitted: Sequence[float]) -> int:
-    """How many calls were admitted in the window that ended with a denial; the clocks of both sides differ a little."""
+    """Return the calls admitted in the window that ended with a denial; clocks of both sides differ slightly."""
     start = denial.at - denial.seconds - WINDOW - CLOCKS
     return bisect_right(admitted, denial.at) - bisect_left(admitted, start)
 
@@ -149,7 +149,7 @@ def delayed(answers: list[Answer]) -> str:
 
 @contextmanager
 def late_now_and_then(redis: Any, late: float, punctual: float) -> Iterator[None]:
-    """Redis stands still for `late` seconds at a time, and answers for `punctual` ones between."""
+    """Alternate Redis between `late` seconds without and `punctual` seconds with answers."""
     stop = Event()
 
     def run() -> None:
@@ -173,7 +173,7 @@ def test_late_answers_let_few_more_pass(chaos: Chaos, redis_server: Callable[...
     _, token = create_token(chaos.folder / "tokens.json", "greedy", lifetime=timedelta(hours=1))
     running = [chaos.served(names) for _ in range(count)]
 
-    def some(connection: int) -> Iterator[Request]:  # as many for each server, whose share would else be left
+    def some(connection: int) -> Iterator[Request]:  # as many for each server, or a share would be left
         return iter([WHOAMI] * (100 // count))
 
     with late_now_and_then(redis, 0.2, 0.4), ExitStack() as asking:
@@ -187,13 +187,13 @@ def test_late_answers_let_few_more_pass(chaos: Chaos, redis_server: Callable[...
 
 
 @pytest.mark.parametrize("password", ["right", None])
-def test_a_redis_that_is_restarted_with_a_password_of_its_own_is_used_again(
+def test_a_redis_restarted_with_a_password_is_used_again(
     served: Callable[..., Served],
     redis_server: Callable[..., Any],
     wait_until: Callable[..., None],
     password: str | None,
 ) -> None:
-    """The same server process, whose URL has a password; Redis comes back with it, or with none."""
+    """Keep the server process, whose URL has a password; restart Redis with the same, or without a password."""
     redis = redis_server("right")
     server = served({"limits.redis_url": redis.url})
     assert "result" in server.call("cstp.whoami")

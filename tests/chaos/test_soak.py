@@ -1,4 +1,4 @@
-"""Family 8: everything at once over one folder for minutes, with kills and a full disk; nothing is lost or grows."""
+"""Family 8: mixed load over a shared folder for minutes, with kills and a full disk; nothing is lost or grows."""
 
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -31,12 +31,12 @@ BASE = 2000
 DISK = 192  # MiB
 WINDOWS = 3
 IN_WINDOWS = ("decision", "episode", "artifact", "turn")
-KILL_SHARES = ((0.05, 0.3), (0.55, 0.65))  # parts of the run in which the holder is killed again and again
+KILL_SHARES = ((0.05, 0.3), (0.55, 0.65))  # parts of the run with repeated kills of the holder
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """Times in seconds of the short or the long form; `results` are those between two kills, at least."""
+    """Times in seconds of the short or long form; `results` is the minimum between two kills."""
 
     run: float
     between_kills: tuple[float, float]
@@ -57,7 +57,7 @@ def long_lengths(minutes: float) -> Lengths:
 
 @dataclass(frozen=True)
 class Crowd:
-    """All clients of a run, and the connections that they call by."""
+    """All clients of a run, and their connections."""
 
     callers: Sequence[HttpCaller]
     writers: Sequence[Writer]
@@ -73,7 +73,7 @@ class Crowd:
         return [item for writer in self.writers for item in writer.items]
 
     def close(self) -> None:
-        """Close the connections, and end the windows that are left."""
+        """Close the connections, and end remaining windows."""
         for caller in self.callers:
             caller.close()
         for window in self.windows:
@@ -99,7 +99,7 @@ def crowd_of(
 
 @contextmanager
 def running(works: Sequence[Callable[[Event], None]]) -> Iterator[Sequence["Future[None]"]]:
-    """Threads that work until the block ends; it fails with the first of them that failed."""
+    """Run threads until the block ends; fail with the first failed thread."""
     stop = Event()
     with ThreadPoolExecutor(len(works)) as pool:
         futures = [pool.submit(work, stop) for work in works]
@@ -112,7 +112,7 @@ def running(works: Sequence[Callable[[Event], None]]) -> Iterator[Sequence["Futu
 
 
 def stay(futures: Sequence["Future[None]"], condition: Callable[[], bool], until: float = 0.0) -> None:
-    """Wait for the condition, and at least until a time; fails with a thread that fails."""
+    """Wait for the condition, and at least until a time; fail with a failed thread."""
     deadline = max(monotonic(), until) + PATIENCE
     while monotonic() < until or not condition():
         assert monotonic() < deadline, "the load does not go on"
@@ -126,11 +126,10 @@ def stay(futures: Sequence["Future[None]"], condition: Callable[[], bool], until
 def test_a_folder_under_load_kills_and_a_full_disk_loses_nothing_and_grows_by_nothing(
     chaos: Chaos, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The long form compares each process with itself.
+    """Compare, in the long form, each process with itself.
 
-    Compared are the medians of 10 samples after the first minute in its role and of its last 10 samples, 2 s apart: of
-    own and proportional memory, threads, descriptors and children. A process that has a role for less than 100 s is
-    not compared.
+    Compared are medians of 10 samples after the first minute in the role and of the last 10 samples, 2 s apart: own and
+    proportional memory, threads, descriptors and children. A process with a role for less than 100 s is not compared.
     """
     lengths = chaos.scale.pick(SHORT, long_lengths(float(pytestconfig.getoption("--chaos-soak-minutes"))))
     temporary = chaos.folder / "temporary"
@@ -143,7 +142,7 @@ def test_a_folder_under_load_kills_and_a_full_disk_loses_nothing_and_grows_by_no
 
 @dataclass(frozen=True)
 class Run:
-    """The processes of a run, its clients, and the samples of what the processes take."""
+    """Processes of a run, clients, and resource samples."""
 
     chaos: Chaos
     lengths: Lengths
@@ -157,7 +156,7 @@ class Run:
         return self.servers.servers[0]
 
     def load(self, keeping: Sequence["Future[None]"]) -> None:
-        """Work for the length of the run, with kills at random moments in some parts of it."""
+        """Run load for the whole run, with kills at random moments in some parts of it."""
         lengths, crowd = self.lengths, self.crowd
         with running(crowd.work()) as working:
             stay([*keeping, *working], lambda: all(writer.calls > 1 for writer in crowd.writers))
@@ -181,7 +180,7 @@ class Run:
         wait_until(lambda: checks.failing(self.first) == [])
 
     def check(self) -> int:
-        """Return the number of searches by meaning."""
+        """Check the results and return the number of searches by meaning."""
         crowd, wait_until = self.crowd, self.chaos.wait_until
         expiring = [item for item in crowd.items if item.gone]
         calls = [("fetch", {"id": item.id, "kind": item.kind}) for item in expiring]

@@ -1,4 +1,4 @@
-"""Family 9: everything that agents may write, in any order, over two servers: a dictionary agrees with every answer."""
+"""Family 9: every possible agent write, in any order, over two servers: a dictionary agrees with every answer."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -18,12 +18,12 @@ from tests.stores import PostgreSQL
 STEPS = (70, 150)  # of a run, in the short and in the long form; to open two engines takes as long as 50 steps
 SHORT = {"sqlite": 2, "postgresql": 1}  # runs
 LONG = {"sqlite": 100_000, "postgresql": 20_000}  # calls
-EMBEDDER = SeededEmbedder("seeded-32", 32)  # so many dimensions that no two texts are near each other by chance
+EMBEDDER = SeededEmbedder("seeded-32", 32)  # enough dimensions to keep random texts apart
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Doors]]:
-    """Two engines over a new store, each time."""
+    """Open two engines over a new store for each run."""
     numbers = count()
     databases: list[str] = []
     postgresql: PostgreSQL | None = None
@@ -46,7 +46,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[
 
 
 @pytest.mark.timeout(7200)
-def test_a_dictionary_agrees_with_all_that_two_servers_answer_whatever_agents_write(
+def test_a_dictionary_agrees_with_all_answers_of_two_servers_to_any_writes(
     opened: Callable[[], Doors],
     request: pytest.FixtureRequest,
     pytestconfig: pytest.Config,
@@ -68,7 +68,7 @@ def test_a_dictionary_agrees_with_all_that_two_servers_answer_whatever_agents_wr
                 derandomize=not chaos_scale.long,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),
-                phases=(Phase.generate,),  # to shrink what two threads of an index did is not worth its minutes
+                phases=(Phase.generate,),  # shrinking effects of two index threads is not worth the minutes
                 database=None,
             ),
         )

@@ -1,7 +1,7 @@
 """Family 9: clients write while servers are killed, connections cut, the database restarted and the disk full.
 
-What was acknowledged is there once, with its revision, and found in all modes; all else is there whole or not at all;
-who sends a call again with its key wrote once.
+An acknowledged write exists once, with a revision, and is found in all modes; any other write exists in full or not
+at all; a retry with the same key writes once.
 """
 
 import itertools
@@ -32,7 +32,7 @@ LONGEST_CONNECTION = 6_000  # bytes: a few calls
 
 
 def found_in_all_modes(server: Served, ledger: Ledger, deed: Deed) -> bool:
-    """By the word of the write alone, where it is in the text now, and first by the whole text, at no distance."""
+    """Return whether the write's word, if still in the text, finds it, and the text ranks it first at distance 0."""
     assert deed.answer is not None
     id, text = deed.answer["id"], ledger.texts[ledger.mark_of(deed.answer["id"])]
     if deed.mark in text.split() and [one["id"] for one in asked(server, deed.mark, "keyword")] != [id]:
@@ -42,7 +42,7 @@ def found_in_all_modes(server: Served, ledger: Ledger, deed: Deed) -> bool:
 
 
 class Proof:
-    """The clients' writes, compared with the store again and again."""
+    """Clients' writes, repeatedly compared with the store."""
 
     def __init__(self, url: str, wait_until: Callable[..., None], seed: int = 9) -> None:
         self.records = open_records(url)
@@ -51,10 +51,10 @@ class Proof:
         self.random = Random(seed)
         self._wait_until = wait_until
         self._checked = 0
-        self.breaks = 0  # that were followed by a check
+        self.breaks = 0  # followed by a check
 
     def check(self, servers: Sequence[Served], sample: int = 4) -> None:
-        """Compares all writes with the store; some of the latest that were acknowledged are found everywhere."""
+        """Compare all writes with the store; check that some recent acknowledged writes are found everywhere."""
         with self.written.lock:
             deeds = [deed for deed in self.written.deeds if deed.done]
         self.ledger.read_on()
@@ -71,7 +71,7 @@ class Proof:
         return found_in_all_modes(server, self.ledger, deed)
 
     def finish(self, servers: Sequence[Served], least: int) -> str:
-        """The last comparison, once the clients have stopped; what was seen, in words."""
+        """Run the final comparison after the clients stopped; return a summary."""
         self.check(servers, 20)
         self.breaks -= 1
         self.ledger.compare(self.written.deeds)
@@ -91,7 +91,7 @@ class Proof:
 
 @pytest.fixture
 def proving(wait_until: Callable[..., None]) -> Iterator[Callable[[str], Proof]]:
-    """`proving(url)`: the writes to the store of that URL."""
+    """Yield `proving(url)`: the proof of writes to the store at the URL."""
     with ExitStack() as stack:
 
         def prove(url: str) -> Proof:
@@ -103,7 +103,7 @@ def proving(wait_until: Callable[..., None]) -> Iterator[Callable[[str], Proof]]
 
 
 def within(seconds: float, count: int) -> Iterator[int]:
-    """The numbers below `count`, as far as they come in time."""
+    """Return the numbers below `count` that arrive in time."""
     until = time.monotonic() + seconds
     return itertools.takewhile(lambda _: time.monotonic() < until, range(count))
 
@@ -154,7 +154,7 @@ def test_writes_survive_kills_of_servers(
     shared = MODEL | {"store.url": url, "auth.tokens_file": str(chaos.folder / "0" / "tokens.json")}
     servers = [chaos.served(shared, data_dir=chaos.folder / str(number), start=False) for number in range(3)]
     for server in servers:
-        server.token = servers[0].token  # of the one file that all read
+        server.token = servers[0].token  # of the file read by all
         server.start()
     proof = proving(url)
     kills = chaos.scale.pick(2, 60)
@@ -196,7 +196,7 @@ def test_writes_are_refused_while_the_disk_is_full(chaos: Chaos, proving: Callab
 
 
 def stands_still(written: Written) -> bool:
-    """Whether nothing was acknowledged for half a second."""
+    """Return whether nothing was acknowledged for half a second."""
     count = len(written.acknowledged())
     time.sleep(0.5)
     return len(written.acknowledged()) == count

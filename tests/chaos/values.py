@@ -1,4 +1,4 @@
-"""Values for every parameter of every method, made from the JSON Schemas of the params models."""
+"""Values for every parameter of every method, made from the params models' JSON Schemas."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Schema = Mapping[str, Any]
 Path = tuple[str | int, ...]
 Json = st.SearchStrategy[Any]
 
-# texts that have broken servers, search engines, logs and terminals
+# texts known to break servers, search engines, logs and terminals
 HOSTILE = (
     "", " ", "\t\n", "\0", "a\0b", "\x1b[31mred", "line\nline\r\n", "\u2028\u2029", "\ufeff", "\uffff", "\u202eabc",
     "😀", "e\u0301", "x" * 257, "x" * 9000, "null", "NaN", "-1", "10", "1e400", "true", "{}", "[]", "__proto__", "self",
@@ -46,7 +46,7 @@ anything: Json = st.recursive(
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter, however deep: its place in the params, its schema, and params that give all that is required."""
+    """A parameter at any depth: path in the params, schema, and params with all required members."""
 
     method: str
     path: Path
@@ -59,7 +59,7 @@ class Parameter:
 
     @property
     def field(self) -> str:
-        """Its place as violations name it."""
+        """Return the parameter's path as in violations."""
         path = ""
         for step in self.path:
             path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
@@ -70,7 +70,7 @@ class Parameter:
         return any("properties" in one for one in variants(self.schema, self.definitions))
 
     def params(self, value: object) -> dict[str, Any]:
-        """The required params, and this one as `value`."""
+        """Return the required params, with this parameter set to `value`."""
         placed: dict[str, Any] = _placed(dict(self.base), self.path, value)
         return placed
 
@@ -91,7 +91,7 @@ def schema_of(method: str) -> Schema:
 
 
 def parameters() -> list[Parameter]:
-    """Every parameter of every method; lists also by their items, objects also by their members."""
+    """Return every parameter of every method, including list items and object members."""
     found = []
     for name in sorted(METHOD_NAMES):
         schema = schema_of(name)
@@ -112,17 +112,17 @@ def _walk(schema: Schema, definitions: Mapping[str, Schema], path: Path) -> Iter
 
 
 def variants(schema: Schema, definitions: Mapping[str, Schema]) -> list[Schema]:
-    """A schema without references and alternatives: all that it can be."""
+    """Return all variants of a schema without references and alternatives."""
     if "$ref" in schema:
         return variants(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     for word in ("anyOf", "oneOf", "allOf"):
-        if word in schema and "properties" not in schema:  # an object says so which spellings exclude each other
+        if word in schema and "properties" not in schema:  # an object states mutually exclusive spellings this way
             return [variant for each in schema[word] for variant in variants(each, definitions)]
     return [schema]
 
 
 def smallest(schema: Schema, definitions: Mapping[str, Schema]) -> Any:
-    """One value that the schema allows, with nothing that is not required."""
+    """Return a minimal value of the schema, with only required members."""
     one = variants(schema, definitions)[0]
     if "const" in one or "enum" in one:
         return one.get("const", one.get("enum", [None])[0])
@@ -142,7 +142,7 @@ def smallest(schema: Schema, definitions: Mapping[str, Schema]) -> Any:
 
 
 def fitting(schema: Schema, definitions: Mapping[str, Schema]) -> Json:
-    """Values that the schema allows."""
+    """Draw values permitted by the schema."""
     return st.one_of([_fitting(one, definitions) for one in variants(schema, definitions)])
 
 
@@ -175,7 +175,7 @@ def _fitting(one: Schema, definitions: Mapping[str, Schema]) -> Json:
 
 
 def _fitting_text(one: Schema) -> Json:
-    """Never blank: that is a rule which a schema does not state."""
+    """Draw a nonblank text: a rule not expressed in schemas."""
     if "format" in one:
         return st.sampled_from(["2026-01-31", "2026-01-31T09:30:00Z", "2026-01-31T09:30:00.123+02:00"])
     least, most = one.get("minLength", 0), one.get("maxLength", 40)
@@ -184,13 +184,13 @@ def _fitting_text(one: Schema) -> Json:
 
 
 def beyond(schema: Schema, definitions: Mapping[str, Schema]) -> Json:
-    """Values that no variant of the schema allows: of a wrong type, or just outside a bound."""
+    """Draw values permitted by no schema variant: of a wrong type, or just outside a bound."""
     allowed = variants(schema, definitions)
     kinds = {one.get("type") for one in allowed} | {"number" for one in allowed if one.get("type") == "integer"}
     if None in kinds or any("const" in one or "enum" in one for one in allowed):
         kinds |= {"string"}
     if "default" in schema:
-        kinds |= {"null"}  # which is absent
+        kinds |= {"null"}  # absent
     wrong = {
         "null": st.none(),
         "boolean": st.booleans(),
@@ -206,7 +206,7 @@ def beyond(schema: Schema, definitions: Mapping[str, Schema]) -> Json:
 
 
 def _outside(one: Schema) -> Json | None:
-    """Values of the right type, outside its bounds; None where there are no bounds."""
+    """Draw right-typed values outside the bounds; None without bounds."""
     found: list[Any] = []
     match one.get("type"):
         case "integer" | "number":

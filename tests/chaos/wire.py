@@ -1,6 +1,6 @@
-"""Raw HTTP to a server, and what must hold for every answer, whatever was asked.
+"""Raw HTTP to a server, and required properties of every answer to any request.
 
-`expected` reads a body as the protocol says it is read, with another parser than the server's.
+`expected` reads a body by the protocol's rules, with another parser than the server's.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from cstp.methods.registry import METHODS
 MESSAGES: Mapping[int, str] = {error.code: error.message for error in ERRORS}
 METHOD_NAMES = frozenset(method.name for method in METHODS)
 _TEXT = (str, type(None))
-# the members of `data` by code; codes that are absent have no data
+# members of `data` by code; absent codes have no data
 DATA: Mapping[int, Mapping[str, type | tuple[type, ...]]] = {
     -32600: {"reason": str},
     -32602: {"violations": list},
@@ -30,21 +30,21 @@ DATA: Mapping[int, Mapping[str, type | tuple[type, ...]]] = {
     -32010: {"retryAfter": int},
     -32011: {"id": _TEXT, "reason": str, "expected": _TEXT, "found": _TEXT},
 }
-CANARY = "canary7f3a"  # in everything that is sent and must not come back
-ECHOED = frozenset({"query"})  # members of results that repeat what was asked
+CANARY = "canary7f3a"  # in every request, and never in an answer
+ECHOED = frozenset({"query"})  # members of results that repeat the request
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 MAX_DEPTH = 64
-FRESH_SECONDS = 1.0  # a connection that was idle for longer may have been closed
+FRESH_SECONDS = 1.0  # a connection idle for longer may have been closed
 _PLAIN_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 _HEAD = re.compile(rb"HTTP/1\.[01] (\d{3}) ")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One HTTP answer; header names are lower case."""
+    """An HTTP answer; header names are lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -53,19 +53,19 @@ class Answer:
 
 @dataclass(frozen=True)
 class Number:
-    """A number by its digits: 1 is not 1.0."""
+    """A number by its digits: 1 differs from 1.0."""
 
     text: str
 
 
 class NotJson(Exception):
-    """The text is not JSON as the protocol wants it."""
+    """The text is not JSON by the protocol's rules."""
 
 
 def request(
     body: bytes, token: str | None, *, headers: Iterable[tuple[str, str]] = (), verb: str = "POST", path: str = "/cstp"
 ) -> bytes:
-    """A whole HTTP request; `headers` come after the usual ones."""
+    """Return a complete HTTP request; `headers` follow the usual ones."""
     lines = [f"{verb} {path} HTTP/1.1", "Host: chaos", "Content-Type: application/json"]
     lines += [] if token is None else [f"Authorization: Bearer {token}"]
     lines += [f"{name}: {value}" for name, value in headers]
@@ -73,7 +73,7 @@ def request(
 
 
 async def read_answer(reader: asyncio.StreamReader) -> Answer:
-    """The next answer. Raises IncompleteReadError when the connection ends before or inside it."""
+    """Return the next answer. Raises IncompleteReadError if the connection ends before or inside it."""
     answer = _read_head((await reader.readuntil(b"\r\n\r\n"))[:-4])
     if answer.status == 100:
         return await read_answer(reader)
@@ -82,7 +82,7 @@ async def read_answer(reader: asyncio.StreamReader) -> Answer:
 
 
 class Pipe:
-    """One connection on which requests are sent without waiting for the answers."""
+    """A connection for pipelined requests."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -93,7 +93,7 @@ class Pipe:
         return cls(*await asyncio.open_connection("127.0.0.1", port))
 
     async def exchange(self, requests: Sequence[bytes]) -> list[Answer]:
-        """Sends all, and reads as many answers, at the same time."""
+        """Send all requests and read as many answers, concurrently."""
 
         async def send() -> None:
             for each in requests:
@@ -113,7 +113,7 @@ class Pipe:
 
 
 class Pipes:
-    """A few connections over which requests are spread; to be used from code that is not asynchronous."""
+    """A few connections over which requests are spread, for synchronous code."""
 
     def __init__(self, port: int, count: int, timeout: float = 120.0) -> None:
         self._port = port
@@ -124,7 +124,7 @@ class Pipes:
         self._used = 0.0
 
     def exchange(self, requests: Sequence[bytes]) -> list[Answer]:
-        """The answers, in the order of the requests."""
+        """Return the answers in request order."""
         parts = self._runner.run(self._exchange(requests))
         answers: list[Answer] = [Answer(0, {}, b"")] * len(requests)
         for at, part in enumerate(parts):
@@ -141,7 +141,7 @@ class Pipes:
         return answers
 
     def each_alone(self, requests: Sequence[bytes]) -> list[bytes]:
-        """All that comes back for each, sent on a connection of its own whose sending side is then closed."""
+        """Return everything received for each request, sent on a separate, half-closed connection."""
         return self._runner.run(self._each_alone(requests))
 
     async def _each_alone(self, requests: Sequence[bytes]) -> list[bytes]:
@@ -176,7 +176,7 @@ async def _alone(port: int, data: bytes) -> bytes:
 
 
 def split_answers(received: bytes) -> Iterator[Answer]:
-    """The answers in all that a connection brought; each must be whole."""
+    """Yield all answers of a connection; each must be complete."""
     while received:
         head, end, received = received.partition(b"\r\n\r\n")
         assert end, f"a head cut short: {head!r}"
@@ -201,7 +201,7 @@ def _read_head(head: bytes) -> Answer:
 
 
 def strict_json(body: bytes) -> Any:
-    """The document, numbers by their digits. Raises NotJson, also for what only some parsers take."""
+    """Return the document, numbers by their digits. Raises NotJson, also for extensions of some parsers."""
     try:
         text = body.decode("utf-8")
         document = json.loads(text, parse_constant=_refuse, parse_float=_number, parse_int=_number)
@@ -222,7 +222,7 @@ def _number(text: str) -> Number:
 
 
 def _check(document: object) -> None:
-    """Depth and text, level by level."""
+    """Check depth and text, level by level."""
     level, depth = [document], 0
     while level:
         texts = [each for each in level if isinstance(each, str)]
@@ -238,14 +238,14 @@ def _check(document: object) -> None:
 
 @dataclass(frozen=True)
 class Expected:
-    """What one reply must have: its id as JSON text (a Number's digits, a string's text), and one of these codes.
+    """Required reply properties: id as JSON text (a Number's digits, a string's text), and one of these codes.
 
-    0 is a result; `codes` None is any answer that a known method may give.
+    0 is a result; `codes` None is any answer of a known method.
     """
 
     id: object
     codes: Collection[int] | None
-    waits: bool = False  # for a `minSeq`, which may be of the future
+    waits: bool = False  # for a `minSeq`, possibly of the future
 
     def check(self, reply: Mapping[str, Any]) -> None:
         assert type(reply["id"]) is type(self.id), f"id {reply['id']!r} is not {self.id!r}"
@@ -258,7 +258,7 @@ class Expected:
 
 
 def expected(body: bytes, max_batch: int = 100) -> Expected | list[Expected] | None:
-    """What must come back for a body: one reply, the replies of a batch, or None for nothing at all."""
+    """Return the expected answer to a body: a reply, replies of a batch, or None for no answer."""
     try:
         document = strict_json(body)
     except NotJson:
@@ -300,7 +300,7 @@ def reply_code(reply: Mapping[str, Any]) -> int:
 
 
 def parse_answer(body: bytes) -> Any:
-    """An answer's document; strict, and no member twice."""
+    """Return an answer's document; strict, without duplicate members."""
 
     def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
         assert len({name for name, _ in pairs}) == len(pairs), f"repeated members: {body!r}"
@@ -316,7 +316,7 @@ def parse_answer(body: bytes) -> Any:
 
 
 def check_answer(answer: Answer, sent: bytes, want: Expected | list[Expected] | None) -> list[int]:
-    """Asserts all that holds for the answer to `sent`; the codes of its replies (0 for a result)."""
+    """Assert all required properties of the answer to `sent`; return the reply codes (0 for a result)."""
     try:
         return _check_answer(answer, want)
     except AssertionError as error:
@@ -344,7 +344,7 @@ def _check_answer(answer: Answer, want: Expected | list[Expected] | None) -> lis
 
 
 def check_reply(reply: Any) -> None:
-    """One JSON-RPC response object: its members, its error's code, message and data; and nothing of the caller's."""
+    """Check a JSON-RPC response object: members, error code, message and data; and nothing from the caller."""
     assert isinstance(reply, dict), "not an object"
     assert reply.get("jsonrpc") == "2.0"
     assert set(reply) in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"}), f"members {sorted(reply)}"
@@ -368,7 +368,7 @@ def _check_error(error: Any) -> None:
     for name, kind in shape.items():
         assert isinstance(data[name], Number if kind is int else kind), f"data.{name}"
     if code == -32007:
-        data["id"] = ""  # the id that was asked for
+        data["id"] = ""  # the requested id
     if code == INVALID_PARAMS:
         assert data["violations"]
         for each in data["violations"]:

@@ -1,4 +1,4 @@
-"""Clients that write while a test breaks something, and know what they were told and what they may have written."""
+"""Clients that write while a test breaks something, and know their acknowledged and possible writes."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,13 +16,13 @@ from cognition_engines.store.records import Records
 from tests.chaos.asking import Answer, ask
 from tests.stored import Upsert, changes_of
 
-UNANSWERED = 10.0  # seconds after which a client gives a call up
-CODES_OF_NOTHING = (-32003, -32010)  # of calls that may be tried again
+UNANSWERED = 10.0  # seconds before a client gives a call up
+CODES_OF_NOTHING = (-32003, -32010)  # of retryable calls
 
 
 @dataclass
 class Deed:
-    """One write that a client asked for: its key if it has one, how often it was sent, and the first answer."""
+    """A write by a client: the key if any, the number of sends, and the first answer."""
 
     method: str
     params: Mapping[str, Any]
@@ -37,14 +37,14 @@ class Deed:
 
     @property
     def mark(self) -> str:
-        """The word that this write alone puts into the store."""
+        """Return the unique word of this write in the store."""
         texts = (self.params.get("decision"), self.params.get("notes"), self.params.get("updates", {}).get("context"))
         return next(text for text in texts if text).split()[1]
 
 
 @dataclass
 class Written:
-    """What all clients have asked for so far, complete once they have stopped."""
+    """All writes requested by clients so far; complete once the clients have stopped."""
 
     deeds: list[Deed] = field(default_factory=list)
     lock: Lock = field(default_factory=Lock)
@@ -59,9 +59,9 @@ class Written:
 
 
 class Client:
-    """Writes one thing after the other: new decisions, and reviews and updates of its own.
+    """A client that sequentially writes new decisions, and reviews and updates of them.
 
-    Where a call is not answered, one with a key is sent again until it is, and one without is left.
+    An unanswered call with a key is retried; without a key it is dropped.
     """
 
     def __init__(self, number: int, port: Callable[[], int], token: str, written: Written) -> None:
@@ -95,7 +95,7 @@ class Client:
         return Deed("updateDecision", {"id": id, "updates": {"context": f"Since {mark}"}, **keyed})
 
     def _send(self, deed: Deed, stop: Event) -> None:
-        """Until it is answered; what has no key is sent once."""
+        """Send until answered; without a key send once."""
         while deed.answer is None and deed.refused is None:
             deed.sent += 1
             answer = self._ask({"method": f"cstp.{deed.method}", "params": deed.params})
@@ -114,7 +114,7 @@ class Client:
             self._connection = HTTPConnection("127.0.0.1", self._port(), timeout=UNANSWERED)
         try:
             answer = ask(self._connection, request, self._token)
-        except ValueError:  # the head of the answer was cut where it could also end
+        except ValueError:  # the head of the answer was cut at a possible end
             answer = Answer(0.0, 0.0, 0, None, request)
         if answer.status == 0:
             self._close()
@@ -128,7 +128,7 @@ class Client:
 
 @contextmanager
 def writing(count: int, port: Callable[[int], int], token: str, written: Written) -> Iterator[None]:
-    """`count` clients that write until the block ends; `port` says where one, by its number, is to connect now."""
+    """Run `count` clients that write until the block ends; `port` returns the current port of a client by number."""
     stop = Event()
     clients = [Client(number, partial(port, number), token, written) for number in range(count)]
     threads = [Thread(target=client.work, args=(stop,), daemon=True) for client in clients]
@@ -144,17 +144,17 @@ def writing(count: int, port: Callable[[int], int], token: str, written: Written
 
 
 class Ledger:
-    """What the store holds of these writes, read after each change as a server follows it."""
+    """Content of the store, read after each change as a server follows it."""
 
     def __init__(self, records: Records) -> None:
         self._records = records
         self._seq = 0
-        self.texts: dict[str, str] = {}  # what is embedded, by the mark of the decision
+        self.texts: dict[str, str] = {}  # embedded text, by the mark of the decision
         self._found: dict[tuple[str, str], list[str]] = {}  # ids, by method and mark
         self._by_id: dict[str, list[tuple[str, str]]] = {}
 
     def read_on(self) -> None:
-        """Takes in what changed since; fails where a decision is not whole."""
+        """Read changes since the last call; fail if a decision is incomplete."""
         while changes := changes_of(self._records, self._seq, 1000, None):
             for change in changes:
                 if isinstance(change, Upsert):
@@ -162,11 +162,11 @@ class Ledger:
             self._seq = changes[-1].seq
 
     def mark_of(self, id: str) -> str:
-        """The mark under which a decision was recorded."""
+        """Return the mark under which a decision was recorded."""
         return self._by_id[id][0][1]
 
     def times(self, deed: Deed) -> list[str]:
-        """The ids of the decisions that have this write, as often as it is there."""
+        """Return ids of decisions with this write, repeated per occurrence."""
         return self._found.get((deed.method, deed.mark), [])
 
     def _take(self, id: str) -> None:
@@ -183,7 +183,7 @@ class Ledger:
         self.texts[self.mark_of(id)] = str(embedding_text(record))
 
     def compare(self, deeds: Sequence[Deed]) -> None:
-        """Every acknowledged write is there once, every other one once at most; none changed what it was not for."""
+        """Check that acknowledged writes exist once, others at most once, and none changed another decision."""
         for deed in deeds:
             ids = self.times(deed)
             assert len(ids) <= 1, f"{deed} is there {len(ids)} times"
@@ -193,7 +193,7 @@ class Ledger:
 
 
 def marks(found: DecisionHistory) -> Iterator[tuple[str, str]]:
-    """The writes that made a decision what it is: the method and the mark of each."""
+    """Yield method and mark of each write in a decision."""
     for revision in found.revisions:
         assert isinstance(revision.record, Decision)
         if revision.number == 1:
@@ -205,7 +205,7 @@ def marks(found: DecisionHistory) -> Iterator[tuple[str, str]]:
 
 
 def revisions_are_whole(found: DecisionHistory) -> None:
-    """One after the other without a gap, and the last one is what is shown."""
+    """Assert consecutive revisions, the last of which is shown."""
     numbers = [one.number for one in found.revisions]
     assert numbers == list(range(1, found.stored.revision + 1)), found
     last, shown = found.revisions[-1].record, found.stored.record
@@ -215,7 +215,7 @@ def revisions_are_whole(found: DecisionHistory) -> None:
 
 
 def reviews_are_whole(found: DecisionHistory) -> None:
-    """One after the other without a gap, each knowing the one before; the last one is what is shown."""
+    """Assert consecutive reviews, each knowing the previous review; the last is shown."""
     assert [one.number for one in found.reviews] == list(range(1, len(found.reviews) + 1)), found
     outcomes = [None, *(one.outcome for one in found.reviews)]
     assert [one.previous_outcome for one in found.reviews] == outcomes[:-1], found
@@ -225,5 +225,5 @@ def reviews_are_whole(found: DecisionHistory) -> None:
     assert shown.status == ("reviewed" if found.reviews else "pending"), found
 
 
-# What holds of each decision at any moment; what else a write leaves joins here.
+# Invariants of each decision; effects of other writes join here.
 WHOLE: tuple[Callable[[DecisionHistory], None], ...] = (revisions_are_whole, reviews_are_whole)

@@ -1,4 +1,4 @@
-"""cstp.getChunk: the whole chunk, its clusters, what is related to it, and what a caller may not see of all that."""
+"""cstp.getChunk: the full chunk, clusters, related records, and limits of the caller's view."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ def chunk(id: str, vectors: FloatArray | None = None, **members: Any) -> Entry:
 
 
 def at(angle: float) -> FloatArray:
-    """A unit vector in a plane, so many degrees from the first axis."""
+    """Return a unit vector in a plane, at this angle in degrees from the first axis."""
     return unit(np.cos(np.radians(angle)) * AXES[0] + np.sin(np.radians(angle)) * AXES[1])
 
 
@@ -33,7 +33,7 @@ def related(result: Any) -> list[str]:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The limit of each query of vectors."""
+    """Return the limit of each vector query."""
     limits: list[int] = []
     real = knowledge.semantic_leg
 
@@ -69,7 +69,7 @@ def test_an_unknown_id_is_not_found_with_the_id_and_a_hidden_chunk_is_unknown(se
 
 
 @pytest.mark.long("starts a server or a process of its own")
-def test_calls_of_a_batch_that_run_at_once_share_its_room(serve: Serve) -> None:
+def test_concurrent_calls_of_a_batch_share_its_room(serve: Serve) -> None:
     size, count = 900_000, 24
     serving = serve()
     serving.put([chunk("c-1", content="x" * size)])
@@ -143,7 +143,7 @@ def test_no_vectors_are_asked_when_related_chunks_are_switched_off(serve: Serve,
     assert (asked, serving.calls.count - before) == ([], 1)
 
 
-def test_a_chunk_without_a_vector_has_no_related_ones_and_is_answered(serve: Serve, asked: list[int]) -> None:
+def test_a_chunk_without_a_vector_is_answered_without_related_chunks(serve: Serve, asked: list[int]) -> None:
     serving = serve(SeededEmbedder(deaf=True))
     serving.put([chunk("c-1"), chunk("c-2", at(1)), chunk("c-3", at(2))])
     serving.caught_up()
@@ -153,7 +153,7 @@ def test_a_chunk_without_a_vector_has_no_related_ones_and_is_answered(serve: Ser
     assert related(serving.ask("getChunk", chunkId="c-2")) == ["c-3"]
 
 
-def test_any_related_limit_makes_two_store_calls_and_one_query_of_vectors(serve: Serve, asked: list[int]) -> None:
+def test_any_related_limit_makes_two_store_calls_and_one_vector_query(serve: Serve, asked: list[int]) -> None:
     serving = serve(SeededEmbedder())
     serving.put([entry(Kind.SOURCE, f"s-{number}", title=f"Book {number}") for number in range(40)])
     clusters = {"cluster_ids": ["k-1", "k-2", "k-3"]}
@@ -183,11 +183,11 @@ def test_a_chunk_of_several_windows_is_compared_by_their_mean_and_found_by_the_b
         ("c-between", 1.0),
         ("c-either", pytest.approx(np.sqrt(0.5), abs=2e-6)),
     ]
-    # windows that cancel each other out have no mean direction
+    # windows cancelling each other out have no mean direction
     assert related(serving.ask("getChunk", chunkId="c-opposed", relatedLimit=1)) == ["c-third"]
 
 
-def test_what_was_deleted_a_moment_ago_is_neither_read_nor_related(serve: Serve) -> None:
+def test_a_just_deleted_record_is_neither_read_nor_related(serve: Serve) -> None:
     serving = serve(SeededEmbedder())
     serving.put([chunk(f"c-{number:02}", at(number)) for number in range(10)])
     serving.caught_up()

@@ -1,4 +1,4 @@
-"""The first call of `cstp demo` with its answer, for README.md: `python -m tests.cli.answers` writes them."""
+"""The first call of `cstp demo` with the answer, for README.md: `python -m tests.cli.answers` writes them."""
 
 import json
 import os
@@ -34,7 +34,7 @@ _FENCE: Final = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Demo:
-    """A demo that runs: the lines that it printed, by their program."""
+    """A running demo: printed lines, by program."""
 
     process: "subprocess.Popen[str]"
     curls: Sequence[str]
@@ -52,14 +52,14 @@ class Demo:
         return shlex.split(self.mcp)[-1].removeprefix("Authorization: Bearer ")
 
     def end(self) -> int:
-        """Ends it as Ctrl-C does; its exit code."""
+        """End the demo as Ctrl-C does; return the exit code."""
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(120)
 
 
 @contextmanager
 def demo(folder: Path, **environment: str) -> Iterator[Demo]:
-    """`cstp demo` on a free port, started in `folder`."""
+    """Start `cstp demo` on a free port in `folder`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
     command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", "demo", "--all", "--port", "0"]
     with (
@@ -88,7 +88,7 @@ def demo(folder: Path, **environment: str) -> Iterator[Demo]:
 
 
 def replies(running: Demo) -> Iterator[tuple[Mapping[str, Any], Any]]:
-    """Each call that the demo printed, and its answer."""
+    """Yield each call printed by the demo, with the answer."""
     for line in running.curls:
         words = shlex.split(line)
         url, request = words[2], words[words.index("-d") + 1]
@@ -98,18 +98,18 @@ def replies(running: Demo) -> Iterator[tuple[Mapping[str, Any], Any]]:
 
 
 def section(running: Demo) -> str:
-    """The first call and its result."""
+    """Return the first call and result."""
     request, reply = next(replies(running))
     return f"```sh\n{_command(request)}\n```\n\n```json\n{_laid_out(_shortened(reply['result']))}\n```"
 
 
 def shown() -> str:
-    """What README.md has."""
+    """Return the section of README.md."""
     return README.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].strip()
 
 
 def differences(one: str, other: str) -> list[str]:
-    """Where two sections differ by more than times, ids that were made, and last digits."""
+    """Return differences between two sections beyond times, generated ids and last digits."""
     found = []
     blocks, others = _FENCE.findall(one), _FENCE.findall(other)
     if _FENCE.sub("", one) != _FENCE.sub("", other) or len(blocks) != len(others):
@@ -159,7 +159,7 @@ def _shortened(value: Any) -> Any:
 
 
 def _laid_out(value: Any, indent: int = 0) -> str:
-    """JSON in lines of up to WIDTH characters: what fits stands on one line."""
+    """Format JSON in lines of up to WIDTH characters: fitting values stay on one line."""
     one = json.dumps(value, ensure_ascii=False)
     if len(one) + indent <= WIDTH or not isinstance(value, dict | list):
         return one
@@ -180,7 +180,7 @@ def _laid_out(value: Any, indent: int = 0) -> str:
 
 
 def main() -> None:
-    """Writes the section where it differs."""
+    """Write the section if it differs."""
     with demo(Path.cwd() / "build") as running:
         made = section(running)
     if differences(shown(), made):

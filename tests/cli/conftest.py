@@ -1,4 +1,4 @@
-"""The command line, in this process for most tests and as a program where processes, sockets or signals matter."""
+"""The command line, in this process for most tests, or as a program if processes, sockets or signals matter."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from tests.stores import Stores
 
 @dataclass(frozen=True)
 class Done:
-    """What a command left: its exit code and both streams; `places` are the lines that say where its records are."""
+    """Result of a command: exit code and both streams; `places` are the lines naming its stores."""
 
     code: int
     out: str
@@ -35,7 +35,7 @@ class Done:
 
 @pytest.fixture(autouse=True)
 def elsewhere(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A working folder of its own and no settings in the environment but where the stores of its `data` are."""
+    """Work in a separate folder without settings in the environment except store locations for `data`."""
     for name in [name for name in os.environ if name.startswith("CSTP_")]:
         monkeypatch.delenv(name)
     for name, value in stores.environment(tmp_path / "data").items():
@@ -46,7 +46,7 @@ def elsewhere(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def cstp(capfd: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """`cstp("token", "list", CSTP_LOG__LEVEL="error")`: runs a command in this process, with variables of its own."""
+    """Return `cstp("token", "list", CSTP_LOG__LEVEL="error")`: runs a command in this process, with these variables."""
 
     def done(*words: object, **environment: str) -> Done:
         capfd.readouterr()
@@ -65,12 +65,12 @@ def cstp(capfd: pytest.CaptureFixture[str]) -> Callable[..., Done]:
 
 @dataclass
 class Program:
-    """A `cstp` that runs on its own."""
+    """A `cstp` in a separate process."""
 
     process: "subprocess.Popen[str]"
 
     def line(self, pattern: str) -> "re.Match[str]":
-        """The next line of standard error that matches; fails when the program ends first."""
+        """Return the next matching line of standard error; fail if the program ends first."""
         assert self.process.stderr is not None
         seen = []
         for line in self.process.stderr:
@@ -91,9 +91,9 @@ class Program:
 
 @pytest.fixture
 def program() -> Iterator[Callable[..., Program]]:
-    """`program("serve", "--port", 0)`: starts a command as a process of its own; killed at the end if still there.
+    """Yield `program("serve", "--port", 0)`: starts a command in a separate process; killed at the end if needed.
 
-    `shell` is a command such as `ulimit` that comes first.
+    `shell` is a command such as `ulimit` to run first.
     """
     started: list[Program] = []
 
@@ -121,7 +121,7 @@ def program() -> Iterator[Callable[..., Program]]:
 
 @pytest.fixture
 def serving(program: Callable[..., Program]) -> Callable[..., tuple[Program, str]]:
-    """`serving("--data-dir", "data")`: a server on a free port without a model, and the URL it printed."""
+    """Return `serving("--data-dir", "data")`: starts a server on a free port, without a model; returns the URL, too."""
 
     def start(*words: object, **environment: str) -> tuple[Program, str]:
         environment = {"CSTP_EMBEDDING__MODEL": "none", "CSTP_AUTH__RELOAD_SECONDS": "0.01"} | environment
@@ -133,7 +133,7 @@ def serving(program: Callable[..., Program]) -> Callable[..., tuple[Program, str
 
 @pytest.fixture
 def quiet() -> Iterator[None]:
-    """Keep what a server in this process logs out of what a command writes."""
+    """Keep server logs in this process out of command output."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     yield
     log_quickly()
@@ -141,7 +141,7 @@ def quiet() -> Iterator[None]:
 
 @pytest.fixture
 def asked(live_server: Any, quiet: None, wordless: None, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """`asked({}, scopes=["read"])`: a server over `data`; it and a token with these rights are in the environment."""
+    """Return `asked({}, scopes=["read"])`: serves `data`; URL and token with these rights are in the environment."""
 
     def start(overrides: dict[str, object], **rights: Any) -> Any:
         started = live_server(overrides, data_dir=Path("data").absolute())
@@ -153,7 +153,7 @@ def asked(live_server: Any, quiet: None, wordless: None, monkeypatch: pytest.Mon
 
 
 def at_terminal(typed: bytes, *words: str, **environment: str) -> tuple[int, str]:
-    """Return the exit code of a command and what it shows on a terminal at which this is typed."""
+    """Return exit code and terminal output of a command at which this is typed."""
     main_end, other_end = pty.openpty()
     command = [sys.executable, "-c", ENTRY, *words]
     process = subprocess.Popen(
@@ -165,7 +165,7 @@ def at_terminal(typed: bytes, *words: str, **environment: str) -> tuple[int, str
     try:
         while part := os.read(main_end, 4096):
             shown += part
-    except OSError:  # what Linux reports when the other end is closed
+    except OSError:  # reported by Linux when the other end is closed
         pass
     os.close(main_end)
     return process.wait(60), shown.decode()
@@ -173,31 +173,31 @@ def at_terminal(typed: bytes, *words: str, **environment: str) -> tuple[int, str
 
 @pytest.fixture
 def embedded(elsewhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records and vectors in the data folder, whatever the rest of the run is on: a test says so if they are not."""
+    """Keep records and vectors in the data folder in every run, unless the test names other stores."""
     for name in ("CSTP_STORE__URL", "CSTP_VECTORS__URL"):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
 def token(cstp: Callable[..., Done]) -> str:
-    """A token of the agent `me`."""
+    """Create a token of the agent `me`."""
     return cstp("token", "create", "--agent", "me", "--scope", "read,write", "--quiet").out.strip()
 
 
 def tables_of(url: str) -> set[str]:
-    """Return the tables that a PostgreSQL has of its own."""
+    """Return the tables in a PostgreSQL's `public` schema."""
     with psycopg.connect(url.replace("+psycopg", "")) as connection:
         return {name for (name,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
 
 
 def limit_files(started: Program, size: int) -> Done:
-    """Let a program write no file beyond `size` bytes, as on a disk that is full by then."""
+    """Limit files of a program to `size` bytes, as a disk that fills."""
     resource.prlimit(started.process.pid, resource.RLIMIT_FSIZE, (size, size))
     return started.finish()
 
 
 def write_repository(name: str, *members: dict[str, Any]) -> Path:
-    """Write records into a folder that is a repository with a remote, whose address has a password."""
+    """Write records into a repository with a remote, whose URL has a password."""
     folder = Path(name)
     (folder / ".git").mkdir(parents=True)
     (folder / ".git/config").write_text(f'[remote "origin"]\n\turl = https://ana:secret@h.example/{name}.git\n')
@@ -207,7 +207,7 @@ def write_repository(name: str, *members: dict[str, Any]) -> Path:
 
 @pytest.fixture
 def adr() -> Callable[..., Path]:
-    """`adr("docs/a.md", title)`: writes a decision record."""
+    """Return `adr("docs/a.md", title)`: writes a decision record."""
 
     def write(path: Any, title: str, body: str = "We had to choose.") -> Path:
         file = Path(path)
@@ -220,5 +220,5 @@ def adr() -> Callable[..., Path]:
 
 @pytest.fixture
 def wordless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No embedding model: commands that load none are quick."""
+    """Disable the embedding model: commands without a model are quick."""
     monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "none")

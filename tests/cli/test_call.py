@@ -17,7 +17,7 @@ Cstp = Callable[..., Any]
 
 @pytest.fixture
 def server(asked: Callable[..., Any]) -> str:
-    """The URL of a server; it and a token are in the environment."""
+    """Return a server URL; URL and token are in the environment."""
     return f"http://127.0.0.1:{asked({}).port}"
 
 

@@ -30,7 +30,7 @@ def record(title: str, affects: str, status: str = "accepted") -> str:
 
 @pytest.fixture
 def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    """`git("commit", ...)` in the working folder, a repository with two records and a file."""
+    """Return `git("commit", ...)` in the working folder, a repository with two records and a file."""
     for name, value in (NAMED | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}).items():
         monkeypatch.setenv(name, value)
 
@@ -58,7 +58,7 @@ def commit(git: Repository, message: str) -> None:
 
 @pytest.fixture
 def checked(git: Repository, cstp: Callable[..., Done]) -> Callable[..., Done]:
-    """`checked("--staged")`: runs the command over a data folder with the records of the repository."""
+    """Return `checked("--staged")`: runs the command over a data folder with the repository's records."""
     assert cstp("ingest", "docs/adr", CSTP_EMBEDDING__MODEL="none").code == 0
     return lambda *words: cstp("check", *words)
 
@@ -95,7 +95,7 @@ def test_a_repository_of_500_commits_and_60_records_is_checked(
     assert (done.code, len(members["governing"]), len(members["missing"])) == (1, 58, 56)
 
 
-def test_the_action_and_the_hooks_run_commands_that_there_are(cstp: Callable[..., Done]) -> None:
+def test_the_action_and_the_hooks_run_existing_commands(cstp: Callable[..., Done]) -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     (run,) = [step["run"] for step in action["runs"]["steps"] if "cstp check" in step.get("run", "")]
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
@@ -108,7 +108,7 @@ def test_the_action_and_the_hooks_run_commands_that_there_are(cstp: Callable[...
 
 @pytest.fixture
 def run_action(git: Repository, tmp_path: Path) -> Callable[[], subprocess.CompletedProcess[str]]:
-    """`run_action()`: what the action runs to check the branch against `main`."""
+    """Return `run_action()`: runs the action's check of the branch against `main`."""
     git("checkout", "-q", "-b", "change")
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     (step,) = [step for step in action["runs"]["steps"] if "cstp check" in step.get("run", "")]
@@ -121,7 +121,7 @@ def run_action(git: Repository, tmp_path: Path) -> Callable[[], subprocess.Compl
 
 
 @pytest.mark.long("starts programs")
-def test_what_the_action_runs_checks_a_pull_request(
+def test_the_action_checks_a_pull_request(
     git: Repository, run_action: Callable[[], subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     write(tmp_path / "src" / "orders" / "store.py", "two\n")
@@ -134,20 +134,20 @@ def test_what_the_action_runs_checks_a_pull_request(
 
 
 @pytest.mark.long("starts programs")
-def test_the_action_checks_against_a_decision_that_the_pull_request_deletes(
+def test_the_action_checks_against_a_decision_deleted_by_the_pull_request(
     git: Repository, run_action: Callable[[], subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     write(tmp_path / "src" / "orders" / "store.py", "two\n")
     (tmp_path / "docs" / "adr" / "0001-orders.md").unlink()
     commit(git, "Change orders and drop their record")
     done = run_action()
-    assert done.returncode == 0, done.stderr  # its own file is among the changed ones
+    assert done.returncode == 0, done.stderr  # its own file is among the changed files
     assert "title=Decision dec_" in done.stdout
     assert git("status", "--porcelain", "docs") == ""
 
 
 @pytest.mark.long("starts programs")
-def test_the_action_says_that_a_record_was_refused(
+def test_the_action_reports_a_refused_record(
     git: Repository, run_action: Callable[[], subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     write(tmp_path / "docs" / "adr" / "0003-bad.md", record("Bad", '"a["'))

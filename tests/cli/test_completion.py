@@ -1,4 +1,4 @@
-"""Completion in a real bash, and the scripts of the other shells."""
+"""Completion in a real bash, and scripts for other shells."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-# what bash sets before it calls the function: the line, and its words, which it splits at : and = too
+# set by bash before it calls the function: the line, and its words, also split at : and =
 ASK = """
 eval "$(cstp completion bash)"
 COMP_LINE=$1 COMP_POINT=$2; shift 2
@@ -24,7 +24,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 @pytest.fixture
 def offered(tmp_path: Path) -> Callable[[str], list[str]]:
-    """`offered("cstp call cstp.getC")`: what bash would put in for the last word of a line."""
+    """Return `offered("cstp call cstp.getC")`: bash's completions of a line's last word."""
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("no bash")
@@ -65,7 +65,7 @@ def test_bash_completes_commands_and_methods(offered: Callable[[str], list[str]]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_every_shell_has_a_script_that_it_can_read(cstp: Callable[..., Any], shell: str) -> None:
+def test_every_shell_has_a_readable_script(cstp: Callable[..., Any], shell: str) -> None:
     done = cstp("completion", shell)
     assert done.code == 0
     assert f"_CSTP_COMPLETE=complete_{shell}" in done.out

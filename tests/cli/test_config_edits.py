@@ -19,7 +19,7 @@ GAPS = st.sampled_from(["", "", " ", "\n", "\n\t", " // c,}\n", "/* ] */", "\n  
 
 @st.composite
 def texts(draw: st.DrawFn, value: Any) -> str:
-    """The text of a value, with blanks, comments and commas before closing brackets, as drawn by chance."""
+    """Draw the text of a value, with blanks, comments and trailing commas."""
     if not isinstance(value, dict | list) or (not value and draw(st.booleans())):
         return json.dumps(value, ensure_ascii=draw(st.booleans()))
     parts = []
@@ -32,7 +32,7 @@ def texts(draw: st.DrawFn, value: Any) -> str:
 
 
 @given(st.data(), OBJECTS, st.sampled_from([None, {}, {"x": 1}]))
-def test_what_is_added_to_an_object_is_read_back_and_removed_again(data: st.DataObject, value: Any, own: Any) -> None:
+def test_an_addition_to_an_object_is_read_back_and_removed_again(data: st.DataObject, value: Any, own: Any) -> None:
     value = value if own is None else {**value, "servers": own}
     text = data.draw(GAPS) + data.draw(texts(value)) + data.draw(GAPS)
     added = add_member(text, ("servers", "cstp"), {"command": "c", "args": ["mcp"]})
@@ -43,7 +43,7 @@ def test_what_is_added_to_an_object_is_read_back_and_removed_again(data: st.Data
 
 
 @given(st.data(), OBJECTS, st.sampled_from([None, [], [1, {"b": []}]]))
-def test_what_is_added_to_an_array_is_read_back_and_removed_again(data: st.DataObject, value: Any, own: Any) -> None:
+def test_an_addition_to_an_array_is_read_back_and_removed_again(data: st.DataObject, value: Any, own: Any) -> None:
     value = value if own is None else {**value, "hooks": own}
     text = data.draw(texts(value))
     added = add_item(text, ("hooks",), {"matcher": "Edit"})
@@ -52,7 +52,7 @@ def test_what_is_added_to_an_array_is_read_back_and_removed_again(data: st.DataO
 
 
 @given(VALUES, st.data())
-def test_every_text_of_a_value_is_read_as_that_value(value: Any, data: st.DataObject) -> None:
+def test_every_text_of_a_value_is_read_as_the_value(value: Any, data: st.DataObject) -> None:
     assert parse(data.draw(texts(value))).value == value
 
 
@@ -76,6 +76,6 @@ def test_every_text_of_a_value_is_read_as_that_value(value: Any, data: st.DataOb
         "1x",
     ],
 )
-def test_a_text_that_is_not_json_is_refused_with_its_line(text: str) -> None:
+def test_a_text_outside_json_is_refused_with_its_line(text: str) -> None:
     with pytest.raises(NotJson, match=r"line [12] is not JSON"):
         parse(text)

@@ -1,4 +1,4 @@
-"""`cstp conform`: our server passes, a wrong one fails, and what cannot be said of a server is skipped."""
+"""`cstp conform`: our server passes, a wrong server fails, and undecidable checks are skipped."""
 
 import json
 import re
@@ -24,11 +24,11 @@ def url_of(server: Any) -> str:
 
 
 @pytest.mark.long("replays all conversations")
-def test_our_server_passes_all_that_its_tokens_and_settings_allow(live_server: Any, cstp: Cstp) -> None:
+def test_our_server_passes_everything_its_tokens_and_settings_allow(live_server: Any, cstp: Cstp) -> None:
     server = live_server({"limits.default": "1000000/minute"})
     tokens = [server.token(), server.token(scopes=["admin"]), server.token(scopes=["read", "admin"])]
     words = ["--set", "limits.default=1000000/minute", "--set", "embedding.model=none"]
-    # conversations expect the default limits; that one is not met within a run
+    # conversations expect the default limits; a run does not reach this limit
     done = cstp("conform", url_of(server), *tokens, *words, "--json")
     assert json.loads(done.out)["passed"] == []
     done = cstp("conform", url_of(server), *tokens, "--json")
@@ -45,7 +45,7 @@ def test_our_server_passes_all_that_its_tokens_and_settings_allow(live_server: A
 
 
 @pytest.mark.long("replays all conversations")
-def test_a_token_without_the_rights_skips_what_needs_them(live_server: Any, cstp: Cstp) -> None:
+def test_a_token_without_rights_skips_their_checks(live_server: Any, cstp: Cstp) -> None:
     server = live_server()
     done = cstp("conform", url_of(server), server.token(), "--only", "forbidden", "--json")
     found = json.loads(done.out)
@@ -56,7 +56,7 @@ def test_a_token_without_the_rights_skips_what_needs_them(live_server: Any, cstp
 
 
 @pytest.mark.long("replays all conversations")
-def test_records_and_settings_that_are_declared_are_held_to(live_server: Any, cstp: Cstp, tmp_path: Path) -> None:
+def test_declared_records_and_settings_are_enforced(live_server: Any, cstp: Cstp, tmp_path: Path) -> None:
     data = tmp_path / "data"
     assert cstp("ingest", folder() / "decisions.jsonl", "--data-dir", data).code == 0
     server = live_server({"embedding.model": "minilm"}, data_dir=data)
@@ -83,7 +83,7 @@ def test_our_server_passes_with_its_own_records(live_server: Any, cstp: Cstp, tm
     assert reason == "needs a server that holds no records"
 
 
-def test_a_difference_is_told_without_the_records_that_came(altered: Any, cstp: Cstp) -> None:
+def test_a_difference_is_reported_without_the_received_records(altered: Any, cstp: Cstp) -> None:
     secret = b'"data": {"violations": [' + b'{"field": "x", "message": "%s canary"}]' % (b"long " * 50)
     url, token = altered(lambda reply: re.sub(rb'"data": ?{"violations": ?\[.*?\]', secret, reply.content))
     done = cstp("conform", url, token, "--only", "params-violations")
@@ -93,7 +93,7 @@ def test_a_difference_is_told_without_the_records_that_came(altered: Any, cstp: 
 
 @pytest.fixture
 def altered(live_server: Any) -> Iterator[Callable[[Callable[[httpx.Response], bytes]], tuple[str, str]]]:
-    """`altered(change)`: the URL of a server whose bodies are what `change` makes of ours, and a token."""
+    """Yield `altered(change)`: the URL of a server whose bodies pass through `change`, and a token."""
     servers: list[HttpServer] = []
     clients: list[httpx.Client] = []
 
@@ -127,7 +127,7 @@ def altered(live_server: Any) -> Iterator[Callable[[Callable[[httpx.Response], b
 
 
 @pytest.mark.parametrize(("head", "drop"), KINDS.values(), ids=KINDS)
-def test_an_answer_that_does_not_end_in_time_is_none(head: bytes, drop: bytes) -> None:
+def test_an_unfinished_answer_is_no_answer(head: bytes, drop: bytes) -> None:
     (one,) = [one for one in conversations() if one.name == "params-by-position"]
     caller = Caller("t", frozenset({"read"}), "normal", None, "cstp")
     with dripping_servers() as start:
@@ -136,7 +136,7 @@ def test_an_answer_that_does_not_end_in_time_is_none(head: bytes, drop: bytes) -
 
 
 @pytest.mark.long("replays all conversations")
-def test_a_server_that_says_otherwise_fails_with_the_place(altered: Any, cstp: Cstp) -> None:
+def test_a_deviating_server_fails_with_the_place(altered: Any, cstp: Cstp) -> None:
     url, token = altered(lambda reply: reply.content)
     assert cstp("conform", url, token, "--only", "params-violations").code == 0
     url, token = altered(lambda reply: reply.content.replace(b"Invalid params", b"Bad params"))
@@ -151,7 +151,7 @@ def test_a_server_that_says_otherwise_fails_with_the_place(altered: Any, cstp: C
 
 
 @pytest.mark.long("replays all conversations")
-def test_checks_that_a_proxy_answers_are_skipped_by_name(altered: Any, live_server: Any, cstp: Cstp) -> None:
+def test_checks_answered_by_a_proxy_are_skipped_by_name(altered: Any, live_server: Any, cstp: Cstp) -> None:
     url, token = altered(lambda reply: b"<html>" if reply.status_code == 413 else reply.content)
     words = ["conform", url, token, "--only", "body-too-large"]
     done = cstp(*words)
@@ -159,7 +159,7 @@ def test_checks_that_a_proxy_answers_are_skipped_by_name(altered: Any, live_serv
     done = cstp(*words, "--behind-proxy")
     assert done.out == "0 passed, 0 failed, 1 skipped; skipped behind a proxy: body-too-large\n"
     assert "skipped: body-too-large: behind a proxy, " in done.err
-    # the proxy is the reason only where there is no other
+    # the proxy is the reason only if there is no other
     done = cstp(*words, "--behind-proxy", "--set", "server.max_body_bytes=2000")
     assert done.out == "0 passed, 0 failed, 1 skipped\n"
     assert "skipped: body-too-large: needs the setting server.max_body_bytes=" in done.err

@@ -1,4 +1,4 @@
-"""`cstp ingest` of exported conversations, and what a server then recalls of them."""
+"""`cstp ingest` of exported conversations, and later recalls from a server."""
 
 import json
 from collections.abc import Callable

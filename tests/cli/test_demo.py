@@ -1,4 +1,4 @@
-"""`cstp demo` as a program: what it prints works when pasted, and its first answer is that of README.md."""
+"""`cstp demo` as a program: the output works when pasted, and the first answer equals README.md."""
 
 import json
 import os
@@ -27,7 +27,7 @@ from tests.cli.answers import Demo, demo, differences, replies, section, shown
 from tests.mcp.conftest import over_http
 
 ROOT = Path(__file__).parents[2]
-# what a demo must not touch
+# not to be touched by a demo
 NOWHERE = {"CSTP_STORE__URL": "sqlite:////nowhere/at/all.sqlite3", "CSTP_VECTORS__URL": "http://127.0.0.1:1"}
 pytestmark = [
     pytest.mark.timeout(300),  # on a busy machine it embeds for a minute
@@ -37,12 +37,12 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    """Start one demo for all tests, in any order: none may end it."""
+    """Start a demo for all tests, in any order: no test may end it."""
     with demo(tmp_path_factory.mktemp("demo"), **NOWHERE) as started:
         yield started
 
 
-def test_on_a_terminal_a_demo_prints_few_lines_that_run_with_the_link_last(tmp_path: Path) -> None:
+def test_on_a_terminal_a_demo_prints_few_runnable_lines_and_the_link_last(tmp_path: Path) -> None:
     main_end, other_end = pty.openpty()
     command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", "demo", "--port", "0"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
@@ -95,7 +95,7 @@ def test_the_demo_prints_its_calls_and_each_has_results(running: Demo) -> None:
     assert asked == [call.method for call in CALLS]
 
 
-def test_the_demo_writes_and_prints_what_it_wrote_and_nothing_of_it_is_left(running: Demo) -> None:
+def test_the_demo_prints_its_writes_and_leaves_nothing_behind(running: Demo) -> None:
     methods = [line.split()[2] for line in running.written if line.startswith("cstp call ")]
     assert methods == [step.method for step in STEPS]
     answers = [json.loads(line.removeprefix("# -> ")) for line in running.written if line.startswith("# -> ")]
@@ -106,7 +106,7 @@ def test_the_demo_writes_and_prints_what_it_wrote_and_nothing_of_it_is_left(runn
     assert forgotten["receipt"]["remaining"] == {"records": 0, "keywords": 0, "vectors": 0}
 
 
-def test_the_answer_that_is_shown_is_the_answer_of_the_demo(running: Demo) -> None:
+def test_the_shown_answer_is_the_answer_of_the_demo(running: Demo) -> None:
     assert differences(shown(), section(running)) == [], "run: make docs"
 
 
@@ -119,7 +119,7 @@ def test_a_line_for_curl_works_in_a_shell(running: Demo) -> None:
 
 
 def test_the_line_for_httpie_asks_the_first_call(running: Demo) -> None:
-    # what HTTPie makes of its line, which need not be installed here
+    # HTTPie's reading of its line; HTTPie need not be installed here
     _, post, url, *items = shlex.split(running.http)
     assert post == "POST"
     headers: dict[str, str] = {}
@@ -134,7 +134,7 @@ def test_the_line_for_httpie_asks_the_first_call(running: Demo) -> None:
     assert reply["result"]["decisions"] == next(replies(running))[1]["result"]["decisions"]
 
 
-async def test_the_line_for_mcp_adds_a_server_that_answers_with_tools(running: Demo) -> None:
+async def test_the_line_for_mcp_adds_a_working_tool_server(running: Demo) -> None:
     assert running.mcp.startswith("claude mcp add ")
     assert shlex.split(running.mcp)[-2] == "--header"
     async with over_http(running.mcp_url, running.token) as client:
@@ -144,7 +144,7 @@ async def test_the_line_for_mcp_adds_a_server_that_answers_with_tools(running: D
 
 
 @pytest.mark.parametrize(("tool", "most"), [("recall", 3600), ("search_knowledge", 2600)])
-async def test_answers_over_mcp_are_as_short_as_the_page_says(running: Demo, tool: str, most: int) -> None:
+async def test_answers_over_mcp_are_as_short_as_documented(running: Demo, tool: str, most: int) -> None:
     sizes = []
     async with over_http(f"{running.mcp_url}?tools=all", running.token) as client:
         for question in QUESTIONS:
@@ -156,7 +156,9 @@ async def test_answers_over_mcp_are_as_short_as_the_page_says(running: Demo, too
     assert f"{most:,} tokens" in (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
 
 
-def test_conform_holds_nothing_with_the_token_of_a_demo_and_says_why(running: Demo, cstp: Callable[..., Any]) -> None:
+def test_conform_checks_nothing_with_the_token_of_a_demo_and_names_the_reason(
+    running: Demo, cstp: Callable[..., Any]
+) -> None:
     done = cstp("conform", running.mcp_url.removesuffix("/mcp"), running.token)
     total = len(conversations())
     assert (done.code, done.out) == (FAILED, f"0 passed, 0 failed, {total} skipped\n")
@@ -171,7 +173,7 @@ def test_the_first_call_is_printed_for_cstp_call_as_the_readme_has_it(running: D
     assert running.call in shown()
 
 
-def test_the_wheel_has_everything_that_the_demo_reads() -> None:
+def test_the_wheel_has_everything_read_by_the_demo() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     for path in demo_paths():

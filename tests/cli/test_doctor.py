@@ -36,12 +36,12 @@ PARTS += ["vectors", "documents", "limits", "server"]
 
 @pytest.fixture
 def tmp_path(folder_on_disk: Path) -> Path:
-    """On the disk: what lies in memory is a finding of `cstp doctor`."""
+    """Return a folder on disk: `cstp doctor` reports a folder in memory."""
     return folder_on_disk
 
 
 class Doctor:
-    """Runs the command and looks at what it found."""
+    """Runner of the command, with access to the findings."""
 
     def __init__(self, cstp: Cstp) -> None:
         self._cstp = cstp
@@ -50,7 +50,7 @@ class Doctor:
 
     def __call__(self, *words: object, **environment: str) -> "Doctor":
         done = self._cstp("doctor", "--json", *words, **environment)
-        assert done.err.count("\n") <= 1  # where the store is, unless the settings cannot be read
+        assert done.err.count("\n") <= 1  # the store's location, unless the settings cannot be read
         assert done.out.count("\n") == 1
         (self.findings,) = json.loads(done.out).values()
         assert all(set(one) == {"part", "level", "seen", "remedy"} for one in self.findings)
@@ -60,13 +60,13 @@ class Doctor:
         return self
 
     def of(self, part: str, level: str) -> dict[str, str]:
-        """The one finding of a part, and its level."""
+        """Return the only finding of a part, and the level."""
         found = [one for one in self.findings if one["part"] == part]
         assert [one["level"] for one in found] == [level], found
         return found[0]
 
     def among(self, part: str, level: str, words: str) -> dict[str, str]:
-        """The finding of a part that has these words, among others of it."""
+        """Return the finding of a part with these words."""
         found = [one for one in self.findings if one["part"] == part and words in one["seen"]]
         assert [one["level"] for one in found] == [level], self.findings
         return found[0]
@@ -89,7 +89,7 @@ def doctor(cstp: Cstp, wordless: None) -> Doctor:
 
 @pytest.fixture
 def healthy(cstp: Cstp, adr: Callable[..., Path], wordless: None) -> Path:
-    """A data folder with records, a token and an index."""
+    """Make a data folder with records, a token and an index."""
     for number in range(3):
         adr(f"docs/{number}.md", f"Title {number}")
     assert cstp("ingest", "docs").code == 0
@@ -104,7 +104,7 @@ def modelled(healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def execute(*statements: str) -> list[Any]:
-    """Execute statements in the database of the folder, and return the first row of the last one."""
+    """Execute statements in the folder's database, and return the first row of the last statement."""
     with closing(sqlite3.connect(DATA / "records.sqlite3", isolation_level=None)) as connection:
         return [connection.execute(statement).fetchone() for statement in statements][-1]
 
@@ -117,7 +117,7 @@ def damage(file: Path, place: int, content: bytes) -> None:
 
 
 def tree(folder: Path) -> dict[str, tuple[int, int, int, str]]:
-    """Everything under a folder: mode, size, time of change and content. SQLite's shared memory is nobody's content."""
+    """Return mode, size, change time and content of all files in a folder; SQLite's shared memory has no content."""
     return {
         str(path.relative_to(folder)): (
             path.stat().st_mode,
@@ -136,7 +136,7 @@ def test_nothing_is_changed_and_nothing_is_made(doctor: Doctor, healthy: Path) -
     doctor()
     doctor("--data-dir", "elsewhere")
     assert tree(Path()) == before
-    # a database that somebody has open, with changes in its log
+    # a database opened by another process, with changes in its log
     records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
     records.delete(Kind.DECISION, [changes_of(records, 0, 1, None)[0].stored.record.id])  # type: ignore[union-attr]
     before = tree(Path())
@@ -153,7 +153,7 @@ def test_a_missing_document_limit_is_named(doctor: Doctor, tmp_path: Path) -> No
 
 @pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_files_of_another_user_are_told(doctor: Doctor, healthy: Path) -> None:
+def test_files_of_another_user_are_reported(doctor: Doctor, healthy: Path) -> None:
     os.chown(healthy / "records.sqlite3", 12345, 12345)
     assert "belongs to user 12345, the folder to 0" in doctor().of("folder", "problem")["seen"]
     for path in (healthy, *healthy.iterdir()):
@@ -190,7 +190,7 @@ def test_a_damaged_database_is_a_problem_and_the_rest_is_still_checked(doctor: D
     assert doctor().of("store", "problem")["seen"] == "the database is damaged: file is not a database"
 
 
-def test_of_a_damaged_database_the_damaged_tables_are_named_and_the_whole_ones(doctor: Doctor, healthy: Path) -> None:
+def test_damaged_and_whole_tables_of_a_damaged_database_are_named(doctor: Doctor, healthy: Path) -> None:
     (page,) = execute("SELECT rootpage FROM sqlite_master WHERE name = 'vectors'")
     (size,) = execute("PRAGMA page_size")
     damage(healthy / "records.sqlite3", (page - 1) * size, b"\xff" * 64)
@@ -201,7 +201,7 @@ def test_of_a_damaged_database_the_damaged_tables_are_named_and_the_whole_ones(d
 
 def test_a_postgresql_store_is_looked_at(doctor: Doctor, healthy: Path, postgresql_url: str, cstp: Cstp) -> None:
     assert cstp("copy", "--to", postgresql_url).code == 0
-    # the folder's keyword index is that of another store
+    # the folder's keyword index belongs to another store
     found = doctor(CSTP_STORE__URL=postgresql_url).of("keywords", "problem")
     assert "belongs to another store" in found["seen"]
     seen = doctor.of("store", "ok")["seen"]
@@ -210,7 +210,7 @@ def test_a_postgresql_store_is_looked_at(doctor: Doctor, healthy: Path, postgres
     doctor.others_are_ok("keywords")
 
 
-def test_a_postgresql_that_is_empty_down_or_of_another_encoding_is_told_and_not_changed(
+def test_an_empty_stopped_or_misencoded_postgresql_is_reported_and_unchanged(
     doctor: Doctor, postgresql_url: str, postgresql: PostgreSQL
 ) -> None:
     assert "has no CSTP tables" in doctor(CSTP_STORE__URL=postgresql_url).of("store", "warning")["seen"]
@@ -230,7 +230,7 @@ def test_a_postgresql_that_is_empty_down_or_of_another_encoding_is_told_and_not_
 
 @pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("modelled")
-def test_vectors_that_are_missing_or_of_other_models_are_told(doctor: Doctor, cstp: Cstp, healthy: Path) -> None:
+def test_missing_vectors_and_vectors_of_other_models_are_reported(doctor: Doctor, cstp: Cstp, healthy: Path) -> None:
     assert "3 of 3 records with a text have no vectors of minilm-" in doctor().of("records", "warning")["seen"]
     assert cstp("reindex").code == 0
     assert "all 3 records with a text have vectors of minilm-" in doctor().of("records", "ok")["seen"]
@@ -262,7 +262,7 @@ def put_more(healthy: Path, count: int) -> None:
 
 
 @pytest.mark.long("starts servers and waits for what they report")
-def test_a_keyword_index_that_is_behind_is_fine_and_one_that_is_wrong_is_not(doctor: Doctor, healthy: Path) -> None:
+def test_a_late_keyword_index_is_fine_but_a_wrong_keyword_index_is_not(doctor: Doctor, healthy: Path) -> None:
     (indexed,) = execute("SELECT seq FROM counter")
     put_more(healthy, 2)
     assert (
@@ -282,7 +282,7 @@ def test_a_keyword_index_that_is_behind_is_fine_and_one_that_is_wrong_is_not(doc
 
 
 @pytest.mark.long("starts servers and waits for what they report")
-def test_a_holder_that_neither_follows_nor_answers_is_told(doctor: Doctor, healthy: Path) -> None:
+def test_a_holder_without_progress_or_answer_is_reported(doctor: Doctor, healthy: Path) -> None:
     put_more(healthy, 2)
     lock = FolderLock(healthy / "indexes")
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -357,7 +357,7 @@ def test_bad_limits_are_told(doctor: Doctor, monkeypatch: pytest.MonkeyPatch, re
 
 @contextmanager
 def answering(status: int, body: bytes) -> Iterator[str]:
-    """Something that answers every GET this way, and its port."""
+    """Serve every GET with this answer, and yield the port."""
     server = answering_server(status, body)
     try:
         yield str(server.server_port)
@@ -378,7 +378,7 @@ def answering(status: int, body: bytes) -> Iterator[str]:
         (500, b"", "problem", "HTTP 500"),
     ],
 )
-def test_the_server_that_holds_the_folder_is_asked_whether_it_is_ready(
+def test_the_folder_holder_is_asked_for_readiness(
     doctor: Doctor, healthy: Path, status: int, body: bytes, level: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = FolderLock(healthy / "indexes")
@@ -398,7 +398,7 @@ def test_a_real_server_is_found(doctor: Doctor, healthy: Path, serving: Callable
     assert doctor.of("server", "ok")["seen"].startswith(f"ready on {url}: {{")
 
 
-def test_the_address_that_is_asked_is_one_that_can_be_reached() -> None:
+def test_the_requested_address_is_reachable() -> None:
     def url(host: str) -> str:
         return Settings.model_validate({"server": {"host": host}}).base_url
 

@@ -29,7 +29,7 @@ def _kept(cstp: Cstp, *words: str) -> dict[str, Any]:
     return found
 
 
-def test_a_deleted_document_takes_along_what_it_was_cut_into(cstp: Cstp, opened: Callable[[], Records]) -> None:
+def test_a_deleted_document_takes_its_parts_along(cstp: Cstp, opened: Callable[[], Records]) -> None:
     words = "Some words. " * 900
     Path("guide.md").write_text(f"---\nid: src_guide\n---\n# Guide\n\n{words}\n")
     lines = [
@@ -65,7 +65,7 @@ def test_a_collection_is_read(cstp: Cstp, opened: Callable[[], Records]) -> None
     assert (done.code, "there are notes" in done.err) == (2, True)
 
 
-def test_a_collection_that_cannot_be_reached_is_named(cstp: Cstp) -> None:
+def test_an_unreachable_collection_is_named(cstp: Cstp) -> None:
     address = f"chroma:http://127.0.0.1:{free_port()}/notes"
     done = cstp("ingest", address)
     assert (done.code, address in done.err) == (1, True)

@@ -1,4 +1,4 @@
-"""Every kind there and back, pipes, full disks and decision files; `transcripts/exchange.txt` has the rest."""
+"""Round trips of every kind, pipes, full disks and decision files; `transcripts/exchange.txt` has the rest."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ D = {"kind": "decision", "id": "d"}
 
 @pytest.fixture
 def target(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """`target("other")`: from here on commands work on the stores of that folder."""
+    """Return `target("other")`: commands from here on use stores of that folder."""
 
     def use(folder: str) -> None:
         for name, value in stores.environment(Path(folder).absolute()).items():
@@ -48,7 +48,7 @@ def target(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Non
 
 
 def fill(cstp: Cstp) -> None:
-    """Records of every kind: those of the documentation, and a decision record in Markdown."""
+    """Store records of every kind: the documentation's, and a decision record in Markdown."""
     page = (ROOT / "docs" / "record-files.md").read_text(encoding="utf-8")
     lines = "\n".join(re.findall(r"```jsonl\n(.*?)```", page, re.DOTALL))
     Path("all.jsonl").write_text(lines)
@@ -110,7 +110,7 @@ def test_standard_input_is_imported(cstp: Cstp, target: Callable[..., None], mon
 
 
 @pytest.mark.parametrize("words", [(), ("--force",)], ids=["unasked", "forced"])
-def test_a_named_pipe_is_written_to_and_stays_one(cstp: Cstp, words: tuple[str, ...]) -> None:
+def test_a_named_pipe_is_written_to_and_stays_a_pipe(cstp: Cstp, words: tuple[str, ...]) -> None:
     fill(cstp)
     os.mkfifo("pipe")
     read: list[bytes] = []
@@ -123,7 +123,7 @@ def test_a_named_pipe_is_written_to_and_stays_one(cstp: Cstp, words: tuple[str, 
 
 
 class Emptying:
-    """A watcher that empties a file when it was checked and is to be stored."""
+    """A watcher that empties a file between check and storage."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -132,10 +132,10 @@ class Emptying:
         self._file.write_bytes(b"")
 
     def advance(self, records: int) -> None:
-        """Nothing to tell."""
+        """Ignore progress."""
 
 
-def test_a_file_that_has_less_when_it_is_read_again_is_a_failure(cstp: Cstp, tmp_path: Path) -> None:
+def test_a_file_shorter_at_its_second_reading_is_a_failure(cstp: Cstp, tmp_path: Path) -> None:
     fill(cstp)
     file = Path("a.jsonl")
     cstp("export", file)
@@ -177,7 +177,7 @@ def test_an_export_to_a_full_disk_names_the_file_and_leaves_nothing(cstp: Cstp, 
 
 
 @pytest.mark.long("fills a disk, or moves records of every kind")
-def test_a_stream_that_cannot_be_copied_names_the_folder_that_is_full(cstp: Cstp, program: Callable[..., Any]) -> None:
+def test_an_uncopied_stream_names_the_full_folder(cstp: Cstp, program: Callable[..., Any]) -> None:
     fill(cstp)
     os.mkfifo("pipe")
 
@@ -192,7 +192,7 @@ def test_a_stream_that_cannot_be_copied_names_the_folder_that_is_full(cstp: Cstp
     assert (done.code, done.err.splitlines()[-1]) == (1, f"cstp: {tempfile.gettempdir()}: File too large")
 
 
-def test_export_names_a_record_that_import_would_reject_and_writes_the_others(
+def test_export_names_a_record_import_would_reject_and_writes_the_others(
     cstp: Cstp, target: Callable[..., None], stores: Stores
 ) -> None:
     cstp("ingest", str(write_repository("one", D | {"title": "One"})))
@@ -240,7 +240,7 @@ def test_exported_decisions_with_any_character_are_read_again(cstp: Cstp, stores
 
 
 async def record_two(engine: Engine) -> None:
-    """A decision of the project shop, and one of none."""
+    """Record a decision of project shop, and a decision without project."""
     writer = WriteCaller("ann", EVERYTHING, frozenset({"write"}))
     for project in ("shop", None):
         await engine.record_decision(new("Bake bread: daily", project=project), writer)

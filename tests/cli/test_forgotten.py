@@ -1,4 +1,4 @@
-"""What the operator does about what was forgotten: compact the files, and restore an older backup without it."""
+"""An operator's handling of forgotten records: compaction, and restoring an older backup without them."""
 
 import json
 from collections.abc import Callable
@@ -17,7 +17,7 @@ WORD = "zirconium"
 
 @pytest.fixture
 def forgotten(serving: Callable[..., Any], cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A decision that was recorded, backed up and forgotten on a server that has ended; its id."""
+    """Return the id of a decision that was recorded, backed up and forgotten on an ended server."""
     server, url = serving("--data-dir", "data")
     _, token = create_token(Path("data/tokens.json"), "ann", scopes=("read", "write"), lifetime=timedelta(hours=1))
     monkeypatch.setenv("CSTP_TOKEN", token)
@@ -39,7 +39,7 @@ def holding(word: str) -> list[str]:
 
 @pytest.mark.embedded_only("looks into the files of SQLite")
 @pytest.mark.usefixtures("forgotten", "wordless")
-def test_compact_leaves_no_bytes_of_what_was_forgotten_and_says_so(cstp: Cstp) -> None:
+def test_compact_leaves_no_bytes_of_forgotten_records_and_says_so(cstp: Cstp) -> None:
     done = cstp("compact")
     assert (done.code, done.out) == (0, "the database and the indexes hold no bytes of deleted records\n")
     assert holding(WORD) == []

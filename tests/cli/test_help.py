@@ -1,4 +1,4 @@
-"""Help, misuse, settings, and the program without the server's packages."""
+"""Help, misuse, settings, and the program without server packages."""
 
 import os
 import re
@@ -42,7 +42,7 @@ def test_every_command_has_help_in_plain_words(cstp: Cstp, words: tuple[str, ...
     assert described, "says what it does"
 
 
-def test_the_program_alone_prints_its_help_which_names_every_command(cstp: Cstp) -> None:
+def test_the_bare_program_prints_help_naming_every_command(cstp: Cstp) -> None:
     done = cstp()
     assert done.code == 0
     assert all(f"\n  {word} " in done.out for word in COMMANDS)
@@ -54,7 +54,7 @@ def test_the_program_alone_prints_its_help_which_names_every_command(cstp: Cstp)
     ]
 
 
-def test_the_example_of_a_command_has_options_that_there_are(cstp: Cstp) -> None:
+def test_the_example_of_a_command_has_existing_options(cstp: Cstp) -> None:
     for word in COMMANDS:
         example = re.search(r"^  Example: (.*)\Z", cstp(word, "--help").out, re.MULTILINE | re.DOTALL)
         assert example is not None, word
@@ -65,7 +65,7 @@ def test_the_example_of_a_command_has_options_that_there_are(cstp: Cstp) -> None
         assert all(option in help for option in words if option.startswith("--"))
 
 
-# none is needed to say what commands there are, and together they take seconds on a machine that has not cached them
+# unneeded for a list of commands, and together they take seconds on a machine without a cache of them
 HEAVY = {
     *("chromadb", "jsonrpcserver", "mcp", "numpy", "onnxruntime", "psycopg", "redis", "sqlalchemy"),
     *("starlette", "tantivy", "tokenizers", "uvicorn"),
@@ -81,7 +81,7 @@ sys.exit(code)
 
 
 def loaded(*words: str, **environment: str) -> tuple[set[str], str]:
-    """The packages that a command has imported when it is done, and what it printed."""
+    """Return the packages imported by a command, and the output."""
     done = run_python(PROGRAM, *words, env={**os.environ, **environment}, check=True)
     return set(done.stderr.split()), done.stdout
 
@@ -90,7 +90,7 @@ def completed(line: str) -> tuple[set[str], str]:
     return loaded(_CSTP_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD="-1")
 
 
-def test_the_help_is_printed_before_anything_is_imported_that_takes_long() -> None:
+def test_the_help_is_printed_before_slow_imports() -> None:
     imported, printed = loaded("--help")
     assert printed.startswith("Usage: cstp ")
     assert "typer" in imported
@@ -98,7 +98,7 @@ def test_the_help_is_printed_before_anything_is_imported_that_takes_long() -> No
 
 
 @pytest.mark.long("imports in processes of their own")
-def test_the_help_of_a_call_and_completion_import_nothing_that_searches_or_serves() -> None:
+def test_call_help_and_completion_import_no_search_or_server() -> None:
     assert loaded("call", "--help")[0] & HEAVY == set()
     imported, offered = completed("cstp ca")
     assert "call" in offered
@@ -108,7 +108,7 @@ def test_the_help_of_a_call_and_completion_import_nothing_that_searches_or_serve
     assert imported & HEAVY == set()
 
 
-def test_the_list_of_commands_says_what_their_own_help_says(cstp: Cstp) -> None:
+def test_the_list_of_commands_agrees_with_their_own_help(cstp: Cstp) -> None:
     lines = " ".join(cstp("--help").out.partition("Commands:")[2].split())
     for word in COMMANDS:
         about = f" {lines}".partition(f" {word} ")[2]
@@ -119,7 +119,7 @@ def test_the_list_of_commands_says_what_their_own_help_says(cstp: Cstp) -> None:
 @pytest.mark.parametrize(
     ("missing", "word"), [("typer", "token"), ("numpy", "serve"), ("sqlalchemy", "ingest"), ("yaml", "token")]
 )
-def test_a_package_of_the_server_that_is_missing_is_told_with_how_to_get_it(missing: str, word: str) -> None:
+def test_a_missing_server_package_is_reported_with_its_installation(missing: str, word: str) -> None:
     script = f"""
 import sys
 sys.modules[{missing!r}] = None
@@ -135,7 +135,7 @@ main()
 
 @pytest.mark.long("starts an interpreter for each command")
 @pytest.mark.parametrize("word", ["call", "record", "review", "remember", "forget", "changes"])
-def test_what_asks_a_server_needs_only_the_packages_of_the_extra_for_it(word: str) -> None:
+def test_server_clients_need_only_the_packages_of_their_extra(word: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     others = {"mcp", "numpy", "orjson", "pydantic_settings", "sqlalchemy", "starlette", "structlog"}
     others |= {"tantivy", "uvicorn"}
@@ -152,15 +152,15 @@ main()
     done = run_python(script, env=environment, stdin=subprocess.DEVNULL)
     assert "client install" not in done.stderr
     assert "Traceback" not in done.stderr
-    assert done.returncode in (2, 3)  # it came to what is given, or to the server that is not there
+    assert done.returncode in (2, 3)  # it reached the input, or the missing server
 
 
 def test_the_version_is_that_of_the_package(cstp: Cstp) -> None:
     assert cstp("--version").out == f"{client.__version__}\n"
 
 
-def test_the_client_install_says_how_to_get_the_rest(tmp_path: Path) -> None:
-    # an interpreter that sees our packages and what the base install brings, and nothing of the server's
+def test_the_client_install_explains_how_to_get_the_rest(tmp_path: Path) -> None:
+    # an interpreter with our packages and the base install's, and none of the server's
     base = tmp_path / "site"
     base.mkdir()
     for package in (client, cstp_server):

@@ -1,4 +1,4 @@
-"""The page, the holder, the marks and the start of `cstp hook`; `transcripts/hook.txt` has the rest."""
+"""Page, holder, marks and start of `cstp hook`; `transcripts/hook.txt` has the rest."""
 
 import json
 import os
@@ -24,14 +24,14 @@ SESSION = "5f6b0c1e-7d2a-4c53-9a53-2f6f3b0b9d11"
 
 @pytest.fixture(autouse=True)
 def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the user's caches; the working folder is a repository."""
+    """Return the user's cache folder; the working folder is a repository."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     (tmp_path / "repository/.git").mkdir(parents=True)
     return tmp_path / "caches/cstp/hooks"
 
 
 def sent(event: str, **members: Any) -> str:
-    """The input of a hook, as Claude Code 2.1 sends it."""
+    """Return hook input in the form of Claude Code 2.1."""
     common = {
         "session_id": SESSION,
         "transcript_path": f"/home/me/.claude/projects/-home-me-orders/{SESSION}.jsonl",
@@ -43,7 +43,7 @@ def sent(event: str, **members: Any) -> str:
 
 
 def edit(path: str, session: str = SESSION) -> str:
-    """The input before an edit of a file of the repository."""
+    """Return hook input before an edit of a file in the repository."""
     tool = {"file_path": str(Path("repository", path).absolute()), "old_string": "a", "new_string": "b"}
     return sent("PreToolUse", tool_name="Edit", tool_input=tool, tool_use_id="toolu_01", session_id=session)
 
@@ -62,7 +62,7 @@ def test_the_form_of_the_reminder_is_a_valid_call() -> None:
 
 
 @pytest.mark.long("waits for two seconds")
-def test_an_input_that_does_not_end_is_not_waited_for() -> None:
+def test_an_endless_input_is_not_waited_for() -> None:
     with subprocess.Popen([*COMMAND, "hook", "before-edit"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.wait(60) == 0
         assert process.stderr is not None
@@ -70,7 +70,7 @@ def test_an_input_that_does_not_end_is_not_waited_for() -> None:
 
 
 def context_of(done: "subprocess.CompletedProcess[str]", event: str) -> str:
-    """The context that an answer adds; asserts its form, which Claude Code validates."""
+    """Return the context added by an answer; assert the form validated by Claude Code."""
     answer = json.loads(done.stdout)
     assert list(answer) == ["hookSpecificOutput"]
     assert sorted(answer["hookSpecificOutput"]) == ["additionalContext", "hookEventName"]
@@ -104,14 +104,14 @@ def test_the_holder_of_the_data_folder_answers_for_the_agent(
     assert words[1:3] == ["hook", "session-start"]
     done = hook("session-start", sent("SessionStart", source="startup"), *words[3:])
     assert "Keep orders in PostgreSQL" in context_of(done, "SessionStart")
-    deep = Path("a" * 60, "b" * 60)  # whose socket has a path that is too long for a system call
+    deep = Path("a" * 60, "b" * 60)  # with a socket path too long for a system call
     deep.parent.mkdir()
     deep.symlink_to(Path("data").absolute())
     done = hook("session-start", sent("SessionStart", source="startup"), "--data-dir", deep, CSTP_TOKEN=token)
     assert "Keep orders in PostgreSQL" in context_of(done, "SessionStart")
 
 
-def test_marks_of_old_sessions_are_removed_and_those_of_one_are_bounded(caches: Path) -> None:
+def test_marks_of_old_sessions_are_removed_and_marks_of_each_session_bounded(caches: Path) -> None:
     add_mark("old", "0123456789abcdef")
     [old] = caches.iterdir()
     os.utime(old, (0, 0))

@@ -1,4 +1,4 @@
-"""What `cstp ingest` reads besides files: standard input; and what its summary tells of what it did not read."""
+"""Input of `cstp ingest` besides files: standard input; and the skipped input summary."""
 
 import io
 import json
@@ -21,7 +21,7 @@ NAMELESS = b'{"kind": "decision", "title": "A"}\n{"kind": "decision", "title": "
 
 @pytest.fixture
 def feed(monkeypatch: pytest.MonkeyPatch) -> Feed:
-    """`feed(content)`: what the next command reads from a pipe."""
+    """Return `feed(content)`: sets the pipe input of the next command."""
 
     def give(content: bytes) -> None:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
@@ -30,7 +30,7 @@ def feed(monkeypatch: pytest.MonkeyPatch) -> Feed:
 
 
 def exported(cstp: Cstp) -> list[dict[str, Any]]:
-    """All records as `cstp export` writes them."""
+    """Return all records as `cstp export` writes them."""
     return [json.loads(line) for line in cstp("export", "-").out.splitlines()]
 
 
@@ -41,7 +41,7 @@ def test_a_long_line_of_standard_input_is_refused_alone(cstp: Cstp, feed: Feed) 
     assert (found["new"], [one["line"] for one in found["rejected"]]) == (2, [2])
 
 
-def test_a_stream_without_a_name_replaces_the_records_whose_ids_it_gives_and_no_others(cstp: Cstp, feed: Feed) -> None:
+def test_an_unnamed_stream_replaces_only_records_with_its_ids(cstp: Cstp, feed: Feed) -> None:
     long, cut = "The bar is shallow. " * 400, "Cut short."
     for title, content, level in [("A", long, "sensitive"), ("B", cut, "normal")]:
         record = {"kind": "decision", "id": "d", "title": title}

@@ -1,4 +1,4 @@
-"""`cstp map`: proposes maps that `cstp ingest` reads by."""
+"""`cstp map`: proposes maps for `cstp ingest`."""
 
 import io
 import json
@@ -27,7 +27,7 @@ def written(value: Any, name: str = "export.json") -> Path:
     return path
 
 
-def test_a_map_is_proposed_with_the_records_that_it_makes_as_comments(cstp: Cstp) -> None:
+def test_a_map_is_proposed_with_its_records_as_comments(cstp: Cstp) -> None:
     done = cstp("map", "--suggest", written(NOTES))
     assert done.code == 0
     proposed = parsed_map(done.out, "proposed")
@@ -43,7 +43,7 @@ def test_a_map_is_proposed_with_the_records_that_it_makes_as_comments(cstp: Cstp
     assert "2025-01-02T03:04:05Z" in comments[0]
 
 
-def test_the_answer_for_machines_has_the_map_the_records_and_what_is_refused(cstp: Cstp) -> None:
+def test_the_machine_answer_has_the_map_the_records_and_the_refusals(cstp: Cstp) -> None:
     items = [{"id": 1, "text": NOTE}, {"id": 2, "text": "Second.", "Sensitivity": "sensitive"}]
     done = cstp("map", "--suggest", written(items), "--json")
     assert done.code == 1
@@ -99,7 +99,7 @@ def test_for_a_known_system_its_shipped_map_is_proposed(cstp: Cstp, name: str, v
     assert done.out.startswith((SHIPPED / f"{name}.yaml").read_text())
 
 
-def test_a_system_whose_objects_have_other_names_is_named_in_the_map(cstp: Cstp) -> None:
+def test_a_system_with_other_object_names_is_named_in_the_map(cstp: Cstp) -> None:
     points = [{"id": number, "payload": {"inhalt": f"{NOTE} {number}"}} for number in range(3)]
     answer = json.loads(cstp("map", "--suggest", written(points), "--json").out)
     proposed = parsed_map(answer["map"], "proposed")
@@ -107,16 +107,16 @@ def test_a_system_whose_objects_have_other_names_is_named_in_the_map(cstp: Cstp)
     assert proposed.records[0].fields["id"].paths == ("point_id",)
 
 
-def test_records_are_shown_by_a_map_that_is_there(cstp: Cstp) -> None:
+def test_records_are_shown_by_an_existing_map(cstp: Cstp) -> None:
     Path("mine.yaml").write_text("records:\n- {kind: event, fields: {narrative: said, category: sort}}\n")
     done = cstp("map", "--suggest", written([{"said": "It left.", "sort": "Ship"}]), "--map", "mine.yaml")
     assert (done.code, done.out) == (0, "# event: category=Ship | It left.\n")
 
 
 @pytest.mark.long("starts a process")
-def test_ingest_reads_by_a_map_of_a_file_and_by_one_of_the_package(cstp: Cstp) -> None:
+def test_ingest_reads_by_a_map_file_or_a_packaged_map(cstp: Cstp) -> None:
     path = written(NOTES)
-    assert cstp("ingest", path).code == 1  # a file that holds no record
+    assert cstp("ingest", path).code == 1  # a file without a record
     Path("mine.yaml").write_text(cstp("map", "--suggest", path).out)
     done = cstp("ingest", path, "--map", "mine.yaml")
     assert (done.code, done.out.splitlines()[0]) == (0, f"2 read: 2 new{REST}, 0 warnings")
@@ -132,7 +132,7 @@ def test_standard_input_is_read_by_a_map(cstp: Cstp, monkeypatch: pytest.MonkeyP
     assert "2 new" in cstp("ingest", "-", "--map", "mine.yaml").out
 
 
-def test_a_system_that_cannot_be_reached_is_named(cstp: Cstp) -> None:
+def test_an_unreachable_system_is_named(cstp: Cstp) -> None:
     done = cstp("ingest", "qdrant:http://127.0.0.1:1/notes")
     assert (done.code, done.out) == (1, "")
     assert "qdrant:http://127.0.0.1:1/notes cannot be read" in done.err

@@ -1,4 +1,4 @@
-"""A server whose embedding model is changed, with real models: the one that ships and one in a folder."""
+"""A server with a changed embedding model, with real models: the packaged model and a folder model."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ TITLES = [
 
 
 def found(url: str, token: str, mode: str, query: str = QUERY) -> list[tuple[str, float]]:
-    """Titles and distances, best first."""
+    """Return titles and distances, best first."""
     call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions"}
     params = {"query": query, "mode": mode, "limit": 50}
     answer = httpx.post(
@@ -52,7 +52,7 @@ def test_another_model_answers_by_words_at_once_and_by_meaning_when_it_has_embed
     wait_until(lambda: len(found(url, token, "semantic")) == len(TITLES))
     for name, value in folder.items():
         monkeypatch.setenv(name, value)
-    # and goes on with what is written while it serves
+    # and continues with records written while it serves
     adr("adr/later.md", "Store logins in Redis", "Logins, for one more reason.")
     assert cstp("ingest", "adr").code == 0
     wait_until(lambda: len(found(url, token, "semantic")) == len(TITLES) + 1)
@@ -68,7 +68,7 @@ def test_another_model_answers_by_words_at_once_and_by_meaning_when_it_has_embed
 
 
 @pytest.mark.long("stops a server while it embeds")
-def test_a_server_that_is_stopped_while_it_embeds_what_was_there_ends_well(
+def test_a_server_stopped_while_embedding_old_records_ends_well(
     cstp: Callable[..., Any], serving: Callable[..., Any], adr: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(16):

@@ -1,4 +1,4 @@
-"""A folder that was moved keeps its records, by itself and by `cstp move`."""
+"""A moved folder keeps all records, automatically and by `cstp move`."""
 
 import json
 import shutil
@@ -38,7 +38,7 @@ def read(cstp: Cstp, *words: object) -> Any:
     return found["new"], found["changed"], [(one["old"], one["new"]) for one in found["moved"]]
 
 
-def test_a_moved_folder_is_said_to_be_one_and_doubles_nothing(cstp: Cstp, tmp_path: Path) -> None:
+def test_a_moved_folder_is_reported_as_moved_and_doubles_nothing(cstp: Cstp, tmp_path: Path) -> None:
     write_notes("notes")
     read(cstp, "notes")
     before = stored()
@@ -52,7 +52,7 @@ def test_a_moved_folder_is_said_to_be_one_and_doubles_nothing(cstp: Cstp, tmp_pa
     assert stored() == before
 
 
-def test_edited_files_move_along_if_most_are_equal_and_a_copy_of_a_folder_that_is_there_is_new(cstp: Cstp) -> None:
+def test_mostly_equal_edited_files_move_along_and_a_copy_of_an_existing_folder_is_new(cstp: Cstp) -> None:
     write_notes("notes")
     read(cstp, "notes")
     before = stored("id")
@@ -66,7 +66,7 @@ def test_edited_files_move_along_if_most_are_equal_and_a_copy_of_a_folder_that_i
     assert len(stored("id")) == 2 * len(before)
 
 
-def test_a_new_folder_at_the_old_path_has_its_own_records_and_what_is_new_in_the_moved_one_is_added(cstp: Cstp) -> None:
+def test_a_new_folder_at_the_old_path_has_separate_records_and_the_moved_folder_gains_new_files(cstp: Cstp) -> None:
     write_notes("notes")
     read(cstp, "notes")
     shutil.move("notes", "archive")
@@ -113,7 +113,7 @@ def test_a_moved_folder_keeps_reviews_and_links(cstp: Cstp, live_server: Any, wo
     assert {one["id"] for one in ask("listDecisions")["decisions"]} == {first, second}
 
 
-def test_rights_move_with_the_folder_and_hold_for_what_is_new_in_it(cstp: Cstp) -> None:
+def test_rights_move_with_the_folder_and_hold_for_its_new_files(cstp: Cstp) -> None:
     write_notes("notes")
     read(cstp, "notes", "--sensitivity", "sensitive", "--project", "shop")
     shutil.move("notes", "moved")
@@ -121,7 +121,7 @@ def test_rights_move_with_the_folder_and_hold_for_what_is_new_in_it(cstp: Cstp) 
     Path("moved/e.md").write_text("# Note e\n\nWhat e says.\n")
     read(cstp, "moved")
     assert stored("DISTINCT own_sensitivity") == [(1,)]
-    read(cstp, "moved", "--sensitivity", "normal")  # the path that the option holds for now
+    read(cstp, "moved", "--sensitivity", "normal")  # the current path of the option
     assert stored("DISTINCT own_sensitivity") == [(0,)]
 
 
@@ -140,7 +140,7 @@ def test_a_renamed_folder_of_a_checkout_and_the_checkout_itself_keep_their_recor
         assert stored() == before
 
 
-def test_files_that_are_named_by_their_folder_are_recognised_and_get_its_new_name(cstp: Cstp, tmp_path: Path) -> None:
+def test_files_named_by_their_folder_are_recognised_and_get_its_new_name(cstp: Cstp, tmp_path: Path) -> None:
     Path("notes").mkdir()
     Path("notes/README.md").write_text("Read me.\n")
     read(cstp, "notes")
@@ -170,7 +170,7 @@ def test_files_of_a_later_run_move_along_however_edited_and_pruning_the_old_fold
     assert len(stored("id")) == len(before)
 
 
-def test_the_records_of_a_clone_that_is_gone_move_to_the_one_that_is_read(cstp: Cstp, tmp_path: Path) -> None:
+def test_records_of_a_vanished_clone_move_to_the_present_clone(cstp: Cstp, tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_notes(f"{name}/docs")
         Path(name, ".git").mkdir()
@@ -184,7 +184,7 @@ def test_the_records_of_a_clone_that_is_gone_move_to_the_one_that_is_read(cstp: 
     assert stored() == before
 
 
-def test_a_moved_folder_that_is_read_as_a_repository_takes_its_records_along(cstp: Cstp, tmp_path: Path) -> None:
+def test_a_moved_folder_read_as_a_repository_takes_its_records_along(cstp: Cstp, tmp_path: Path) -> None:
     write_notes("notes")
     as_shop = ("--repository", "https://h.example/shop.git")
     read(cstp, "notes", *as_shop)
@@ -197,7 +197,7 @@ def test_a_moved_folder_that_is_read_as_a_repository_takes_its_records_along(cst
     assert stored() == before
 
 
-def test_a_folder_with_the_names_of_one_that_is_gone_is_new_with_a_hint_at_move(cstp: Cstp, tmp_path: Path) -> None:
+def test_a_folder_with_the_names_of_a_vanished_folder_is_new_with_a_hint_at_move(cstp: Cstp, tmp_path: Path) -> None:
     write_notes("my notes")
     read(cstp, "my notes")
     before = stored("id")
@@ -217,7 +217,7 @@ def test_a_folder_with_the_names_of_one_that_is_gone_is_new_with_a_hint_at_move(
     assert cstp("ingest", "other").err == ""
 
 
-def test_move_takes_edited_files_and_replaces_what_a_run_has_read_as_new(cstp: Cstp) -> None:
+def test_move_takes_edited_files_and_replaces_records_read_as_new(cstp: Cstp) -> None:
     write_notes("notes")
     read(cstp, "notes")
     before = stored("id")

@@ -1,4 +1,4 @@
-"""`cstp copy`, `cstp backup` and `cstp restore`: what they say, beside a server, on a full disk, and killed."""
+"""`cstp copy`, `cstp backup` and `cstp restore`: their output, beside a server, on a full disk, and killed."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def held(url: str) -> Contents:
 
 
 def held_by(file: Path) -> Contents:
-    """What a backup holds that was found whole."""
+    """Return the content of a backup that passed verification."""
     with opened_backup(file, Quiet()) as backup:
         return backup.notes.contents
 
@@ -100,7 +100,7 @@ def test_copy_to_postgresql(cstp: Cstp, source_url: str, postgresql_url: str) ->
     assert json.loads(cstp("show", "d-3", "--json", CSTP_STORE__URL=postgresql_url).out) == shown
 
 
-def test_copy_refuses_what_it_cannot_do_and_says_what_to_do(cstp: Cstp, source_url: str) -> None:
+def test_copy_refuses_impossible_copies_with_a_remedy(cstp: Cstp, source_url: str) -> None:
     assert cstp("copy", "--to", "sqlite:///x.sqlite3").code == 2  # there is nothing to copy yet
     assert not Path("x.sqlite3").exists()
     fill(source_url, range(3)).close()
@@ -128,7 +128,7 @@ def test_copy_refuses_what_it_cannot_do_and_says_what_to_do(cstp: Cstp, source_u
     assert not Path("nope").exists()
 
 
-def test_a_backup_is_told_kept_and_put_back(cstp: Cstp, source_url: str) -> None:
+def test_a_backup_is_reported_kept_and_restored(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(30)).close()
     cstp("token", "create", "--agent", "me")
     found = one_line(cstp("backup", FILE, "--json"))
@@ -170,7 +170,7 @@ def test_backup_and_restore_speak_plainly(cstp: Cstp, source_url: str) -> None:
                              "tokens unchanged\n")  # fmt: skip
 
 
-def test_a_tokens_file_that_is_broken_keeps_no_records_out_of_a_backup(cstp: Cstp, source_url: str) -> None:
+def test_a_broken_tokens_file_keeps_no_records_out_of_a_backup(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(3)).close()
     Path("data/tokens.json").write_text("{broken")
     done = cstp("backup", FILE)
@@ -193,7 +193,7 @@ def test_a_tokens_file_that_is_broken_keeps_no_records_out_of_a_backup(cstp: Cst
     ],
     ids=lambda words: words[0],
 )
-def test_a_url_where_no_store_is_is_told_and_nothing_is_made_there(
+def test_a_url_without_a_store_is_reported_and_nothing_is_made_there(
     cstp: Cstp, source_url: str, postgresql_url: str, wordless: None, words: tuple[Any, ...]
 ) -> None:
     fill(source_url, range(3)).close()
@@ -218,7 +218,7 @@ def test_a_url_where_no_store_is_is_told_and_nothing_is_made_there(
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")
-def test_a_store_without_records_replaces_no_backup_that_holds_some(cstp: Cstp, source_url: str) -> None:
+def test_a_store_without_records_replaces_no_filled_backup(cstp: Cstp, source_url: str) -> None:
     open_records("sqlite:///none/records.sqlite3").close()
     assert cstp("--data-dir", "none", "backup", FILE).code == 0
     assert cstp("--data-dir", "none", "backup", FILE, "--force").code == 0  # nothing is lost
@@ -233,7 +233,7 @@ def test_a_store_without_records_replaces_no_backup_that_holds_some(cstp: Cstp, 
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")
-def test_tokens_are_restored_only_with_the_option_and_no_ended_one_comes_back(cstp: Cstp, source_url: str) -> None:
+def test_tokens_are_restored_only_with_the_option_and_ended_tokens_never(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(3)).close()
     tokens = Path("data/tokens.json")
 
@@ -286,7 +286,7 @@ def test_a_damaged_tokens_file_is_refused_before_anything_is_restored(cstp: Cstp
     assert (held(source_url), Path("data/tokens.json").read_text()) == (before, "{broken")
 
 
-def test_restore_refuses_a_store_with_records_and_says_what_would_be_lost(cstp: Cstp, source_url: str) -> None:
+def test_restore_refuses_a_store_with_records_and_names_the_loss(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(10)).close()
     cstp("backup", FILE)
     fill(source_url, [3, 20, 21], "Changed. ").close()
@@ -300,7 +300,7 @@ def test_restore_refuses_a_store_with_records_and_says_what_would_be_lost(cstp: 
     assert held(source_url) == before
 
 
-def test_a_damaged_backup_is_told_with_exit_code_1(cstp: Cstp, source_url: str) -> None:
+def test_a_damaged_backup_is_reported_with_exit_code_1(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(30)).close()
     cstp("backup", FILE)
     os.truncate(FILE, FILE.stat().st_size // 2)
@@ -311,7 +311,7 @@ def test_a_damaged_backup_is_told_with_exit_code_1(cstp: Cstp, source_url: str) 
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")
-def test_a_restore_into_a_damaged_store_says_how(cstp: Cstp, source_url: str) -> None:
+def test_a_restore_into_a_damaged_store_names_the_remedy(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(3)).close()
     cstp("backup", FILE)
     wanted, store = held(source_url), Path("data/records.sqlite3").absolute()
@@ -362,7 +362,7 @@ def test_a_server_follows_restore(cstp: Cstp, source_url: str, serving: Callable
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")
-def test_a_backup_on_a_full_disk_is_told_and_leaves_nothing(program: Start, source_url: str) -> None:
+def test_a_backup_on_a_full_disk_is_reported_and_leaves_nothing(program: Start, source_url: str) -> None:
     fill(source_url, range(RECORDS)).close()
     folder = set(Path().iterdir())
     done = limit_files(program("backup", FILE), 300_000)
@@ -397,14 +397,14 @@ def test_a_restore_on_a_full_disk_changes_nothing(cstp: Cstp, program: Start, so
 
 
 class Target:
-    """A database that a killed command was writing into, and how far it has come."""
+    """A database under writes by a killed command, and the command's progress."""
 
     def __init__(self, kind: str, url: str) -> None:
         self.kind = kind
         self.url = url
 
     def written(self) -> int:
-        """Bytes that a transaction has written, committed or not."""
+        """Return bytes written by a transaction, committed or not."""
         if self.kind == "sqlite":
             wal = Path(f"{self.url.removeprefix('sqlite:///')}-wal")
             return wal.stat().st_size if wal.exists() else 0
@@ -424,7 +424,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]
 
 
 def kill_when(running: Any, reached: Callable[[], bool], wait_until: Wait) -> bool:
-    """SIGKILL as soon as `reached`; whether the program was still there."""
+    """Send SIGKILL as soon as `reached`; return whether the program was still running."""
     wait_until(lambda: reached() or running.process.poll() is not None)
     running.process.send_signal(signal.SIGKILL)
     return running.finish().code == -signal.SIGKILL
@@ -432,12 +432,12 @@ def kill_when(running: Any, reached: Callable[[], bool], wait_until: Wait) -> bo
 
 @pytest.fixture
 def kills(request: pytest.FixtureRequest) -> int:
-    """How often a command is killed; each time starts it anew, which takes a second or two."""
+    """Return the number of kills; each restart takes a second or two."""
     return 20 if request.config.getoption("--chaos") == "long" else 3
 
 
 def limits(database: Target, size: int, kills: int) -> Iterator[int]:
-    """How many bytes may be written before each kill, from the first one to about all."""
+    """Yield bytes to write before each kill, from the first byte to almost all."""
     random = Random(database.kind)
     for share in (0, *(random.random() for _ in range(kills - 1))):
         yield database.written() + max(1, int(share * size / 2))

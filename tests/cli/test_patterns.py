@@ -1,4 +1,4 @@
-"""Which files of a folder `cstp ingest` reads: patterns, `.cstpignore` files, and a limit."""
+"""Selection of files in a folder by `cstp ingest`: patterns, `.cstpignore` files, and a limit."""
 
 import json
 import subprocess
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("wordless")
         ["**a/to**.md", "s*c/*d/*", "/x/**/**/?.md", "***/keep.md"],
     ],
 )
-def test_patterns_leave_out_what_git_ignores(cstp: Cstp, patterns: list[str]) -> None:
+def test_patterns_leave_out_files_ignored_by_git(cstp: Cstp, patterns: list[str]) -> None:
     names = ["top.md", "!a.md", "a/b/c.md", "a/top.md", "src/top.md", "src/build/c.md", "build/keep.md", "x/a/b/c.md"]
     for name in names:
         Path("tree", name).parent.mkdir(parents=True, exist_ok=True)

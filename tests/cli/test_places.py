@@ -1,4 +1,4 @@
-"""Which store and which settings a command uses: it says so, and takes nothing that merely lies in the folder."""
+"""Store and settings of a command: it names them, and uses nothing that merely lies in the folder."""
 
 import json
 from collections.abc import Callable
@@ -51,14 +51,14 @@ def test_a_command_names_its_store_and_settings(cstp: Cstp, words: list[str]) ->
 
 @pytest.fixture
 def damaged(stored: None) -> Path:
-    """The store, when it can no longer be opened."""
+    """Return the store after damage has made it unopenable."""
     file = Path("data/records.sqlite3").absolute()
     file.write_bytes(b"noise" * 1000)
     return file
 
 
 @pytest.mark.parametrize("words", [words for words in COMMANDS if words[0] != "doctor"], ids=lambda words: words[0])
-def test_a_command_that_cannot_open_its_store_says_once_which_one(cstp: Cstp, damaged: Path, words: list[str]) -> None:
+def test_a_command_names_an_unopenable_store_once(cstp: Cstp, damaged: Path, words: list[str]) -> None:
     done = cstp(*words)
     assert (done.code, done.out) == (1, "")
     assert done.places == f"cstp: records: {damaged}; settings: CSTP_EMBEDDING__MODEL\n"
@@ -76,7 +76,7 @@ def test_a_broken_store_is_named_once(cstp: Cstp, program: Callable[..., Any], d
     assert refusal.startswith("cstp: records: the database is damaged")
 
 
-def test_a_dry_run_says_where_it_would_write_though_nothing_is_there(cstp: Cstp) -> None:
+def test_a_dry_run_names_its_target_even_if_absent(cstp: Cstp) -> None:
     Path("notes.jsonl").write_text('{"kind": "decision", "id": "d-1", "title": "t"}\n')
     done = cstp("ingest", "notes.jsonl", "--dry-run")
     assert done.places.startswith(f"cstp: records: {Path('data/records.sqlite3').absolute()}; settings: ")

@@ -1,4 +1,4 @@
-"""The plugin of Claude Code: the same hooks and server as `cstp setup` adds, and the same skill."""
+"""The Claude Code plugin: the hooks and server of `cstp setup`, and the skill."""
 
 import json
 import re

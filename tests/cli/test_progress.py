@@ -1,4 +1,4 @@
-"""How far a run is, where there is no terminal for a bar."""
+"""Progress of a run without a terminal for a bar."""
 
 from cognition_engines.ingest.options import Amount
 from cstp_server.cli.progress import EACH_SECONDS, ReadingLines

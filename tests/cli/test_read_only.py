@@ -1,4 +1,4 @@
-"""A data folder that this user may not write: what only reads works, and makes no file in it."""
+"""A data folder without write permission: reading commands work, and create no file in it."""
 
 import ctypes
 import json
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.long("starts programs")
 
 @pytest.fixture
 def folder(cstp: Callable[..., Any], adr: Callable[..., Path], wordless: None) -> Iterator[Path]:
-    """A data folder with one decision, whose modes let nobody write."""
+    """Make a data folder with a decision, whose modes forbid all writes."""
     place = Path("place")
     place.mkdir()
     adr("docs/a.md", "Keep the orders in SQLite")
@@ -36,7 +36,7 @@ def run(folder: Path, *words: object) -> "subprocess.CompletedProcess[str]":
 
 
 def obey_modes() -> None:
-    """Let modes bind root, too, in what is started from here."""
+    """Let modes bind root, too, in processes started from here."""
     if os.geteuid() == 0:
         assert ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0) == 0
 

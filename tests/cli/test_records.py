@@ -42,14 +42,14 @@ def write_lines(path: str, *members: dict[str, Any]) -> Path:
 
 
 def summary(done: Any) -> dict[str, Any]:
-    """The one JSON line of --json."""
+    """Return the JSON line of --json."""
     assert done.out.endswith("}\n")
     assert done.out.count("\n") == 1
     found: dict[str, Any] = json.loads(done.out)
     return found
 
 
-def test_ingest_embeds_with_the_model_that_ships_with_the_server(cstp: Cstp, adr: Callable[..., Path]) -> None:
+def test_ingest_embeds_with_the_model_shipped_with_the_server(cstp: Cstp, adr: Callable[..., Path]) -> None:
     adr("docs/a.md", "A")
     assert cstp("ingest", "docs").code == 0
     assert list(json.loads(cstp("status", "--json").out)["vectors"].values()) == [1]
@@ -70,7 +70,7 @@ def test_the_schema_is_json_schema_and_real_records_meet_it(cstp: Cstp) -> None:
 
 @pytest.mark.long("embeds with the packaged model")
 @pytest.mark.usefixtures("wordless")
-def test_what_the_schema_accepts_is_ingested_and_what_it_refuses_is_rejected(cstp: Cstp) -> None:
+def test_input_accepted_by_the_schema_is_ingested_and_other_input_rejected(cstp: Cstp) -> None:
     validator = jsonschema.Draft202012Validator(json.loads(cstp("schema", "decision").out))
     records: list[dict[str, Any]] = [
         FULL,
@@ -117,7 +117,7 @@ def test_status_changes_no_database_and_makes_none(cstp: Cstp, adr: Callable[...
 
 
 @pytest.mark.long("embeds with the packaged model")
-def test_reindex_builds_the_indexes_anew_and_leaves_vectors_of_the_configured_model_only(
+def test_reindex_rebuilds_the_indexes_and_keeps_only_vectors_of_the_configured_model(
     cstp: Cstp, adr: Callable[..., Path], stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     adr("docs/a.md", "A")
@@ -163,7 +163,7 @@ def test_reindex_leaves_the_collections_of_another_model_on_a_chroma_server(
 
 @pytest.mark.embedded_only("names its databases, of both kinds, itself")
 @pytest.mark.usefixtures("wordless")
-def test_a_dry_run_makes_nothing_where_nothing_is(cstp: Cstp, adr: Callable[..., Path], postgresql_url: str) -> None:
+def test_a_dry_run_creates_nothing_in_an_empty_place(cstp: Cstp, adr: Callable[..., Path], postgresql_url: str) -> None:
     adr("docs/a.md", "A")
     for url in ("sqlite:///typo/r.sqlite3", postgresql_url):
         assert cstp("ingest", "docs", "--dry-run", CSTP_STORE__URL=url).out.startswith("1 read: 1 new")

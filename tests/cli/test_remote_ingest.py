@@ -1,4 +1,4 @@
-"""`cstp ingest --url`: files that are read here, put on a server elsewhere as an ingest there would put them."""
+"""`cstp ingest --url`: local files, stored on a remote server exactly as by an ingest there."""
 
 import json
 import os
@@ -20,7 +20,7 @@ LONG = "\n\n".join(f"Paragraph {number} is about locks and queues." for number i
 
 @pytest.fixture
 def server(live_server: Any, wordless: None, quiet: None, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A server of an empty store, with a token that may put records in the environment."""
+    """Start a server over an empty store, with a token that may put records in the environment."""
     (Path.cwd() / "far").mkdir()
     settings = {"limits.default": "6000/minute", "limits.writes": "6000/minute"}
     started = live_server(settings, data_dir=Path("far").absolute())
@@ -31,7 +31,7 @@ def server(live_server: Any, wordless: None, quiet: None, monkeypatch: pytest.Mo
 
 @pytest.fixture
 def files(adr: Callable[..., Path]) -> Path:
-    """A folder of decisions, a document and records that refer to each other."""
+    """Make a folder of decisions, a document and records that refer to each other."""
     for number in range(1, 21):
         adr(f"docs/adr/{number:04}-choice.md", f"Choice {number}", f"We choose {number}.")
     Path("docs/guide.md").write_text(f"# Guide\n\n{LONG}\n")
@@ -47,7 +47,7 @@ def files(adr: Callable[..., Path]) -> Path:
 
 
 def seen(server: Any) -> tuple[int, int]:
-    """How many records the server's store has, and its last `seq`."""
+    """Return the record count of the server's store, and the last `seq`."""
     records = open_records(server.settings.store_url)
     found = sum(records.counts().values()), records.last_seq()
     records.close()
@@ -60,7 +60,7 @@ def raw(cstp: Cstp, folder: str) -> list[dict[str, Any]]:
 
 
 def exported(cstp: Cstp, folder: str) -> list[dict[str, Any]]:
-    """The records of a store, without when and by whom they were put."""
+    """Return a store's records without time and author of storage."""
     found = raw(cstp, folder)
     for one in found:
         one.pop("updatedAt")
@@ -81,7 +81,7 @@ def test_a_remote_ingest_makes_the_same_records(server: Any, files: Path, cstp: 
     assert exported(cstp, "far") == exported(cstp, "near")
 
 
-def test_a_second_run_sends_only_what_differs(server: Any, files: Path, cstp: Cstp) -> None:
+def test_a_second_run_sends_only_differences(server: Any, files: Path, cstp: Cstp) -> None:
     first = json.loads(sent(cstp, files).out)
     assert (first["new"], first["changed"], first["rejected"]) == (first["read"], 0, [])
     last = seen(server)
@@ -95,7 +95,7 @@ def test_a_second_run_sends_only_what_differs(server: Any, files: Path, cstp: Cs
     assert [one["record"]["content"] for one in chunks] == ["# Guide\n\nShort now."]
 
 
-def test_the_next_run_finishes_a_killed_one(server: Any, files: Path, cstp: Cstp, program: Callable[..., Any]) -> None:
+def test_the_next_run_finishes_a_killed_run(server: Any, files: Path, cstp: Cstp, program: Callable[..., Any]) -> None:
     running = program("ingest", files, "--url", os.environ["FAR"])
     wait_for(lambda: seen(server)[0] > 0)
     running.end(signal.SIGKILL)
@@ -105,14 +105,14 @@ def test_the_next_run_finishes_a_killed_one(server: Any, files: Path, cstp: Cstp
     assert done["new"] + done["unchanged"] == done["read"] == seen(server)[0]
 
 
-def test_records_stay_owned_by_their_files_and_say_who_sent_them(server: Any, files: Path, cstp: Cstp) -> None:
+def test_records_stay_owned_by_their_files_and_name_their_sender(server: Any, files: Path, cstp: Cstp) -> None:
     sent(cstp, files / "adr")
     (line, *_) = [one for one in raw(cstp, "far") if one["kind"] == "decision"]
     assert (line["origin"]["via"], line["origin"]["recordedBy"]) == ("ingest", "ci")
     assert line["origin"]["path"].endswith("choice.md")
 
 
-def test_a_record_that_moved_to_another_file_and_changed_is_replaced(server: Any, files: Path, cstp: Cstp) -> None:
+def test_a_record_moved_to_another_file_and_changed_is_replaced(server: Any, files: Path, cstp: Cstp) -> None:
     Path("docs/one.jsonl").write_text('{"kind": "cluster", "id": "c", "name": "Locks"}\n')
     assert sent(cstp, "docs/one.jsonl", "--repository", "r").code == 0
     Path("docs/one.jsonl").rename("docs/two.jsonl")
@@ -122,7 +122,7 @@ def test_a_record_that_moved_to_another_file_and_changed_is_replaced(server: Any
     assert [one["record"]["name"] for one in exported(cstp, "far") if one["kind"] == "cluster"] == ["Queues"]
 
 
-def test_a_newer_export_of_a_chat_changes_what_was_edited(server: Any, cstp: Cstp) -> None:
+def test_a_newer_export_of_a_chat_changes_edited_turns(server: Any, cstp: Cstp) -> None:
     for number, text in enumerate(("One", "One, edited"), 1):
         messages = [slack_message(1, text), slack_message(2, "Two")]
         path = changed_at(packed(Path(f"{number}.zip"), slack({"general/2024-01-01": messages})), number)

@@ -1,4 +1,4 @@
-"""A second `cstp serve` over a folder: both addresses answer, and the second one goes on when the first has ended."""
+"""A second `cstp serve` over a folder: both addresses answer, and the second survives the end of the first."""
 
 import json
 import signal
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.long("starts servers")
 
 
 def titles(client: Client) -> list[str]:
-    """All decisions, page by page."""
+    """Return titles of all decisions, page by page."""
     found: list[str] = []
     while True:
         page = client.list_decisions(limit=100, offset=len(found))
@@ -62,7 +62,7 @@ def test_the_second_server_takes_over(serving: Serving, token: str, cstp: Cstp, 
         client.record_decision("Paint the fence", 0.5)
     second, url = serving()
     first.end(number)
-    with Client(f"{url}/cstp", token) as client:  # what connects until then waits
+    with Client(f"{url}/cstp", token) as client:  # connections until then wait
         assert titles(client) == ["Paint the fence"]
     assert json.loads(cstp("status", "--json").out)["server"] == f"alive on {url}"
     assert second.end().code == 0

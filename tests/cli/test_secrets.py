@@ -1,4 +1,4 @@
-"""Secrets over several pieces of a document, and in odd texts; `transcripts/secrets.txt` has the rest."""
+"""Secrets across pieces of a document, and in odd texts; `transcripts/secrets.txt` has the rest."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +26,7 @@ def test_a_private_key_over_several_pieces_of_a_document_is_masked(cstp: Cstp) -
     assert not any(held(line) for line in block.splitlines()[1:-1])
 
 
-def test_a_folder_that_was_masked_is_imported_without_a_finding(cstp: Cstp) -> None:
+def test_a_masked_folder_is_imported_without_a_finding(cstp: Cstp) -> None:
     Path("all.md").write_text("# All\n\n" + "\n\n".join(text for text, _ in ODD_WITH_SECRETS))
     cstp("ingest", "all.md", **MASK)
     cstp("export", "lines.jsonl")

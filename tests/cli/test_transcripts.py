@@ -1,4 +1,4 @@
-"""Commands and all that they print, as `tests/cli/transcripts/*.txt` show them; `transcripts.py` has the notation."""
+"""Commands and their complete output, as shown in `tests/cli/transcripts/*.txt`; `transcripts.py` has the notation."""
 
 import io
 import os
@@ -42,7 +42,7 @@ SESSIONS = [
 
 @pytest.fixture(scope="module", autouse=True)
 def written() -> Iterator[None]:
-    """Write the files that the run refreshes."""
+    """Write the files refreshed by the run."""
     yield
     for name in WRITTEN_FILES:
         write(FOLDER / f"{name}.txt", FILES[name])
@@ -50,7 +50,7 @@ def written() -> Iterator[None]:
 
 @dataclass
 class Shell:
-    """Runs the items of a session."""
+    """A runner of session items."""
 
     request: pytest.FixtureRequest
     patch: pytest.MonkeyPatch
@@ -61,7 +61,7 @@ class Shell:
     servers: list[HttpServer] = field(default_factory=list)
 
     def run(self, item: Item) -> None:
-        """Carry out one item; fail with its line if the answer differs."""
+        """Execute an item; fail with the line if the answer differs."""
         match item.kind:
             case "setup":
                 self._set_up(*item.text.partition(" ")[::2])
@@ -126,7 +126,7 @@ class Shell:
             if words[-2:-1] == ["<"]:
                 *words, _, given = words
                 patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path(given).read_bytes()), encoding="utf-8"))
-            if words[0] == "hook":  # which starts as a separate process
+            if words[0] == "hook":  # started separately
                 ended = run_cstp(*words, input=sys.stdin.read(), env={**os.environ, **environment})
                 done = Done(ended.returncode, ended.stdout, ended.stderr)
             else:
@@ -152,13 +152,13 @@ class Shell:
 
 @pytest.fixture
 def linux(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The places of files as on Linux."""
+    """Place files as on Linux."""
     monkeypatch.setattr("sys.platform", "linux")
 
 
 @pytest.fixture
 def audited_calls() -> None:
-    """Five calls of two agents, an hour apart."""
+    """Make five calls of two agents, an hour apart."""
     begin = datetime(2026, 3, 1, tzinfo=UTC)
     with closing(open_records("sqlite:///data/records.sqlite3")) as records:
         entries = [
@@ -190,6 +190,6 @@ def shell(
 
 
 @pytest.mark.parametrize("session", SESSIONS)
-def test_a_session_prints_what_its_transcript_shows(session: Session, shell: Shell) -> None:
+def test_a_session_prints_its_transcript(session: Session, shell: Shell) -> None:
     for item in (*session.common, *session.items):
         shell.run(item)

@@ -1,4 +1,4 @@
-"""What the command line says where a server is not reached: the reason, and what to do about it."""
+"""Command line messages about an unreachable server: the reason, and a remedy."""
 
 import json
 import ssl
@@ -24,7 +24,7 @@ def authority() -> trustme.CA:
 
 @pytest.fixture
 def secure(authority: trustme.CA) -> Iterator[str]:
-    """`127.0.0.1:port` of a server that speaks HTTPS with a certificate of the authority."""
+    """Yield `127.0.0.1:port` of an HTTPS server with a certificate from the authority."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
     server = answering(200, BODY, context)
@@ -32,7 +32,7 @@ def secure(authority: trustme.CA) -> Iterator[str]:
     server.close()
 
 
-def test_a_certificate_that_is_not_trusted_is_named_with_what_to_do(
+def test_an_untrusted_certificate_is_named_with_a_remedy(
     cstp: Cstp, secure: str, authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["call", "cstp.whoami", "--url", f"https://{secure}", "--token", "t", "--json"]
@@ -60,7 +60,7 @@ def test_the_wrong_scheme_is_told(cstp: Cstp, secure: str) -> None:
     assert "does the server speak http://" in done.err
 
 
-def test_a_host_that_does_not_exist_is_told_as_the_network_says_it(cstp: Cstp) -> None:
+def test_a_nonexistent_host_is_reported_in_the_words_of_the_network(cstp: Cstp) -> None:
     done = cstp("call", "cstp.whoami", "--url", "http://nowhere.invalid:8100", "--token", "t")
     assert (done.code, done.err.count("\n")) == (3, 1)
     assert "Errno" in done.err
@@ -80,7 +80,7 @@ def test_a_call_ends_at_its_timeout_whatever_the_server_does(cstp: Cstp, head: b
 
 @pytest.fixture
 def plain() -> Iterator[str]:
-    """`127.0.0.1:port` of a server that speaks HTTP."""
+    """Yield `127.0.0.1:port` of an HTTP server."""
     server = answering(200, BODY)
     yield f"127.0.0.1:{server.server_port}"
     server.close()

@@ -1,4 +1,4 @@
-"""`cstp watch`: folders are kept in step, by a process that is stopped as services are."""
+"""`cstp watch`: folders stay synchronized, by a process stopped like a service."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("wordless")
 
 @pytest.fixture
 def watching(program: Callable[..., Any]) -> Callable[..., tuple[Any, Summaries]]:
-    """`watching("docs")`: the running program, and its summaries as they come."""
+    """Return `watching("docs")`: the running program, with summaries as they arrive."""
 
     def start(*words: str) -> tuple[Any, Summaries]:
         running = program("watch", *words, "--json")
@@ -29,7 +29,7 @@ def _counts(summary: dict[str, Any]) -> tuple[int, int, int, int]:
 
 
 def _write(path: Path, words: str) -> None:
-    """As editors do, so that no half is read."""
+    """Write as editors do, so that no half file is read."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".tmp")
     draft.write_text(f"# {path.stem.title()}\n\n{words}\n")
@@ -37,7 +37,7 @@ def _write(path: Path, words: str) -> None:
 
 
 @pytest.mark.long("waits for changes of files")
-def test_what_is_written_is_read_alone_and_what_is_gone_stays_without_prune(watching: Any) -> None:
+def test_written_files_are_read_alone_and_removed_files_stay_without_prune(watching: Any) -> None:
     docs = Path("docs").absolute()
     _write(docs / "a.md", "First.")
     _write(docs / "b.md", "Second.")
@@ -46,7 +46,7 @@ def test_what_is_written_is_read_alone_and_what_is_gone_stays_without_prune(watc
     _write(docs / "inner" / "c.md", "Third.")
     assert _counts(next(summaries)) == (2, 0, 0, 0)  # the other two were not read
     _write(docs / "a.md", "First, but longer.")
-    assert _counts(next(summaries)) == (1, 1, 0, 0)  # the document, and its passage in place of the one it had
+    assert _counts(next(summaries)) == (1, 1, 0, 0)  # the document, and its passage instead of the former passage
     (docs / "b.md").unlink()
     assert _counts(next(summaries)) == (0, 0, 0, 0)
     done = running.end(signal.SIGTERM)
@@ -74,7 +74,7 @@ def test_prune_deletes_records_of_deleted_files_but_not_of_absent_folders(watchi
     assert running.end(signal.SIGINT).code == 0
 
 
-def test_patterns_hold_and_a_line_of_a_cstpignore_that_is_taken_away_has_its_files_read(watching: Any) -> None:
+def test_patterns_hold_and_removing_a_line_of_a_cstpignore_reads_its_files(watching: Any) -> None:
     docs = Path("docs").absolute()
     _write(docs / "a.md", "First.")
     _write(docs / "draft.md", "Not yet.")
@@ -90,7 +90,7 @@ def test_patterns_hold_and_a_line_of_a_cstpignore_that_is_taken_away_has_its_fil
 
 
 @pytest.mark.long("it waits for four passes of a program")
-def test_a_file_that_is_named_is_read_whenever_an_editor_puts_another_in_its_place(watching: Any) -> None:
+def test_a_named_file_is_read_whenever_an_editor_replaces_it(watching: Any) -> None:
     notes = Path("notes.md").absolute()
     _write(notes, "First.")
     running, summaries = watching("notes.md")

@@ -1,4 +1,4 @@
-"""`cstp record` and `cstp review`: what is typed or filled in reaches a server, once, and is never lost."""
+"""`cstp record` and `cstp review`: typed or filled-in text reaches a server, once, and is never lost."""
 
 import json
 import os
@@ -22,13 +22,13 @@ Cstp = Callable[..., Any]
 
 @pytest.fixture
 def server(asked: Callable[..., Any]) -> Any:
-    """A server that holds nothing; it and a token that writes and reviews are in the environment."""
+    """Start an empty server; URL and a token that writes and reviews are in the environment."""
     return asked({"limits.default": "600/minute; 60/second"}, scopes=["read", "write", "review"])
 
 
 @pytest.fixture
 def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """`editor(first, second)`: an editor that leaves these forms, one each time that it is opened."""
+    """Return `editor(first, second)`: an editor that leaves these forms, in order of openings."""
 
     def edits(*forms: str) -> None:
         for number, form in enumerate(forms):
@@ -51,7 +51,7 @@ def written(cstp: Cstp) -> list[dict[str, Any]]:
 
 
 @pytest.mark.long("starts a server and editors")
-def test_what_is_forgotten_is_shown_first_and_goes_when_the_caller_agrees(server: Any, cstp: Cstp) -> None:
+def test_forgetting_shows_the_record_first_and_needs_agreement(server: Any, cstp: Cstp) -> None:
     id = json.loads(cstp("record", "Bake rye", "--confidence", "0.5", "--json").out)["id"]
     assert cstp("forget", id).code == 2
     assert len(written(cstp)) == 1
@@ -84,7 +84,7 @@ def test_a_follower_prints_a_change_when_it_comes(server: Any, cstp: Cstp) -> No
 
 
 @pytest.mark.long("starts a server and editors")
-def test_a_form_that_is_filled_in_is_recorded_and_removed(
+def test_a_completed_form_is_recorded_and_removed(
     server: Any, cstp: Cstp, editor: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -124,14 +124,14 @@ def test_a_form_with_mistakes_is_opened_again_and_loses_nothing(
     assert not kept.exists()
 
 
-def test_a_form_that_is_left_as_it_was_sends_nothing(server: Any, cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unchanged_form_sends_nothing(server: Any, cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", "true")
     assert at_terminal(b"", "record")[0] == 130
     assert written(cstp) == []
 
 
 @pytest.mark.long("starts a server and editors")
-def test_a_form_stays_where_no_server_takes_it(
+def test_a_form_stays_without_an_accepting_server(
     server: Any, editor: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -154,7 +154,7 @@ def test_a_lost_answer_is_recorded_once(server: Any, cstp: Cstp, monkeypatch: py
 
 
 def whole(connection: socket.socket) -> bytes:
-    """A request or an answer whose body is a JSON object."""
+    """Return a request or answer whose body is a JSON object."""
     got = b""
     while not got.endswith(b"}"):
         got += connection.recv(65536)
@@ -163,7 +163,7 @@ def whole(connection: socket.socket) -> bytes:
 
 @contextmanager
 def cutting(port: int) -> Iterator[str]:
-    """A proxy to a server, which closes a connection instead of the first answer; its URL."""
+    """Start a server proxy that closes a connection instead of the first answer; yield the URL."""
 
     def serve() -> None:
         for cut in (True, False):
@@ -181,7 +181,9 @@ def cutting(port: int) -> Iterator[str]:
 
 
 @pytest.mark.long("starts a server with an embedding model")
-def test_a_record_that_may_contradict_another_names_it_and_why(asked: Callable[..., Any], cstp: Cstp) -> None:
+def test_a_possibly_contradicting_record_names_the_other_record_and_the_reason(
+    asked: Callable[..., Any], cstp: Cstp
+) -> None:
     asked({"embedding.model": "minilm"}, scopes=["read", "write"])
     words = "Failed downloads are retried"
     first = json.loads(cstp("record", f"{words} 3 times", "--confidence", "0.8", "--json").out)

@@ -1,4 +1,4 @@
-"""Transcripts of commands, in the notation of `tests/cli/transcripts/*.txt`; `--write FILE...` refreshes the answers.
+"""Command transcripts, in the notation of `tests/cli/transcripts/*.txt`; `--write FILE...` refreshes the answers.
 
 An example:
 
@@ -17,8 +17,8 @@ An example:
     $ rm notes/a.md                  a command of the shell; `cd`, `export` and `unset` hold for the rest of the session
 
 `<a x 3>` is `aaa`, `<hex ff00>` are bytes, as in `tests/wire`; `<anything>`, `<number>`, `<date>` and `<time>` match
-variable parts. `<id>`, `<key>`, `<cursor>`, `<digest>`, `<port>` and `<token>` do, too, and stand for the same
-value from there on; `<id 2>` is another. `<folder>` is the working folder, `<url>` the server.
+variable parts. `<id>`, `<key>`, `<cursor>`, `<digest>`, `<port>` and `<token>` do, too, and keep the matched value from
+there on; `<id 2>` is a different value. `<folder>` is the working folder, `<url>` the server.
 """
 
 import json
@@ -35,9 +35,9 @@ import pytest
 
 from cstp_server.conformance.wire_files import encode
 
-FEW: Final = 4  # members of an object that is laid out
+FEW: Final = 4  # members of an object written over several lines
 FOLDER: Final = Path(__file__).with_suffix("")
-WRITTEN: Final = "WRITTEN_TRANSCRIPTS"  # variable with the files that a run writes
+WRITTEN: Final = "WRITTEN_TRANSCRIPTS"  # variable with the files to write
 VARIABLE: Final = {
     "anything": r".*?",
     "number": r"\d+(?:\.\d+)?",
@@ -58,7 +58,7 @@ _RESERVED: Final = re.compile(r"$|##|@|[#$!?|>] |!$|\.\.\.$")
 
 @dataclass(slots=True)
 class Item:
-    """A command with its expected streams and code, a file to write, or words of a set-up."""
+    """A command with expected streams and code, a file to write, or words of a set-up."""
 
     kind: Literal["command", "file", "setup"]
     text: str
@@ -71,7 +71,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A heading and its items; `common` ones of the file come first."""
+    """A heading and items; the file's `common` items come first."""
 
     file: str
     title: str
@@ -88,11 +88,11 @@ class Session:
 
 
 class Bad(ValueError):
-    """A file that is not in this notation."""
+    """The file violates this notation."""
 
 
 def read(path: Path) -> list[Session]:
-    """Read a file; its first session has no title and the common items."""
+    """Read a file; the first session has no title and the common items."""
     common: list[Item] = []
     sessions = [Session(path.stem, "", (), common, [])]
     inside = False
@@ -151,12 +151,12 @@ def _is_mark(line: str) -> bool:
 
 
 def fill(text: str, values: Mapping[str, str]) -> bytes:
-    """Return a command or a file with its placeholders filled."""
+    """Return a command or file with filled placeholders."""
     return encode(_MARK.sub(lambda mark: values.get(mark[0], mark[0]), text), {})
 
 
 def shown(output: str, places: Mapping[str, str]) -> list[str]:
-    """Return an output as the lines of a transcript, with the names of `places` in place of their paths."""
+    """Return an output as transcript lines, with names of `places` instead of their paths."""
     for mark, place in places.items():
         output = output.replace(place, mark)
     lines = [line.rstrip() for line in output.split("\n")]
@@ -165,7 +165,7 @@ def shown(output: str, places: Mapping[str, str]) -> list[str]:
 
 
 def _laid_out(line: str) -> Iterator[str]:
-    """Lay out an object of JSON: a line for each member, and for each item of a list of objects."""
+    """Format a JSON object: a line for each member, and for each item in a list of objects."""
     if not (line.startswith('{"') and line.endswith("}")) or len(json.loads(line)) < FEW:
         yield line
         return
@@ -181,7 +181,7 @@ def _laid_out(line: str) -> Iterator[str]:
 
 
 def matches(expected: Sequence[str], lines: Sequence[str], values: dict[str, str]) -> bool:
-    """Compare an output with the expected lines; add the values of placeholders."""
+    """Compare an output with the expected lines; add placeholder values."""
     names: dict[str, str] = {}
     pattern = "".join(r"(?:.*\n)*?" if line == "..." else _pattern(line, values, names) + r"\n" for line in expected)
     found = re.fullmatch(pattern, "".join(f"{line}\n" for line in lines))
@@ -210,7 +210,7 @@ def _pattern(line: str, values: Mapping[str, str], names: dict[str, str]) -> str
 
 
 def refresh(expected: Sequence[str], lines: Sequence[str], values: dict[str, str]) -> list[str]:
-    """Return an output as expected lines: those that fit are kept, with their placeholders."""
+    """Return an output as expected lines: matching lines keep their placeholders."""
     masked = mask(lines, values)
     return [
         next((old for old in expected if old != "..." and re.fullmatch(_pattern(old, values, {}), line)), new)
@@ -219,7 +219,7 @@ def refresh(expected: Sequence[str], lines: Sequence[str], values: dict[str, str
 
 
 def mask(lines: Sequence[str], values: dict[str, str]) -> list[str]:
-    """Put placeholders in place of values that vary; add new ones."""
+    """Replace varying values by placeholders; add new ones."""
     return [_mask(line, values) for line in lines]
 
 

@@ -1,4 +1,4 @@
-"""Clients of both kinds, driven alike, and a server over the sample of docs/sample and the decisions of docs."""
+"""Clients of both kinds under a common interface, and a server over docs/sample and the documented decisions."""
 
 import asyncio
 import traceback
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass
 class Driver:
-    """One client; its methods are called, and for the async kind awaited, by their names."""
+    """A client whose methods are called by name, and awaited for the async kind."""
 
     client: Any
     runner: asyncio.Runner | None
@@ -33,7 +33,7 @@ class Driver:
         return call
 
     def all_of(self, name: str, **named: Any) -> list[Any]:
-        """Everything that an iterator of the client has."""
+        """Return all items of a client iterator."""
         made = getattr(self.client, name)(**named)
         return list(made) if self.runner is None else self.runner.run(_collected(made))
 
@@ -44,7 +44,7 @@ async def _collected(items: Any) -> list[Any]:
 
 @dataclass
 class Drivers:
-    """Makes clients of one kind."""
+    """A maker of a kind's clients."""
 
     kind: str
     opened: list[Driver] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Drivers:
 
 @pytest.fixture(params=["sync", "async"])
 def connect(request: pytest.FixtureRequest) -> Iterator[Drivers]:
-    """`connect(url, token, ...)`: a client, in each of both kinds."""
+    """Yield `connect(url, token, ...)`: makes a client, for each of both kinds."""
     drivers = Drivers(request.param)
     yield drivers
     drivers.close()
@@ -76,7 +76,7 @@ def no_token_around(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
-    """A server without a model, over records of all kinds."""
+    """Start a server without a model, over records of all kinds."""
     serving, stop = start(tmp_path_factory.mktemp("sample"), lasting_stores, None, None)
     paths = [ROOT / "docs" / name for name in ("sample", "decisions")]
     ingest(paths, Options(), serving.records, None, Silent(), 1)
@@ -87,7 +87,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> 
 
 @pytest.fixture
 def shown() -> Callable[[BaseException], str]:
-    """All that a traceback of an error can show from the client inwards: its chain, and the locals of every frame."""
+    """Return everything a traceback of an error can show from the client inwards: the chain, and all frame locals."""
 
     def text(error: BaseException) -> str:
         frames = error.__traceback__

@@ -47,19 +47,19 @@ async def test_it_makes_clients_of_both_kinds_with_the_defaults_of_the_file(tmp_
         assert repr(other) == "<AsyncClient https://billing.example/cstp>"
 
 
-def test_without_defaults_there_are_thirty_seconds_and_three_retries(tmp_path: Path) -> None:
+def test_thirty_seconds_and_three_retries_are_the_defaults(tmp_path: Path) -> None:
     agents = registry(tmp_path, TWO.partition("defaults")[0], SHOP_TOKEN="s")
     with agents.client("shop") as client:
         assert (client._target.timeout, client._target.retries) == (30, 3)
 
 
-def test_the_environment_of_the_process_is_the_usual_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_of_the_process_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "agents.yaml").write_text(TWO)
     monkeypatch.setenv("SHOP_TOKEN", "s")
     AgentRegistry(str(tmp_path / "agents.yaml")).client("shop").close()
 
 
-def test_an_unknown_name_and_a_missing_token_are_value_errors_that_say_what_to_do(tmp_path: Path) -> None:
+def test_an_unknown_name_and_a_missing_token_are_value_errors_with_a_remedy(tmp_path: Path) -> None:
     agents = registry(tmp_path, TWO, SHOP_TOKEN="")
     for ask in (agents.get, agents.client, agents.async_client):
         with pytest.raises(ValueError, match=r"no agent 'nobody'; it has shop, billing"):
@@ -108,7 +108,7 @@ def test_a_refused_file_shows_no_token_in_tracebacks(tmp_path: Path, shown: Call
     assert "canary" not in shown(caught.value)
 
 
-def test_without_pyyaml_the_import_says_what_to_install() -> None:
+def test_without_pyyaml_the_import_names_the_package_to_install() -> None:
     program = "import sys; sys.modules['yaml'] = None; import cstp.agents"
     done = run_python(program)
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""From bytes to results and errors: every error has its class, and what is no answer of CSTP is refused."""
+"""From bytes to results and errors: every error has a class, and non-CSTP answers are refused."""
 
 import copy
 import json
@@ -38,7 +38,7 @@ def failure(error: object, identifier: object = 1) -> dict[str, object]:
     return {"jsonrpc": "2.0", "id": identifier, "error": error}
 
 
-def test_a_request_has_the_parameters_that_were_given_in_wire_spelling() -> None:
+def test_a_request_has_exactly_the_given_parameters_in_wire_spelling() -> None:
     call = calls.query_decisions("why?", filters=None, include_reasons=True)
     left_out = {"includeLinks": False, "includeProvenance": False, "explain": False, "abstain": False}
     params = {"query": "why?", "limit": 10, "includeReasons": True, **left_out}
@@ -51,13 +51,13 @@ def test_a_batch_numbers_its_calls() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1, 2}, object()])
-def test_params_that_are_not_json_are_refused_before_anything_is_sent(value: Any) -> None:
+def test_params_outside_json_are_refused_before_sending(value: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
         request_body(raw_call("cstp.ping", {"x": value}))
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
-def test_every_error_of_the_server_arrives_as_its_class_with_what_it_says(error: CstpError) -> None:
+def test_every_server_error_arrives_as_its_class_with_its_content(error: CstpError) -> None:
     for identifier in (1, None):
         with pytest.raises(CstpError) as caught:
             read_answer(HttpAnswer(200, None, error_body(error, identifier)), PING)
@@ -83,7 +83,7 @@ def test_a_foreign_error_keeps_its_code_message_and_data(error: dict[str, Any]) 
     assert str(error["code"]) in str(caught.value)
 
 
-def test_an_error_says_in_its_text_what_is_wrong() -> None:
+def test_an_error_text_names_the_fault() -> None:
     body = error_body(RateLimited(12, 600, 60, "minute"), 1)
     with pytest.raises(RateLimited, match=r'-32002 Rate limited .*"retryAfter": 12'):
         read_answer(HttpAnswer(429, None, body), PING)
@@ -101,7 +101,7 @@ def test_an_error_says_in_its_text_what_is_wrong() -> None:
         [result(1)],
     ],
 )
-def test_what_is_no_answer_to_the_call_is_refused_with_its_status(body: object) -> None:
+def test_a_foreign_answer_is_refused_with_its_status(body: object) -> None:
     with pytest.raises(UnexpectedAnswer) as caught:
         read_answer(received(body, 502), PING)
     assert caught.value.status == 502
@@ -115,7 +115,7 @@ def test_members_of_a_newer_server_are_ignored_at_every_depth() -> None:
 
 
 @pytest.mark.parametrize("change", [{"agent": None}, {"limits": [{"policy": "minute"}]}, {"expiresAt": 12}])
-def test_a_result_that_is_not_one_of_the_method_is_refused(change: dict[str, object]) -> None:
+def test_a_result_foreign_to_the_method_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(UnexpectedAnswer, match=r"not one of cstp\.whoami"):
         read_answer(received(result(WHOAMI | change)), calls.whoami())
 
@@ -127,7 +127,7 @@ def test_answers_of_a_batch_are_put_into_the_order_of_the_calls() -> None:
     assert isinstance(found[2], CstpError)
 
 
-def test_a_batch_that_is_refused_as_a_whole_raises() -> None:
+def test_a_batch_refused_as_a_whole_raises() -> None:
     with pytest.raises(CstpError) as caught:
         read_batch(received(failure({"code": -32600, "message": "Invalid Request"}, None)), [PING] * 2)
     assert caught.value.code == -32600
@@ -141,7 +141,7 @@ def test_a_batch_with_an_answer_missing_is_refused(body: object) -> None:
         read_batch(received(body), [PING] * 2)
 
 
-def test_a_request_that_is_too_large_is_noted_in_its_error() -> None:
+def test_an_error_notes_a_too_large_request() -> None:
     refused = received(failure({"code": -32600, "message": "Invalid Request"}, None), 413)
     for read, asked in ((read_answer, PING), (read_batch, [PING])):
         with pytest.raises(InvalidRequest) as caught:

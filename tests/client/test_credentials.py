@@ -1,4 +1,4 @@
-"""Where a token comes from, what an address may be, and that neither shows a secret."""
+"""Sources of a token, valid addresses, and no secret in either's display."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_a_token_and_a_file_together_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "two words", "new\nline", "tab\t", "ünicode", "nul\0"])
-def test_what_is_no_token_is_refused_without_being_repeated(token: str) -> None:
+def test_an_invalid_token_is_refused_without_being_repeated(token: str) -> None:
     with pytest.raises(ValueError, match="printable ASCII") as caught:
         found(token)
     assert token == "" or token not in str(caught.value)
@@ -54,7 +54,7 @@ def test_an_empty_variable_counts_as_absent() -> None:
         found(CSTP_TOKEN="")
 
 
-def test_a_client_shows_where_it_goes_and_no_token(connect: Any) -> None:
+def test_a_client_shows_its_url_and_no_token(connect: Any) -> None:
     text = repr(connect(URL, "canary5b1f").client)
     assert "http://127.0.0.1:1/cstp" in text
     assert "canary" not in text
@@ -75,7 +75,7 @@ def test_an_address_may_end_in_cstp_or_not(url: str, address: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["", "host:8100", "ftp://host", "http://", "/cstp", "http://host:port", "http://[::1"])
-def test_an_address_that_is_none_is_refused(connect: Any, url: str) -> None:
+def test_an_invalid_address_is_refused(connect: Any, url: str) -> None:
     with pytest.raises(ValueError, match="http://host:8100"):
         connect(url, "t")
 
@@ -104,7 +104,7 @@ def test_a_secret_in_an_address_is_not_repeated(connect: Any, url: str, shown: C
     ],
     ids=str,
 )
-def test_a_constructor_that_fails_has_no_token_in_its_traceback(
+def test_a_failing_constructor_has_no_token_in_its_traceback(
     connect: Any,
     named: dict[str, Any],
     shown: Callable[[BaseException], str],

@@ -1,4 +1,4 @@
-"""A call ends when the caller's time is over, whatever the server does; both kinds alike."""
+"""Calls end at the caller's timeout, whatever the server does; for both client kinds."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ MUCH_LATER = 60.0  # a busy machine may be slow, but not by this
 
 @pytest.fixture
 def silent() -> Iterator[Callable[..., str]]:
-    """`silent(head, drop)`: the URL of a server that sends `head`, then `drop` every 50 ms."""
+    """Yield `silent(head, drop)`: the URL of a server that sends `head`, then `drop` every 50 ms."""
     with dripping_servers() as start:
         yield start
 
@@ -58,7 +58,7 @@ def test_retries_end_before_the_deadline(connect: Any) -> None:
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), 1e10])
-def test_a_timeout_is_above_nought_and_what_a_socket_takes(connect: Any, timeout: float) -> None:
+def test_a_timeout_is_positive_and_within_socket_limits(connect: Any, timeout: float) -> None:
     with pytest.raises(ValueError, match="timeout"):
         connect("http://127.0.0.1:1", "t", timeout=timeout)
     with pytest.raises(ValueError, match="timeout"):

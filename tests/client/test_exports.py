@@ -1,4 +1,4 @@
-"""What `import cstp` offers: every model of every method, and the same methods on both clients."""
+"""Names in `import cstp`: every model of every method, and equal methods on both clients."""
 
 from collections.abc import Iterator
 from inspect import getsource, signature
@@ -16,7 +16,7 @@ from cstp.values.base import Wire
 
 
 def models(annotation: Any) -> Iterator[type[Wire]]:
-    """The model, and all those inside it."""
+    """Yield the model, and all nested models."""
     if isinstance(annotation, type) and issubclass(annotation, Wire):
         yield annotation
         for field in annotation.model_fields.values():
@@ -39,7 +39,7 @@ def test_every_model_of_a_result_or_a_filter_can_be_imported_from_cstp() -> None
     assert {error: getattr(cstp, error.__name__) for error in ERRORS} == {error: error for error in ERRORS}
 
 
-def test_everything_that_is_named_is_there_and_nothing_else_is() -> None:
+def test_every_listed_name_exists_and_no_other() -> None:
     for name in cstp.__all__:
         assert getattr(cstp, name) is not None
     for name in ("Nothing", "RECALL"):

@@ -1,4 +1,4 @@
-"""What the clients do when a server does not answer as it should; both kinds alike."""
+"""Client behaviour after unexpected server answers; for both client kinds."""
 
 import gzip
 import json
@@ -40,7 +40,7 @@ def pong(asked: httpx.Request) -> httpx.Response:
 
 @pytest.fixture
 def server() -> Iterator[respx.Route]:
-    """What the server answers, one `side_effect` after another."""
+    """Make the server answer with successive `side_effect` values."""
     with respx.mock(assert_all_called=False) as router:
         yield router.post(f"{URL}/cstp")
 
@@ -56,7 +56,7 @@ def server() -> Iterator[respx.Route]:
     ],
     ids=["429", "503", "503 of a proxy", "refused", "no connection"],
 )
-def test_a_call_that_did_not_run_is_tried_again(connect: Any, server: respx.Route, first: Any) -> None:
+def test_an_unexecuted_call_is_tried_again(connect: Any, server: respx.Route, first: Any) -> None:
     server.side_effect = [first, pong]
     assert connect(URL, TOKEN).call("any.method") == "pong"
     assert server.call_count == 2
@@ -101,7 +101,7 @@ def test_after_the_last_try_the_servers_error_is_raised(connect: Any, server: re
     assert server.call_count == 3
 
 
-def test_a_wait_that_would_pass_the_deadline_is_not_begun(connect: Any, server: respx.Route) -> None:
+def test_a_wait_beyond_the_deadline_is_not_begun(connect: Any, server: respx.Route) -> None:
     server.side_effect = [httpx.Response(429, headers={"Retry-After": "31"}, content=LIMITED), pong]
     with pytest.raises(RateLimited):
         connect(URL, TOKEN, timeout=30).whoami()

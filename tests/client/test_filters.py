@@ -1,4 +1,4 @@
-"""What a caller makes: filters as objects and as dictionaries, and a client without a URL."""
+"""Input of a caller: filters as objects and as dictionaries, and a client without a URL."""
 
 import copy
 import pickle
@@ -58,7 +58,7 @@ def test_filters_can_be_copied_pickled_and_compared() -> None:
 
 
 @pytest.mark.parametrize("client", [Client, AsyncClient])
-def test_a_client_without_a_url_asks_where_the_environment_says(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_without_a_url_uses_the_environment(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_TOKEN", "cstp_one_two")
     monkeypatch.setenv("CSTP_URL", "http://there:8200")
     assert "http://there:8200/cstp" in repr(client())

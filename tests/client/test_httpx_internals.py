@@ -1,4 +1,4 @@
-"""What `cstp.client.connections` uses of httpx and httpcore is there, in the versions that are allowed."""
+"""Internals of httpx and httpcore used by `cstp.client.connections` exist in the permitted versions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ def test_a_transport_of_httpx_has_a_pool_with_a_network_backend_to_be_replaced()
     assert isinstance(pool._network_backend, httpcore.NetworkBackend)
 
 
-def test_a_network_backend_has_the_streams_methods_that_are_wrapped() -> None:
+def test_a_network_backend_has_the_wrapped_stream_methods() -> None:
     backend = {name for name in vars(httpcore.NetworkBackend) if not name.startswith("_")}
     stream = {name for name in vars(httpcore.NetworkStream) if not name.startswith("_")}
     assert backend == {"connect_tcp", "connect_unix_socket", "sleep"}

@@ -1,4 +1,4 @@
-"""The base install: what it needs, that the client works with that alone, and what importing it costs."""
+"""The base install: requirements, a client working with them alone, and import cost."""
 
 import importlib.metadata
 import re
@@ -33,7 +33,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def base_install(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel and what pydantic and httpx need, and nothing else to import."""
+    """Make a folder with the wheel and requirements of pydantic and httpx, and nothing else to import."""
     folder = tmp_path_factory.mktemp("base")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
@@ -47,17 +47,17 @@ def base_install(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def needed(name: str) -> Iterator[str]:
-    """A distribution and all that it requires here, without extras."""
+    """Yield a distribution and all installed requirements, without extras."""
     yield name
     for requirement in importlib.metadata.requires(name) or ():
         words, _, marker = requirement.partition(";")
-        # exceptiongroup and its like are for older versions of Python
+        # exceptiongroup and similar packages are for older versions of Python
         if "extra" not in marker and "python_version <" not in marker:
             yield from needed(re.split(r"[^\w.-]", words, maxsplit=1)[0])
 
 
 def run(folder: Path, program: str) -> str:
-    """Runs a program that can import what is in the folder, and the standard library."""
+    """Run a program that can import only the folder and the standard library."""
     program = f"import sys; sys.path.insert(0, {str(folder)!r})\n{program}"
     done = run_program(sys.executable, "-I", "-S", "-c", program)
     assert done.returncode == 0, done.stderr
@@ -85,8 +85,8 @@ def test_the_client_works_with_nothing_else_installed(base_install: Path) -> Non
 
 
 @pytest.mark.parametrize("program", ["import cstp", "from cstp import Client, Filters", "from cstp import AsyncClient"])
-def test_an_import_costs_little_more_than_what_it_needs(base_install: Path, program: str) -> None:
-    # calls of functions are the same on a busy machine: 400,000 of them, where 0.3 s of CPU were asked for
+def test_an_import_costs_little_more_than_its_requirements(base_install: Path, program: str) -> None:
+    # the number of function calls is stable on a busy machine: 400,000 correspond to the required 0.3 s of CPU
     needed_alone = int(run(base_install, CALLS.format(program="import pydantic, httpx, asyncio")))
     assert int(run(base_install, CALLS.format(program=program))) < 2.75 * needed_alone
 

@@ -1,4 +1,4 @@
-"""Both clients against a real server: every method, batches, pages, errors, and connections that are reused."""
+"""Both clients against a real server: every method, batches, pages, errors, and reused connections."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +29,7 @@ __all__ = ["serve"]
 
 
 def in_python(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a call as the client spells them, over docs/sample."""
+    """Return the parameters of a call in client spelling, over docs/sample."""
     return {to_snake(name): value for name, value in fill(params, SAMPLE).items()}
 
 
@@ -57,7 +57,7 @@ def client(connect: Any, sample: Serving) -> Any:
 
 
 def lasting(value: Any) -> Any:
-    """The JSON without what differs from call to call."""
+    """Return the JSON without members that vary between calls."""
     if isinstance(value, dict):
         return {name: lasting(member) for name, member in value.items() if name not in CHANGES}
     return [lasting(item) for item in value] if isinstance(value, list) else value
@@ -109,7 +109,7 @@ def test_every_write_returns_its_result_and_sends_a_key(connect: Any, serve: Cal
     assert len(set(sent)) == 2
     writing = {method.name for method in METHODS if method.writes}
     assert {one.method for one in (calls.set_status("a", "draft", "b"),)} < writing
-    assert len(writing) == len({type(one) for one in done}) + 2  # two of them have one result, and one puts
+    assert len(writing) == len({type(one) for one in done}) + 2  # two of them have a shared result, and one puts
 
 
 def test_filters_are_made_by_python_names_and_take_pythons_times(client: Any) -> None:
@@ -157,7 +157,7 @@ def test_an_iterator_over_nothing_is_empty(client: Any) -> None:
 
 
 def page_of(call: Call[Any], ids: list[int], total: int) -> Any:
-    """Return the result of a call that gets these episodes."""
+    """Return the result of a call with these episodes."""
     bare = {"query": "q", "reward": 0, "createdAt": None, "tags": [], "category": None}
     page = {"limit": call.params["limit"], "offset": call.params["offset"], "totalCount": total, "status": "success"}
     return call.read({"episodes": [{"id": id, **bare} for id in ids], **page})
@@ -165,7 +165,7 @@ def page_of(call: Call[Any], ids: list[int], total: int) -> Any:
 
 def test_an_iterator_gives_an_item_once_though_the_pages_move() -> None:
     class Moving(Client):
-        """Between two pages something new comes to the front, as `send` sees it."""
+        """A sender whose list gains items at the front between two pages."""
 
         def send(self, call: Call[Any], *, timeout: float | None = None) -> Any:
             limit, offset = call.params["limit"], call.params["offset"]
@@ -180,9 +180,9 @@ def test_an_iterator_gives_an_item_once_though_the_pages_move() -> None:
 
 @pytest.mark.parametrize("page_size", [1, 2, 3, 7])
 @pytest.mark.parametrize("gone", [[0], [3], [9], [4, 5], [0, 1, 2, 3, 4, 5], list(range(12))])
-def test_an_iterator_gives_everything_that_stays_once_though_items_are_deleted(page_size: int, gone: list[int]) -> None:
+def test_an_iterator_gives_every_remaining_item_once_despite_deletions(page_size: int, gone: list[int]) -> None:
     class Shrinking(Client):
-        """After the fourth item was read some are deleted, as `send` sees it."""
+        """A sender whose list loses items after the fourth item was read."""
 
         def send(self, call: Call[Any], *, timeout: float | None = None) -> Any:
             limit, offset = call.params["limit"], call.params["offset"]
@@ -215,7 +215,7 @@ def test_wrong_parameters_are_named_before_anything_is_sent_and_by_the_server(cl
 
 
 @pytest.mark.long("asks every method")
-def test_a_limit_that_is_used_up_is_waited_for(connect: Any, live_server: Callable[..., Any]) -> None:
+def test_a_spent_limit_is_waited_for(connect: Any, live_server: Callable[..., Any]) -> None:
     server = live_server({"limits.default": "2/second"})
     client = connect(f"http://127.0.0.1:{server.port}", server.token())
     assert [client.whoami().agent for _ in range(4)] == ["agent-0"] * 4
@@ -235,7 +235,7 @@ def test_threads_share_a_client(sample: Serving) -> None:
     assert found == list(range(1, 41))
 
 
-def test_a_client_that_was_closed_refuses_to_send(sample: Serving) -> None:
+def test_a_closed_client_refuses_to_send(sample: Serving) -> None:
     with Client(sample.url, sample.token()) as client:
         client.whoami()
     with pytest.raises(RuntimeError, match="closed"):

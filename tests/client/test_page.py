@@ -1,4 +1,4 @@
-"""The blocks of docs/client.md, run in their order against a real server; and the one of the README."""
+"""Blocks of docs/client.md, run in order against a real server; and the README block."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 
 def run(block: str, sample: Serving, names: dict[str, object]) -> None:
-    """Runs a block of Python, with the address of the server in place of the one that it names."""
+    """Run a block of Python, with the server's address in place of the documented address."""
     exec(compile(re.sub(r"http://127\.0\.0\.1:\d+", sample.url, block), "page", "exec"), names)
 
 

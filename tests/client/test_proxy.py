@@ -1,4 +1,4 @@
-"""Proxies that the environment names: for other hosts, never for this machine."""
+"""Proxies from the environment: for other hosts, never for this machine."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def no_proxies_around(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def answering() -> Iterator[HttpServer]:
-    """A server, or a proxy, that answers every call with the address in the request."""
+    """Start a server, or a proxy, that answers every call with the request's address."""
 
     class Answering(Handler):
         def do_POST(self) -> None:
@@ -70,7 +70,7 @@ def test_loopback_and_no_proxy_hosts_are_direct(monkeypatch: pytest.MonkeyPatch,
     assert proxy_for(httpx.URL(url)) == proxy
 
 
-def test_a_proxy_that_is_none_is_refused_and_not_repeated(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_proxy_is_refused_and_not_repeated(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "nothing://user:canary@host")
     with pytest.raises(ValueError, match="proxy") as caught:
         connect("http://cstp.test", "t")

@@ -1,4 +1,4 @@
-"""What is sent again, and after how long."""
+"""Retries: which calls, and after which pause."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -24,7 +24,7 @@ def pause(outcome: HttpAnswer | TransportError, tried: int = 1, **given: float) 
 
 
 @pytest.mark.parametrize("error", [DeadlineExceeded(""), UnexpectedAnswer(200, "")])
-def test_a_missed_deadline_and_an_answer_that_is_none_stand(error: TransportError) -> None:
+def test_a_missed_deadline_and_an_invalid_answer_are_not_retried(error: TransportError) -> None:
     assert pause(error) is None
 
 
@@ -70,7 +70,7 @@ def test_a_date_in_another_zone_is_the_same_moment() -> None:
     assert read_retry_after(f"{later} 22:00:30 +0200", NOW) == 30
 
 
-def test_a_call_that_waits_for_a_limit_says_so_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_call_waiting_for_a_limit_logs_the_wait(caplog: pytest.LogCaptureFixture) -> None:
     attempts = make_target("http://127.0.0.1:1", 30.0, 3).attempts([raw_call("cstp.whoami")], None)
     assert attempts.pause_after(answer(503, 1)) is not None
     assert caplog.messages == []

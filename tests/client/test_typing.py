@@ -1,4 +1,4 @@
-"""mypy, as a caller runs it, accepts what is right and refuses what is wrong."""
+"""mypy, as run by a caller, accepts right and refuses wrong code."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ _ERROR = re.compile(r"^.*wrong\.py:(\d+): error: .*\[([a-z-]+)\]$", re.MULTILINE
 
 @pytest.fixture(scope="module")
 def said() -> str:
-    """What mypy says of both samples, with a cache that lasts: reading all of pydantic and httpx takes its time."""
+    """Return mypy's output for both samples, with a lasting cache: reading all of pydantic and httpx takes time."""
     options = ["--strict", "--config-file=", f"--cache-dir={ROOT / '.mypy_cache' / 'samples'}"]
     samples = [str(SAMPLES / name) for name in ("right.py", "wrong.py")]
     done = subprocess.run(
@@ -26,11 +26,11 @@ def said() -> str:
     return done.stdout
 
 
-def test_what_is_right_is_accepted(said: str) -> None:
+def test_right_code_is_accepted(said: str) -> None:
     assert [line for line in said.splitlines() if "right.py" in line] == []
 
 
-def test_what_is_wrong_is_refused_for_its_reason_and_nothing_else_is(said: str) -> None:
+def test_wrong_code_is_refused_for_exactly_its_reason(said: str) -> None:
     lines = (SAMPLES / "wrong.py").read_text(encoding="utf-8").splitlines()
     marked = [(number, line.partition("# error: ")[2]) for number, line in enumerate(lines, 1) if "# error: " in line]
     assert [(int(number), code) for number, code in _ERROR.findall(said)] == marked

@@ -1,4 +1,4 @@
-"""A part that raises for one record, as a library or our own code might for a text that nothing foresees."""
+"""A part that raises for a single record, as a library or our code might for an unforeseen text."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -14,7 +14,7 @@ MARK = "Kelpmark"  # in the texts of the record for which a part raises
 
 
 class PanicException(BaseException):
-    """As a panic of a Rust extension: no Exception."""
+    """A Rust extension panic: not an Exception."""
 
 
 ERRORS = (ValueError, PanicException)
@@ -22,9 +22,9 @@ ERRORS = (ValueError, PanicException)
 
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
-    """`broken("module:function", ValueError)`: the function raises from here on if the argument at `place` has MARK.
+    """Return `broken("module:function", ValueError)`: makes the function raise if the argument at `place` has MARK.
 
-    The answer gains a member for each time that it raises.
+    The answer gains a member each time the function raises.
     """
 
     def breaking(target: str, error: type[BaseException], place: int = 0) -> list[int]:

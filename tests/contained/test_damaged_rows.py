@@ -1,4 +1,4 @@
-"""A record whose row or links cannot be read: every answer has the others, and counts it."""
+"""Records with an unreadable row or links: every answer has the others, and counts them."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ WORDS = ("Alga", MARK, "Coral")
 BAD = "bad"
 BOOK: dict[str, Any] = {"source_id": "source:book", "total_chunks": 10}
 IDS = ("first", BAD, "last")
-# function, place of its record, method, parameters, members with the items, part
+# function, position of its record, method, parameters, members with the items, part
 CALLS: list[tuple[str, int, str, dict[str, Any], str, Part]] = [
     (f"{QUERIES}.decision_reads:_node", 0, "getGraph", {"nodeId": "d-hub"}, "nodes", Part.ANSWERS),
     (ROWS, 1, "getGraph", {"nodeId": "d-hub"}, "nodes", Part.ANSWERS),
@@ -84,7 +84,7 @@ def ids_of(answer: dict[str, Any], items: str) -> list[str]:
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("call", CALLS, ids=lambda one: f"{one[0].rpartition(':')[2]}-{one[2]}-{one[4]}")
-def test_an_answer_has_and_counts_all_but_the_record_that_raises(
+def test_an_answer_has_and_counts_all_but_the_raising_record(
     quay: Serving, broken: Breaking, monkeypatch: pytest.MonkeyPatch, call: Any, error: type[BaseException]
 ) -> None:
     function, place, method, params, items, part = call
@@ -104,7 +104,7 @@ def test_an_answer_has_and_counts_all_but_the_record_that_raises(
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: one.__name__)
-def test_a_search_with_links_finds_all_and_the_links_of_all_others(
+def test_a_search_with_links_finds_all_with_links_of_undamaged_records(
     quay: Serving, broken: Breaking, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     asked = {"query": "moor", "include": ["links"], "mode": "keyword"}
@@ -122,7 +122,7 @@ def test_a_search_with_links_finds_all_and_the_links_of_all_others(
     assert [one["id"] for one in faulty if "links" not in one] == [f"d-{BAD}"]
 
 
-def test_a_record_whose_item_one_answer_cannot_make_is_in_lists_and_found_again(
+def test_a_record_with_an_unmakeable_item_in_one_answer_is_in_lists_and_found_again(
     quay: Serving, broken: Breaking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed = quay.ask("listDecisions")

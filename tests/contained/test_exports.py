@@ -1,4 +1,4 @@
-"""A record that an export or a site cannot write is named on standard error, and all others are written."""
+"""A record that an export or site cannot write is named on standard error, and all others are written."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ SITE = "cstp_server.ui.site_records"
 
 @pytest.fixture
 def library(cstp: Cstp) -> list[dict[str, Any]]:
-    """Two records of each kind of a site, of which the second has MARK."""
+    """Store two records of each kind in a site; the second has MARK."""
     lines: list[dict[str, Any]] = [{"kind": "source", "id": "s", "title": "A book"}]
     for number, word in enumerate(("Alga", MARK), 1):
         pattern = {"name": word, "problem": "Silt", "solution": "Dredge"}
@@ -44,7 +44,7 @@ def library(cstp: Cstp) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: one.__name__)
-def test_an_export_leaves_out_the_records_that_it_cannot_write(
+def test_an_export_leaves_out_unwritable_records(
     cstp: Cstp, library: object, broken: Breaking, error: type[BaseException]
 ) -> None:
     assert (cstp("export", "whole.jsonl").code, cstp("export", "-").out) == (0, Path("whole.jsonl").read_text())
@@ -64,7 +64,7 @@ def test_an_export_leaves_out_the_records_that_it_cannot_write(
 
 
 def damage(id: str) -> None:
-    """Make a cell of a decision unreadable."""
+    """Make a decision's cell unreadable."""
     with closing(sqlite3.connect(Path("data") / "records.sqlite3", isolation_level=None)) as connection:
         of_id = "key = (SELECT key FROM records WHERE id = ?)"
         assert connection.execute(f"UPDATE decisions SET reasons = '{{' WHERE {of_id}", [id]).rowcount == 1
@@ -94,7 +94,7 @@ def test_a_site_names_a_damaged_row_and_has_all_others(cstp: Cstp, library: obje
 
 @pytest.mark.long("opens an engine, and reads it again")
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: one.__name__)
-def test_an_export_of_decision_files_leaves_out_those_that_it_cannot_write(
+def test_an_export_of_decision_files_leaves_out_unwritable_decisions(
     cstp: Cstp, broken: Breaking, stores: Stores, tmp_path: Path, error: type[BaseException]
 ) -> None:
     async def record(engine: Engine) -> list[str]:
@@ -125,7 +125,7 @@ def test_an_export_of_decision_files_leaves_out_those_that_it_cannot_write(
         ("_passage_texts", 0, "chunk c-2", ("passages", "passageTexts")),
     ],
 )
-def test_a_site_leaves_out_the_records_that_it_cannot_write(
+def test_a_site_leaves_out_unwritable_records(
     cstp: Cstp,
     library: object,
     broken: Breaking,
@@ -147,9 +147,7 @@ def test_a_site_leaves_out_the_records_that_it_cannot_write(
 
 
 @pytest.mark.long("writes a site")
-def test_a_site_leaves_out_the_records_that_the_server_cannot_answer(
-    cstp: Cstp, library: object, broken: Breaking
-) -> None:
+def test_a_site_leaves_out_records_the_server_cannot_answer(cstp: Cstp, library: object, broken: Breaking) -> None:
     broken("cognition_engines.queries.decision_reads:_whole", ValueError)
     done = cstp("site", "part", CSTP_LOG__LEVEL="error")
     assert done.code == 1

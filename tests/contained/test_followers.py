@@ -29,16 +29,16 @@ from tests.serving import SeededEmbedder, Serving, start
 from tests.stores import Stores, wait_for
 
 Cstp: TypeAlias = Callable[..., tuple[int, str]]
-BAD = "zanzibar"  # stands in the title, the tags and the category of the record that a part cannot process
+BAD = "zanzibar"  # stands in title, tags and category of the breaking record
 
 
 class PanicException(BaseException):
-    """Raised as Rust extensions do: no Exception, and known by its name alone."""
+    """A panic as in Rust extensions: not an Exception, and recognized by name alone."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A function that raises if its arguments or its result concern the record."""
+    """A function that raises if arguments or result concern the record."""
 
     owner: Any
     name: str
@@ -89,7 +89,7 @@ def patch() -> Iterator[pytest.MonkeyPatch]:
 
 @pytest.fixture
 def run(tmp_path: Path, stores: Stores) -> Iterator[Callable[..., Serving]]:
-    """Start a server over the test's folder, after stopping the former one."""
+    """Start a server over the test's folder, after stopping the former server."""
     stops: list[Callable[[], None]] = []
 
     def again(embedder: Embedder | None = None, before: Callable[[], object] = int) -> Serving:
@@ -135,7 +135,7 @@ def readiness(serving: Serving, token: str | None = None) -> dict[str, Any]:
 def cstp(
     monkeypatch: pytest.MonkeyPatch, stores: Stores, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str]]:
-    """Run a command over the folder of a server in this process; return the exit code and the output."""
+    """Run a command over a server's folder in this process; return the exit code and the output."""
 
     def done(serving: Serving, *words: str) -> tuple[int, str]:
         folder = serving.settings.data_dir
@@ -150,7 +150,7 @@ def cstp(
 
 @pytest.mark.long("starts two servers for each fault")
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
-def test_a_record_that_a_part_cannot_process_hides_no_other(
+def test_a_record_breaking_a_part_hides_no_other(
     fault: Fault, run: Callable[..., Serving], patch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, cstp: Cstp
 ) -> None:
     serving = run()
@@ -203,7 +203,7 @@ def test_a_record_that_a_part_cannot_process_hides_no_other(
     assert read_set_aside(serving.settings.indexes_path) == []
 
 
-def test_a_start_tries_records_again_that_the_former_process_has_set_aside(
+def test_a_start_retries_records_set_aside_by_the_former_process(
     run: Callable[..., Serving], patch: pytest.MonkeyPatch
 ) -> None:
     serving = run()
@@ -217,7 +217,7 @@ def test_a_start_tries_records_again_that_the_former_process_has_set_aside(
 
 @pytest.mark.long("rebuilds indexes")
 @pytest.mark.parametrize("fault", [FAULTS[0], FAULTS[6]], ids=str)
-def test_a_rebuild_at_the_start_leaves_out_only_the_record_that_a_part_cannot_process(
+def test_a_rebuild_at_the_start_leaves_out_only_the_record_breaking_a_part(
     fault: Fault, run: Callable[..., Serving], patch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     serving = run()
@@ -234,7 +234,7 @@ def test_a_rebuild_at_the_start_leaves_out_only_the_record_that_a_part_cannot_pr
 
 @pytest.mark.long("starts a server")
 @pytest.mark.parametrize("name", ["_add", "_chooses", "compile_list"])
-def test_a_pattern_that_cannot_be_matched_hides_no_other(
+def test_an_unmatchable_pattern_hides_no_other(
     name: str, run: Callable[..., Serving], patch: pytest.MonkeyPatch
 ) -> None:
     serving = run()
@@ -300,7 +300,7 @@ def test_a_damaged_row_hides_no_other(run: Callable[..., Serving], tmp_path: Pat
 
 
 class Choosy(SeededEmbedder):
-    """A model that raises for one text."""
+    """A model that raises for a single text."""
 
     def embed_text(self, text: str) -> FloatArray:
         if BAD in text:
@@ -309,7 +309,7 @@ class Choosy(SeededEmbedder):
 
 
 @pytest.mark.long("waits for the thread that embeds records")
-def test_a_text_that_the_model_refuses_is_stored_and_found_by_its_words(run: Callable[..., Serving]) -> None:
+def test_a_text_refused_by_the_model_is_stored_and_found_by_its_words(run: Callable[..., Serving]) -> None:
     serving = run(Choosy())
     written = record(serving, BAD)
     assert (written["indexed"], [one["part"] for one in written["notIndexed"]]) == (False, ["vectors"])
@@ -323,7 +323,7 @@ def test_a_text_that_the_model_refuses_is_stored_and_found_by_its_words(run: Cal
     assert (episode["embeddingStatus"], episode["indexed"]) == ("failed", False)
 
 
-def test_a_file_whose_text_the_model_refuses_stops_no_ingest(tmp_path: Path) -> None:
+def test_a_file_with_a_text_refused_by_the_model_stops_no_ingest(tmp_path: Path) -> None:
     for number, word in enumerate(("harbour", BAD, "lantern"), 1):
         text = f"# {number}. Keep the {word}\n\n## Status\n\nAccepted\n\n## Decision\n\nKeep the {word}.\n"
         (tmp_path / f"000{number}-{word}.md").write_text(text)

@@ -1,4 +1,4 @@
-"""A record that a part of a read cannot process: all others are answered as without the fault; the record is noted."""
+"""A record that breaks part of a read: all others are answered as without the fault, and the record is noted."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ def stored(kind: Kind, id: str | int, **members: Any) -> Entry:
 
 
 def library() -> list[Entry]:
-    """Three records of each kind that a read cuts or shows, of which the second has MARK in its texts."""
+    """Store three records of each kind cut or shown by a read; the second has MARK in all texts."""
     found: list[Entry] = []
     past = datetime(2026, 1, 1, tzinfo=UTC)
     for place, word in enumerate(("Alga", MARK, "Coral")):
@@ -127,9 +127,9 @@ def _fill(records: Any) -> None:
 
 @dataclass(frozen=True)
 class Fault:
-    """A function that raises, and a call that reaches it; `changed` are the members that the record then has otherwise.
+    """A raising function, and a call that reaches it; `changed` are the record's members that differ then.
 
-    `changed` None leaves the record out; GONE is a member that is absent. A `boosted` record loses a boost.
+    `changed` None leaves the record out; GONE is an absent member. A `boosted` record loses a boost.
     """
 
     target: str
@@ -251,7 +251,7 @@ FAULTS = [
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
-def test_a_record_that_raises_changes_nothing_of_the_others(
+def test_a_raising_record_changes_nothing_of_the_others(
     harbour: Serving, broken: Breaking, monkeypatch: pytest.MonkeyPatch, fault: Fault, error: type[BaseException]
 ) -> None:
     word = f"x{next(numbers)}"  # no part has an answer to the query cached
@@ -280,7 +280,7 @@ def test_a_record_that_raises_changes_nothing_of_the_others(
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: one.__name__)
-def test_a_record_whose_successors_cannot_be_read_keeps_its_place(
+def test_a_record_with_unreadable_successors_keeps_its_place(
     harbour: Serving, broken: Breaking, error: type[BaseException]
 ) -> None:
     harbour.ask("recordDecision", decision="Paint the quay", confidence=0.5)  # so that no successors are cached
@@ -318,7 +318,7 @@ def test_a_page_of_a_list_stays_full_if_a_record_cannot_be_shown(
     assert [one["id"] for one in shown] == [id for id in whole if str(id) not in aside][:most]
 
 
-def test_a_search_counts_the_records_that_it_cannot_show(harbour: Serving, broken: Breaking) -> None:
+def test_a_search_counts_unshowable_records(harbour: Serving, broken: Breaking) -> None:
     assert "omitted" not in harbour.ask("queryDecisions", query="ferry berths")
     broken(SUMMARISE, ValueError)
     faulty = harbour.ask("queryDecisions", query="ferry berths", limit=50)
@@ -336,7 +336,7 @@ def with_members(item: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[st
 
 
 @pytest.mark.parametrize("format", ["json", "markdown"])
-def test_a_briefing_counts_the_records_that_it_cannot_show_and_names_none(
+def test_a_briefing_counts_unshowable_records_and_names_none(
     harbour: Serving, broken: Breaking, monkeypatch: pytest.MonkeyPatch, format: str
 ) -> None:
     whole = harbour.ask("getSessionContext", **TASK, format=format)
@@ -346,13 +346,13 @@ def test_a_briefing_counts_the_records_that_it_cannot_show_and_names_none(
     notes = harbour.indexes.set_aside.records
     harbour.indexes.set_aside.clear(Part.BRIEFING, [(one.key, one.seq + 1) for one in notes])
     assert whole["omitted"] == {}
-    assert faulty["omitted"] == {"decisions": 2}  # the decision for review is among the ready ones, too
+    assert faulty["omitted"] == {"decisions": 2}  # the decision for review is among the ready decisions, too
     assert faulty["expand"] == []
     shown = json.dumps([faulty.get(name) for name in ("decisions", "markdown")])
     assert not [one.id for one in notes if f'"{one.id}"' in shown or f"[{one.id}; s" in shown]
 
 
-def test_a_briefing_ends_before_no_change_that_it_shows(harbour: Serving, broken: Breaking) -> None:
+def test_a_briefing_does_not_end_before_its_shown_changes(harbour: Serving, broken: Breaking) -> None:
     newest = harbour.ask("getSessionContext", since=0, include=["changes"], maxTokens=32000)
     broken(f"{BRIEFING}:change_item", ValueError)
     pages = [harbour.ask("getSessionContext", since=0, include=["changes"], maxTokens=600)]
@@ -372,7 +372,7 @@ STATED = KEPT.format(30)
 
 
 def _similar(kind: Kind, id: str, days: int, **members: Any) -> Entry:
-    """A record whose vector is that of STATED, as a record of its kind has it."""
+    """Return a record whose vector equals the vector of STATED, in the kind's form."""
     text = KEPT.format(days)
     named = {"title": text, "text": ""} if kind is Kind.DECISION else {"content": text}
     made = entry(kind, id, **named, **members)
@@ -417,7 +417,7 @@ def test_a_new_record_is_compared_with_all_others(mail: Serving, broken: Breakin
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: one.__name__)
-def test_a_new_record_whose_text_cannot_be_compared_is_stored(
+def test_a_new_record_with_an_incomparable_text_is_stored(
     mail: Serving, broken: Breaking, error: type[BaseException]
 ) -> None:
     broken(f"{ENGINE}.conflicts:read_statement", error)

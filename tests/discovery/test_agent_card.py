@@ -1,4 +1,4 @@
-"""The agent card, and what A2A's compatibility kit asks of card, JSON-RPC and authentication without tasks."""
+"""The agent card, and A2A compatibility kit rules for card, JSON-RPC and authentication without tasks."""
 
 import json
 from datetime import UTC, datetime
@@ -42,18 +42,18 @@ def test_the_card_is_valid_against_the_schema_of_a2a(card: Any) -> None:
     assert not validator.is_valid({**card, "url": "http://old.example"})
 
 
-def test_the_card_says_what_is_served_and_that_tasks_are_not(card: Any) -> None:
+def test_the_card_lists_served_features_and_no_tasks(card: Any) -> None:
     assert card["version"] == cstp.__version__
     assert "not serve A2A messages, tasks or streams" in card["description"]
     switches = ("streaming", "pushNotifications", "extendedAgentCard")
     assert [card["capabilities"][name] for name in switches] == [False] * 3
-    # a client of A2A finds no binding that it could send messages by
+    # a client of A2A finds no binding for messages
     assert {one["protocolBinding"] for one in card["supportedInterfaces"]} == {EXTENSION}
     served = {method.name for method in METHODS if method.scope is not None}
     assert {skill["id"] for skill in card["skills"]} == served
 
 
-def test_the_extension_tells_methods_limits_and_auth(live_server: Any) -> None:
+def test_the_extension_lists_methods_limits_and_auth(live_server: Any) -> None:
     server = live_server(
         {"limits.default": "500/minute; 40/second", "limits.costs": {"cstp.recall": 7}, "server.max_batch": 9}
     )
@@ -70,7 +70,7 @@ def test_the_extension_tells_methods_limits_and_auth(live_server: Any) -> None:
     assert told["auth"] == {"scheme": "Bearer", "header": "Authorization", "scopes": scopes}
 
 
-def test_the_interface_that_the_card_names_answers(server: Any) -> None:
+def test_the_interface_named_by_the_card_answers(server: Any) -> None:
     card = server.get(CARD, {"Host": "elsewhere.example"}).json
     url = card["supportedInterfaces"][0]["url"]
     assert url == f"http://127.0.0.1:{server.port}/cstp"
@@ -78,7 +78,7 @@ def test_the_interface_that_the_card_names_answers(server: Any) -> None:
 
 
 @pytest.mark.parametrize("given", ["https://a.example:8443/agents/one", "https://a.example:8443/agents/one/cstp/"])
-def test_a_public_url_is_what_the_card_names(live_server: Any, given: str) -> None:
+def test_the_card_names_the_public_url(live_server: Any, given: str) -> None:
     card = live_server({"server.public_url": given}).get(CARD).json
     assert card["supportedInterfaces"][0]["url"] == "https://a.example:8443/agents/one/cstp"
     assert (
@@ -87,7 +87,7 @@ def test_a_public_url_is_what_the_card_names(live_server: Any, given: str) -> No
 
 
 @pytest.mark.parametrize("path", DOCUMENTS)
-def test_a_document_is_not_sent_again_to_who_has_it(server: Any, path: str) -> None:
+def test_an_unchanged_document_is_not_sent_again(server: Any, path: str) -> None:
     first = server.get(path)
     tag = first.header("etag")
     assert tag.startswith('"')
@@ -136,7 +136,7 @@ def test_the_card_declares_the_scheme_of_tokens(card: Any) -> None:
         *("https://a.example/?q=1", "https://a.example/#x"),
     ],
 )
-def test_a_public_url_that_is_none_is_refused_and_not_repeated(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_public_url_is_refused_and_not_repeated(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_SERVER__PUBLIC_URL", url)
     with pytest.raises(ConfigurationError, match=r"server\.public_url") as refused:
         load_settings({})

@@ -1,4 +1,4 @@
-"""The OpenRPC document: valid, complete, the same in every place, with examples that were really said."""
+"""The OpenRPC document: valid, complete, equal everywhere, with examples from real conversations."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def described(document: Any, name: str) -> Any:
 
 
 def whole(document: Any, schema: Any) -> jsonschema.Draft202012Validator:
-    """A validator of a schema inside the document."""
+    """Return a validator for a schema in the document."""
     return jsonschema.Draft202012Validator({**schema, "components": document["components"]})
 
 
@@ -42,7 +42,7 @@ def load(name: str) -> Any:
     return json.loads((SCHEMAS / name).read_text(encoding="utf-8"))
 
 
-def test_the_checked_in_document_is_what_the_methods_and_conversations_make() -> None:
+def test_the_checked_in_document_equals_the_generated_document() -> None:
     assert (ROOT / "docs" / "openrpc.json").read_text(encoding="utf-8") == document_text(), "run: make docs"
 
 
@@ -63,7 +63,7 @@ def test_the_document_is_valid_against_the_openrpc_meta_schema(document: Any) ->
     assert not validator.is_valid(broken), "schemas inside are looked at, too"
 
 
-def test_every_method_is_there_with_every_parameter_bound_and_error(document: Any) -> None:
+def test_every_method_is_documented_with_every_parameter_bound_and_error(document: Any) -> None:
     assert [method["name"] for method in document["methods"]] == NAMES
     for method in METHODS:
         entry = described(document, method.name)
@@ -80,7 +80,7 @@ def test_every_method_is_there_with_every_parameter_bound_and_error(document: An
     assert asked["limit"] == {"default": 10, "maximum": 50, "minimum": 1, "title": "Limit", "type": "integer"}
 
 
-def test_every_error_is_there_with_the_shape_of_its_data(document: Any) -> None:
+def test_every_error_is_documented_with_the_shape_of_its_data(document: Any) -> None:
     errors = document["components"]["errors"]
     assert set(errors) == {error.__name__ for error in ERRORS}
     for error in EXAMPLES:
@@ -120,7 +120,7 @@ def test_the_example_of_a_method_is_from_its_conversation_and_valid(document: An
         for request, response in calls(read(folder() / f"{conversation_of(name)}.txt"))
         if request["method"] == name
     ]
-    # what a conversation notes varies
+    # values noted by a conversation vary
     said_once = (re.sub("<(noted )?SEQ>", "<number>", json.dumps(one)) for one in said[0])
     given, result = (re.sub("<(noted )?[A-Z_]+>", "<text>", one) for one in said_once)
     agree(parse(given), parse(json.dumps(params)), None, "params")
@@ -128,7 +128,7 @@ def test_the_example_of_a_method_is_from_its_conversation_and_valid(document: An
     agree(want, got, None, "example")
 
 
-def test_the_document_is_public_and_the_same_as_that_of_rpc_discover(common_server: Any) -> None:
+def test_the_document_is_public_and_equals_that_of_rpc_discover(common_server: Any) -> None:
     server = common_server()
     reply = server.get(PATH)
     assert (reply.status, reply.header("content-type")) == (200, "application/json")
@@ -176,7 +176,7 @@ def test_reading_methods_spell_common_parameters_alike(document: Any) -> None:
 
 
 def parameter_names(document: Any, params: Any) -> Iterator[str]:
-    """The names of parameters, and of the members of objects in them."""
+    """Yield parameter names, and member names in their objects."""
     open_ = [(param["name"], param["schema"]) for param in params]
     while open_:
         name, schema = open_.pop()

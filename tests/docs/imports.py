@@ -1,6 +1,6 @@
-"""The imports between folders as pictures in docs/architecture.md: `python -m tests.docs.imports` draws them again.
+"""Imports between folders as pictures in docs/architecture.md: `python -m tests.docs.imports` redraws them.
 
-An arrow leads to the imported folder. Arrows that follow from others are left out, so that a picture shows the layers.
+An arrow leads to the imported folder. Implied arrows are left out, so that a picture shows the layers.
 """
 
 import re
@@ -20,14 +20,14 @@ Pairs = set[tuple[str, str]]
 
 
 def folder_imports(folder: str) -> Pairs:
-    """Return which folders inside `folder` import which others of them."""
+    """Return the imports between folders inside `folder`."""
     path = next(ROOT.glob(f"*/{folder.replace('.', '/')}"))
     folders = {each.name for each in path.iterdir() if (each / "__init__.py").exists()}
     return {pair for pair in sibling_imports()[folder] if folders.issuperset(pair)}
 
 
 def reduce_pairs(pairs: Pairs) -> Pairs:
-    """Return the pairs that do not follow from others."""
+    """Return the pairs not implied by others."""
 
     def reached(start: str) -> Iterator[str]:
         for one, other in pairs:

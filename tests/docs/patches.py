@@ -1,7 +1,7 @@
-"""The worked patches of docs/: `python -m tests.docs.patches PATCH FOLDER` applies one to a copy of the checkout.
+"""Worked patches of docs/: `python -m tests.docs.patches PATCH FOLDER` applies a patch to a checkout copy.
 
-The copy is a repository whose commit is the checkout, so that `git diff` in it is the patch. Hunks that do not apply
-are left in files that end in `.rej`.
+The copy is a repository whose commit is the checkout, so that `git diff` is the patch. Failed hunks are left in
+files ending in `.rej`.
 """
 
 import re
@@ -19,7 +19,7 @@ _ADDED: Final = re.compile(r"^--- /dev/null\n\+\+\+ b/(tests/\S*test_\w+\.py)$",
 
 
 def copy_checkout(folder: Path) -> None:
-    """Copy the files of the project that its tests read, without caches."""
+    """Copy the project files read by tests, without caches."""
     ignored = shutil.ignore_patterns("__pycache__", "*.rej")
     for name in FOLDERS:
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
@@ -29,14 +29,14 @@ def copy_checkout(folder: Path) -> None:
 
 
 def apply_patch(patch: Path, folder: Path, *options: str) -> str:
-    """Apply a patch to a copy and return what git reports: "" if all of it was applied."""
+    """Apply a patch to a copy and return git's report: "" if the patch applied in full."""
     command = ["git", "apply", "--recount", *options, str(patch.resolve())]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return done.stderr if done.returncode else ""
 
 
 def list_tests(patch: Path) -> list[str]:
-    """Return the tests that the guide of a patch names, and the files of tests that the patch adds."""
+    """Return the tests named by a patch's guide, and the test files added by the patch."""
     guide = patch.with_suffix(".md").read_text(encoding="utf-8")
     return sorted({*NAMED.findall(guide), *_ADDED.findall(patch.read_text(encoding="utf-8"))})
 

@@ -1,4 +1,4 @@
-"""Builds the documentation's site: `python -m tests.docs.site`. Exit code 1 for a link that leads nowhere."""
+"""Builder of the documentation site: `python -m tests.docs.site`. Exit code 1 for a dead link."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ PAGES: Final = (
 
 
 def gather(root: Path, folder: Path) -> None:
-    """Copies every page, and every file that a page may link to, into `folder`, which is emptied first."""
+    """Copy every page, and every linkable file, into `folder`, which is emptied first."""
     shutil.rmtree(folder, ignore_errors=True)
     for pattern in PAGES:
         for path in root.glob(pattern):
@@ -32,13 +32,13 @@ def gather(root: Path, folder: Path) -> None:
 
 
 def build(root: Path, pages: Path, site: Path) -> int:
-    """Gathers the pages and builds the site; the exit code of mkdocs."""
+    """Gather the pages and build the site; return mkdocs's exit code."""
     gather(root, pages)
     settings = (root / "mkdocs.yml").read_text().replace("build/pages", str(pages))
     (pages.parent / "mkdocs.yml").write_text(settings)
-    # not --quiet: what it does not print does not fail a strict build either
+    # not --quiet: suppressed warnings do not fail a strict build
     command = [sys.executable, "-m", "mkdocs", "build", "--config-file", str(pages.parent / "mkdocs.yml")]
-    # the theme tells of its successor on every build
+    # the theme announces its successor on every build
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(
         [*command, "--site-dir", str(site)], env=environment, capture_output=True, text=True, check=False

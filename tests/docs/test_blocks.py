@@ -1,7 +1,7 @@
-"""Every block of shell commands in the documents, run as somebody would who pastes one after the other.
+"""Every block of shell commands in the documents, run as by a reader who pastes block after block.
 
-What stands in a block for a place of the reader's own, a host or a folder, is replaced by one that the test has made.
-`cstp serve` runs until it says where it listens, `cstp watch` until its first summary, and both must then end well.
+A block's placeholder for a reader's host or folder is replaced by a test value. `cstp serve` runs until it prints its
+address, `cstp watch` until its first summary, and both must then end well.
 """
 
 import json
@@ -25,16 +25,16 @@ from tests.serving import Serving, start
 from tests.stores import ChromaProgram, PostgreSQL, Stores
 
 MODEL = "/models/gte-small-int8"
-# Programs of others, and what is tested elsewhere: tests/image, tests/client, tests/cli/test_demo.py, tests/mcp;
+# Third-party programs, and programs tested elsewhere: tests/image, tests/client, tests/cli/test_demo.py, tests/mcp;
 # `cstp ui` in tests/ui.
 NOT_RUN = ("docker", "claude", "pip", "make")
-WRITING = ("writing.md", "SKILL.md", "audit.md", "forgetting.md")  # whose commands write
+WRITING = ("writing.md", "SKILL.md", "audit.md", "forgetting.md")  # with writing commands
 BLOCKS = {
     page: blocks
     for page in PAGES
     if (blocks := re.findall(r"^```sh\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
     and page.parent.parent.name != "examples"  # run by tests/docs/test_examples.py
-    and page.name != "adding-a-method.md"  # whose patch is for a checkout: tests/docs/test_worked_patches.py
+    and page.name != "adding-a-method.md"  # with a patch for a checkout: tests/docs/test_worked_patches.py
 }
 SERVE = """
 import subprocess, sys
@@ -55,7 +55,7 @@ watch.terminate()
 sys.exit(watch.wait() or not first)
 """
 FIRESTORE = "projects/harbour/databases/(default)/documents/notes/n1"
-# What other memories write, by the name that the pages give it.
+# Files of other memories, by their names on the pages.
 DUMPS: dict[str, Any] = {
     "points.json": {"result": {"points": [{"id": 1, "payload": {"text": "Sessions live in PostgreSQL."}}]}},
     "extractions.json": {"_id": {"$oid": "65a1b2c3d4e5f60718293a4b"}, "text": "Locks are held for a second."},
@@ -70,7 +70,7 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Serving]]:
-    """A folder with a store over the sample, and a server over a copy of it."""
+    """Yield a folder with a store over the sample, and a server over a copy."""
     folder = tmp_path_factory.mktemp("world")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -86,7 +86,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Serv
 
 @pytest.fixture
 def programs(tmp_path: Path, cstp_for_shells: Path) -> Path:
-    """What a shell finds first: `cstp`, and programs that are not run."""
+    """Return the programs that a shell finds first: `cstp`, and programs that are not run."""
     folder = tmp_path / "programs"
     folder.mkdir()
     (folder / "serve.py").write_text(SERVE)
@@ -106,7 +106,7 @@ def programs(tmp_path: Path, cstp_for_shells: Path) -> Path:
 
 @pytest.fixture
 def home(tmp_path: Path, world: tuple[Path, Serving]) -> Path:
-    """A working folder with the files that the pages speak of."""
+    """Make a working folder with the files mentioned on the pages."""
     folder = tmp_path / "home"
     shutil.copytree(world[0], folder / "data")
     shutil.copytree(ROOT / "docs" / "decisions", folder / "docs" / "adr")
@@ -130,7 +130,7 @@ def home(tmp_path: Path, world: tuple[Path, Serving]) -> Path:
 def places(
     tmp_path: Path, world: tuple[Path, Serving], request: pytest.FixtureRequest, home: Path
 ) -> Callable[[str], str]:
-    """Replaces what stands for a place of the reader's own."""
+    """Replace placeholders for a reader's own places."""
     (tmp_path / "backups").mkdir()
 
     def certificate() -> str:
@@ -199,7 +199,7 @@ def places(
         "/backups": lambda: str(tmp_path / "backups"),
         "/var/lib": lambda: str(tmp_path),
         "cstp_…": world[1].token,
-        # the page says which store it is for
+        # the page names its store
         "cstp-monday            # into a store that is empty": lambda: f"cstp-monday --data-dir {tmp_path}/new",
         " ID": lambda: (
             " $(cstp token list --json | python -c 'import json, sys; print(json.load(sys.stdin)[0][\"id\"])')"
@@ -216,7 +216,7 @@ def places(
 
 
 def commands_of(block: str) -> list[str]:
-    """The lines but comments, and without those that need a package, a key or a model of somebody else's."""
+    """Return the lines without comments and without commands for third-party packages, keys or models."""
     lines = [line for line in block.splitlines() if line.strip() and not line.startswith("#")]
     return [line for line in lines if "chroma:openai" not in line and MODEL not in line]
 
@@ -225,7 +225,7 @@ def commands_of(block: str) -> list[str]:
 def ran(
     home: Path, programs: Path, places: Callable[[str], str], world: tuple[Path, Serving]
 ) -> Callable[..., "subprocess.CompletedProcess[str]"]:
-    """`ran(page, blocks)`: runs blocks of commands of a page, each in a shell of its own."""
+    """Return `ran(page, blocks)`: runs a page's command blocks, each in a separate shell."""
 
     def run_blocks(page: Path, blocks: Sequence[str]) -> "subprocess.CompletedProcess[str]":
         rights = {"scopes": SCOPES, "clearance": "highly_sensitive"} if page.name in WRITING else {}
@@ -234,7 +234,7 @@ def ran(
         if page.name == "operations.md":
             del around["CSTP_EMBEDDING__MODEL"]
         script = "set -eux\n" + "\n".join(f"(\n{places(block)}\n)" for block in blocks)
-        # a token that a page makes is one of its own store; calls go to the server that is there
+        # a token made by a page belongs to the page's store; calls go to the running server
         script = re.sub(r"^export CSTP_TOKEN=\$\((.*)\)$", r'made=$(\1); test -n "$made"', script, flags=re.MULTILINE)
         return run_program("bash", "-c", script, cwd=home, env=around)
 

@@ -1,4 +1,4 @@
-"""The scripts in `examples` do what their pages say."""
+"""Scripts in `examples` behave as their pages document."""
 
 import json
 import os
@@ -24,14 +24,14 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def around(tmp_path: Path, cstp_for_shells: Path) -> Mapping[str, str]:
-    """The environment of a person who has made .venv; searches go by words, a model takes its time to load."""
+    """Return the environment of a user with .venv; searches use words, since a model takes time to load."""
     path = f"{cstp_for_shells}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     return plain_environment(PATH=path, TMPDIR=str(tmp_path))
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A copy of the example whose decisions are read in CI."""
+    """Copy the example whose decisions are read in CI."""
     return Path(shutil.copytree(ROOT / "examples" / "decisions_in_ci", tmp_path / "repository"))
 
 
@@ -51,7 +51,7 @@ def test_a_ci_job_prints_applicable_decisions(repository: Path, around: Mapping[
 
 
 @pytest.mark.timeout(300)
-def test_a_ci_job_fails_on_a_record_that_cannot_be_read(repository: Path, around: Mapping[str, str]) -> None:
+def test_a_ci_job_fails_on_an_unreadable_record(repository: Path, around: Mapping[str, str]) -> None:
     (repository / "docs" / "decisions" / "0003-none.md").write_text(
         "---\nstatus: accepted\nconfidence: 7\n---\n# One\n"
     )
@@ -100,10 +100,8 @@ def test_agents_write_within_the_rights_of_their_tokens(around: Mapping[str, str
 
 
 @pytest.mark.long("runs examples as programs")
-@pytest.mark.timeout(300)  # six programs one after another, on a machine that may be busy
-def test_two_agents_ask_each_other_and_get_the_answers_that_the_page_shows(
-    around: Mapping[str, str], tmp_path: Path
-) -> None:
+@pytest.mark.timeout(300)  # six programs in sequence, on a possibly busy machine
+def test_two_agents_ask_each_other_and_get_the_documented_answers(around: Mapping[str, str], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(ROOT / "examples" / "two_agents", tmp_path / "two_agents"))
     for port in ("8101", "8102"):
         own = str(free_port())
@@ -118,7 +116,7 @@ def test_two_agents_ask_each_other_and_get_the_answers_that_the_page_shows(
 
 @pytest.fixture
 def secure_server(tmp_path: Path, around: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
-    """A server of the sample over HTTPS with a certificate of an authority of its own, and how to call it."""
+    """Serve the sample over HTTPS with a certificate from a separate authority; yield the call options."""
     authority, data, port = trustme.CA(), tmp_path / "data", free_port()
     certificate = authority.issue_cert("localhost", "127.0.0.1")
     certificate.private_key_and_cert_chain_pem.write_to_path(tmp_path / "server.pem")

@@ -1,4 +1,4 @@
-"""What a newcomer sees first: what this is, MCP, own records; and commands that install without a registry."""
+"""First contact with the project: purpose, MCP, own records; and install commands without a registry."""
 
 import re
 from collections.abc import Iterator
@@ -24,12 +24,12 @@ SHOWN = [
 
 
 def installs(path: Path) -> Iterator[list[str]]:
-    """The arguments of each `pip install` in a file."""
+    """Yield the arguments of each `pip install` in a file."""
     for command in re.findall(r"pip install ([^`\n#;)]*)", path.read_text(encoding="utf-8")):
         yield [word.strip("'\"\\n") for word in command.split() if word not in ("'", '"')]
 
 
-def test_the_first_line_says_what_the_name_stands_for() -> None:
+def test_the_first_line_expands_the_name() -> None:
     assert "Cognition State Transfer Protocol" in README.splitlines()[0]
 
 
@@ -46,14 +46,14 @@ def test_the_readme_is_short() -> None:
     assert len(README.splitlines()) <= LONGEST
 
 
-def test_the_agent_of_the_configuration_is_the_one_that_a_token_is_made_for() -> None:
+def test_the_token_is_made_for_the_configured_agent() -> None:
     blocks = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     made = [words_after(line, "cstp") for block in blocks for line in block.splitlines() if "--agent claude" in line]
     assert [words[:2] for words in made if words] == [["token", "create"]]
 
 
 def test_nothing_is_installed_by_the_projects_own_name() -> None:
-    """It is on no registry: what is there under that name would be somebody else's."""
+    """Check install commands: the project is on no registry, so the name there would belong to others."""
     named = ("cognition-cstp", "cstp")
     found = [
         (path, words) for path in SHOWN for words in installs(path) if any(word.startswith(named) for word in words)

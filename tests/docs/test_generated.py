@@ -1,4 +1,4 @@
-"""The generated files are what the code generates now, and say what is true."""
+"""Generated files equal the code's current output, and are true."""
 
 import re
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_a_page_names_every_parameter_and_every_member_of_its_methods(family: st
                 assert [member for member in model.get("properties", ()) if f"| `{member}` |" not in types] == []
 
 
-def test_files_that_are_up_to_date_are_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_up_to_date_files_are_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
     before = {path: (ROOT / path).stat().st_mtime_ns for path in PAGES}
     assert main(["--write"]) == 0
     assert capsys.readouterr().out == ""
@@ -87,7 +87,7 @@ def test_no_line_about_an_error_is_indented_as_code_would_be() -> None:
     assert [line for line in errors_page().splitlines() if line.startswith(" ")] == []
 
 
-def test_every_component_that_the_server_names_in_an_error_is_explained() -> None:
+def test_every_component_named_in_an_error_is_explained() -> None:
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "a2a" / "cstp_server").rglob("*.py"))
     named = set(re.findall(r'QueryFailed\("(\w+)"', code))
     assert {"answer", "server"} <= named

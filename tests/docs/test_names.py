@@ -1,4 +1,4 @@
-"""A name between backticks, in a docstring or on a page, occurs in the code."""
+"""A backticked name, in a docstring or on a page, occurs in the code."""
 
 import ast
 import builtins
@@ -14,7 +14,7 @@ from tests.test_architecture import MODULES, NODES
 
 # `name`, `Class.name` or `name(...)`
 NAME = re.compile(r"`([A-Za-z_][\w.]*)(?:\([^`)]*\))?`")
-OTHER_PAGES = {"CHANGELOG.md", "moving.md", "configuration.md"}  # former names, those of another server, variables
+OTHER_PAGES = {"CHANGELOG.md", "moving.md", "configuration.md"}  # former names, names of another server, variables
 OF_OTHERS = {
     *("mongodump", "mongoexport", "apoc.export.json", "apoc.export.json.all", "start_id", "start_name", "end_id"),
     *("end_name", "CHROMA_SERVER_AUTHN_...", "TimeoutStopSec", "limit_conn", "Digest", "ETag", "api_key_env_var"),
@@ -37,7 +37,7 @@ EXAMPLES = {
 
 @cache
 def known() -> frozenset[str]:
-    """The words of all code of the project but its docstrings, and of its paths, as Python and as JSON spell them."""
+    """Return all words in the project's code and paths, without docstrings, in Python and JSON spelling."""
     found = set(dir(builtins))
     tests = [path for folder in ("tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")]
     trees = [list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in tests]
@@ -52,12 +52,12 @@ def known() -> frozenset[str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _known() -> None:
-    """Read all code before the first test, which would be the slow one."""
+    """Read all code before the first test, which would otherwise be slow."""
     known()
 
 
 def words(node: ast.AST) -> Iterator[str]:
-    """The words of a node itself: what it names, and what a text says."""
+    """Yield a node's own words: names, and words of a text."""
     for field in ("id", "attr", "name", "arg", "value", "module"):
         value = getattr(node, field, None)
         if isinstance(value, str):
@@ -73,13 +73,13 @@ def docstrings(nodes: list[ast.AST]) -> Iterator[tuple[ast.Constant, str]]:
 
 
 def unknown(text: str) -> Iterator[str]:
-    """The names in a text that no code has."""
+    """Yield the names in a text that are absent from the code."""
     for name in set(NAME.findall(text)) - OF_OTHERS - EXAMPLES:
         if any(part and part not in known() for part in name.split(".")):
             yield name
 
 
-def test_a_name_that_no_code_has_is_found() -> None:
+def test_a_name_absent_from_the_code_is_found() -> None:
     gone = "a_name_that_" + "is_gone"
     assert list(unknown(f"See `{gone}` and `Settings.server`, but not `cstp ingest` or `known()`.")) == [gone]
 

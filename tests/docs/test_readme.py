@@ -1,4 +1,4 @@
-"""What the documents name exists: links, commands, options, targets, settings, methods; and their examples work."""
+"""Everything named in the documents exists: links, commands, options, targets, settings, methods; examples work."""
 
 import json
 import re
@@ -43,12 +43,12 @@ _VARIABLE = re.compile(r"\bCSTP_([A-Z]+)__([A-Z_]+)\b")
 
 
 def prose(page: Path) -> str:
-    """The page without its code blocks."""
+    """Return the page without code blocks."""
     return _FENCE.sub("", page.read_text(encoding="utf-8"))
 
 
 def shell_lines(page: Path) -> Iterator[str]:
-    """Every command that the page shows, in blocks or between backticks; continued lines are joined."""
+    """Yield every command on the page, in blocks or between backticks; continued lines are joined."""
     text = page.read_text(encoding="utf-8")
     for language, block in _FENCE.findall(text):
         if language == "sh":
@@ -58,7 +58,7 @@ def shell_lines(page: Path) -> Iterator[str]:
 
 
 def commands(block: str) -> Iterator[str]:
-    """The commands of a block; one whose quotes are still open goes on in the next line."""
+    """Yield the commands of a block; open quotes continue on the next line."""
     held = ""
     for line in block.splitlines():
         held = f"{held}\n{line}" if held else line
@@ -68,7 +68,7 @@ def commands(block: str) -> Iterator[str]:
 
 
 def words_after(line: str, program: str) -> list[str] | None:
-    """The arguments that the line gives to `program`; None when it does not begin with it."""
+    """Return the line's arguments to `program`; None if it does not begin with `program`."""
     words = shlex.split(line.replace("...", ""), comments=True)
     while words and "=" in words[0] and not words[0].startswith("-"):
         words.pop(0)
@@ -123,7 +123,7 @@ def unknown_methods(page: Path) -> set[str]:
 
 
 def absent_files(page: Path) -> Iterator[str]:
-    if page.name not in ("getting-started.md", "decision-files.md"):  # there, docs/adr is the reader's own
+    if page.name not in ("getting-started.md", "decision-files.md"):  # in this file, docs/adr is the reader's own
         named = re.findall(
             r"`((?:a2a|skills|tests|docs|config|requirements)/[\w./-]+)`", page.read_text(encoding="utf-8")
         )
@@ -134,11 +134,11 @@ CHECKS = (dangling_links, unknown_commands, unknown_targets, unknown_variables, 
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_what_the_pages_name_exists(check: Callable[[Path], Iterable[str]]) -> None:
+def test_everything_named_on_the_pages_exists(check: Callable[[Path], Iterable[str]]) -> None:
     assert [f"{page.relative_to(ROOT)}: {found}" for page in PAGES for found in check(page)] == []
 
 
-def test_the_calls_that_are_shown_have_valid_parameters() -> None:
+def test_the_shown_calls_have_valid_parameters() -> None:
     methods = {method.name: method for method in METHODS}
     for page in PAGES:
         for line in shell_lines(page):
@@ -199,7 +199,7 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert newest[1] == project["version"] == cstp.__version__
 
 
-def test_the_changes_of_a_version_are_what_it_offers_in_few_lines() -> None:
+def test_the_changes_of_a_version_list_its_features_in_few_lines() -> None:
     parts = re.split(r"^##+ ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     assert len(parts) > 1
     assert all(len(part.splitlines()) <= 40 for part in parts)  # of each list of a version

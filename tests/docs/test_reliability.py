@@ -1,4 +1,4 @@
-"""The page about reliability has the results of a long run, whole and for every family of faults."""
+"""The reliability page has the results of a long run, complete and for every fault family."""
 
 import re
 
@@ -24,7 +24,7 @@ def test_every_family_of_faults_has_a_result_and_every_row_is_whole() -> None:
         assert int(row[2].replace(",", "")) > 0
 
 
-def test_the_line_above_says_when_and_where() -> None:
+def test_the_line_above_the_table_names_time_and_machine() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert re.search(r"^Run of 20\d\d-\d\d-\d\d.*, \d+ cores, \d+ GB.*, version \d", page, re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""The sample that the demo loads: every record is valid, and what it refers to is there."""
+"""The sample loaded by the demo: every record is valid, and all references resolve."""
 
 import json
 from collections.abc import Iterator
@@ -23,27 +23,27 @@ def members() -> Iterator[dict[str, Any]]:
 
 
 def records(kind: Kind) -> list[Any]:
-    """The records of a kind, validated."""
+    """Return a kind's records, validated."""
     found = [one for one in members() if KINDS[one["kind"]] is kind]
     return [validate_record(kind, {name: value for name, value in one.items() if name != "kind"}) for one in found]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in (Kind.DECISION, Kind.ARTIFACT_CHUNK)])
-def test_every_kind_but_those_that_are_made_of_documents_is_in_the_sample(kind: Kind) -> None:
+def test_every_kind_but_document_parts_is_in_the_sample(kind: Kind) -> None:
     assert records(kind)
 
 
-def test_every_line_is_in_a_file_that_the_page_describes() -> None:
+def test_every_line_is_in_a_file_described_by_the_page() -> None:
     page = (SAMPLE / "README.md").read_text(encoding="utf-8")
     assert all(f"`{file.name}`" in page for file in FILES)
     assert sum(len(records(kind)) for kind in Kind if kind is not Kind.DECISION) == len(list(members()))
 
 
-def test_there_is_an_extraction_of_every_type() -> None:
+def test_every_type_of_extraction_is_in_the_sample() -> None:
     assert {one.type for one in records(Kind.EXTRACTION)} == set(EXTRACTION_TYPES)
 
 
-def test_episodes_went_well_and_badly_and_nearly_all_say_why() -> None:
+def test_episodes_include_successes_and_failures_and_nearly_all_have_reasons() -> None:
     episodes = records(Kind.EPISODE)
     assert 10 <= len(episodes) <= 20
     assert min(one.reward for one in episodes) == -1
@@ -59,7 +59,7 @@ def test_the_conversation_is_whole() -> None:
     assert sorted(turns, key=lambda one: (one.ts, one.turn_index)) == turns
 
 
-def test_the_evidence_of_every_event_stands_where_it_says() -> None:
+def test_the_evidence_of_every_event_is_at_its_stated_place() -> None:
     artifacts = {one.id: one.content for one in records(Kind.ARTIFACT)}
     for event in records(Kind.EVENT):
         assert event.evidence
@@ -67,7 +67,7 @@ def test_the_evidence_of_every_event_stands_where_it_says() -> None:
             assert artifacts[event.artifact_id][found.start_char : found.end_char] == found.quote
 
 
-def test_everything_that_is_referred_to_is_in_the_sample() -> None:
+def test_everything_referred_to_is_in_the_sample() -> None:
     ids = {kind: {one.id for one in records(kind)} for kind in Kind if kind is not Kind.DECISION}
     for one in [*records(Kind.CHUNK), *records(Kind.EXTRACTION)]:
         assert one.source_id in ids[Kind.SOURCE]

@@ -1,4 +1,4 @@
-"""The site: it builds, shows every page, and fails on a link that leads nowhere."""
+"""The site: it builds, shows every page, and fails on a dead link."""
 
 import shutil
 from pathlib import Path

@@ -14,7 +14,7 @@ from cognition_engines.wanted import Wanted, always
 
 
 class CountingEmbedder:
-    """Counts what it is asked for; waits for `gate`, fails while `failing`."""
+    """An embedder that counts requests; waits for `gate`, fails while `failing`."""
 
     model = "counting-1"
     dim = 2
@@ -88,7 +88,7 @@ def test_the_least_recently_used_text_goes_first() -> None:
 def asked_at_once(
     threads: int, error: BaseException | None = None
 ) -> tuple[QueryCache, CountingEmbedder, list[Future[Any]]]:
-    """What as many threads get that ask for one text while the embedder is at work on it; all have ended."""
+    """Return the results of concurrent threads that request a text while the embedder works on it; all have ended."""
     embedder = CountingEmbedder(closed=True)
     embedder.failing = error
     cache = QueryCache(embedder)
@@ -100,7 +100,7 @@ def asked_at_once(
     return cache, embedder, asked
 
 
-def test_threads_that_ask_for_one_text_at_once_share_one_embedding() -> None:
+def test_concurrent_requests_for_one_text_share_one_embedding() -> None:
     cache, embedder, asked = asked_at_once(8)
     vectors = [future.result() for future in asked]
     assert embedder.asked == ["one"]
@@ -108,7 +108,7 @@ def test_threads_that_ask_for_one_text_at_once_share_one_embedding() -> None:
     assert (cache.hits, cache.misses) == (7, 1)
 
 
-def test_a_failure_reaches_all_who_waited_and_is_forgotten() -> None:
+def test_a_failure_reaches_all_waiters_and_is_forgotten() -> None:
     cache, embedder, asked = asked_at_once(3, ComponentFailed("embedder", "down"))
     assert [str(future.exception()) for future in asked] == ["embedder: down"] * 3
     assert embedder.asked == ["one"]
@@ -136,7 +136,7 @@ def test_a_text_evicted_while_it_is_embedded_still_arrives() -> None:
         np.testing.assert_array_equal(second.result(), [5, 1])
 
 
-def test_a_text_whose_embedding_never_ends_fails_for_who_waits_and_is_embedded_anew_for_the_next() -> None:
+def test_an_endless_embedding_fails_for_waiters_and_is_redone_for_the_next_request() -> None:
     embedder = CountingEmbedder(closed=True)
     cache = QueryCache(embedder, wait_seconds=0.05)
     with ThreadPoolExecutor(2) as pool:
@@ -153,7 +153,7 @@ def test_a_text_whose_embedding_never_ends_fails_for_who_waits_and_is_embedded_a
 
 
 class StepwiseEmbedder(CountingEmbedder):
-    """Embeds in three steps: each waits for `gate`, and asks whether the vector is still wanted."""
+    """An embedder with three steps: each waits for `gate`, and checks whether the vector is still wanted."""
 
     steps = 0
 
@@ -172,7 +172,7 @@ class StepwiseEmbedder(CountingEmbedder):
             self.gate.set()
 
 
-def test_an_embedding_goes_on_while_any_of_those_who_share_it_waits() -> None:
+def test_a_shared_embedding_continues_while_anyone_waits() -> None:
     embedder = StepwiseEmbedder(closed=True)
     cache = QueryCache(embedder)
     waits = [threading.Event(), threading.Event()]
@@ -181,13 +181,13 @@ def test_an_embedding_goes_on_while_any_of_those_who_share_it_waits() -> None:
         assert embedder.entered.wait(20)
         second = pool.submit(cache.embed_query, "one", lambda: not waits[1].is_set())
         spin(lambda: cache.hits >= 1)
-        waits[0].set()  # the one for whom it is embedded has gone
+        waits[0].set()  # the caller of the embedding has gone
         embedder.take_steps(1, 2, 3)
         assert second.result(20) is first.result(20)
     assert embedder.asked == ["one"] * 3
 
 
-def test_an_embedding_that_nobody_waits_for_stops_and_the_next_who_asks_has_it_from_the_beginning() -> None:
+def test_an_embedding_without_waiters_stops_and_restarts_for_the_next_request() -> None:
     embedder = StepwiseEmbedder(closed=True)
     cache = QueryCache(embedder)
     gone = threading.Event()
@@ -209,7 +209,7 @@ def test_a_size_below_one_is_refused() -> None:
         QueryCache(CountingEmbedder(), size=0)
 
 
-def test_what_is_known_is_there_without_asking_and_what_is_being_embedded_is_not_waited_for() -> None:
+def test_known_texts_are_returned_without_asking_and_running_embeddings_not_waited_for() -> None:
     embedder = CountingEmbedder()
     cache = QueryCache(embedder, size=2)
     assert cache.cached_vector("one") is None

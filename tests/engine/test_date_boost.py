@@ -1,4 +1,4 @@
-"""Records of the time that a question speaks of get a boost: 40 questions over decisions of four months."""
+"""Records from a period named in a question get a boost: 40 questions over decisions of four months."""
 
 import json
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def opened(folder: Path, embedder: Embedder, weight: float) -> Iterator[SyncEngine]:
-    """The engine over all decisions and one without a date."""
+    """Yield the engine over all decisions and an undated decision."""
     records = folder / "decisions.jsonl"
     options = EngineOptions(relevance=replace(RELEVANCE, date_weight=weight))
     with SyncEngine.open(f"sqlite:///{folder / 'records.sqlite3'}", folder / "indexes", embedder, options) as engine:
@@ -91,7 +91,7 @@ def decisions() -> Iterator[dict[str, str]]:
 
 
 def questions() -> dict[str, str]:
-    """By question the id of its answer: two months of each topic."""
+    """Return the answer's id by question: two months of each topic."""
     asked = {}
     for number, topic in enumerate(TOPICS):
         for month in list(MONTHS)[number % 2 :: 2]:
@@ -155,7 +155,7 @@ def test_other_modes_and_questions_rank_without_the_boost(
     assert mode is Mode.HYBRID or {reason.boosts.date for _, reason in found[0] if reason is not None} == {None}
 
 
-def test_a_time_of_other_months_is_seen_from_the_moment_that_is_given(store: Path, embedder: Embedder) -> None:
+def test_a_time_of_other_months_is_relative_to_the_given_moment(store: Path, embedder: Embedder) -> None:
     with opened(store, embedder, 0.4) as engine:
         for as_of, id in ((NOW, "caching-2024-08"), (datetime(2023, 12, 31, tzinfo=UTC), "caching-2023-05")):
             last = "August" if as_of == NOW else "May"

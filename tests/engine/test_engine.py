@@ -1,4 +1,4 @@
-"""The engine by itself: opened, filled and asked without a server."""
+"""The engine alone: opened, filled and queried without a server."""
 
 import asyncio
 import json
@@ -53,7 +53,7 @@ def engine(tmp_path: Path, stores: Stores) -> Iterator[SyncEngine]:
         yield opened
 
 
-def test_what_is_ingested_is_found_by_each_question_at_once(engine: SyncEngine, records: Path) -> None:
+def test_ingested_records_are_found_by_each_question_at_once(engine: SyncEngine, records: Path) -> None:
     summary = engine.ingest([records])
     assert (summary.new, summary.rejected) == (len(RECORDS), ())
     (match,) = engine.query_decisions("cache").decisions
@@ -79,7 +79,9 @@ def test_ingest_takes_the_options_of_a_run(engine: SyncEngine, records: Path) ->
         engine.ingest([records.with_name("none.jsonl")])
 
 
-async def test_questions_wait_for_no_other_in_an_event_loop(tmp_path: Path, stores: Stores, records: Path) -> None:
+async def test_questions_in_an_event_loop_do_not_wait_for_each_other(
+    tmp_path: Path, stores: Stores, records: Path
+) -> None:
     options = EngineOptions(vector_index=VectorChoice("chroma", stores.vectors))
     engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None, options)
     await engine.ingest([records])
@@ -92,7 +94,7 @@ async def test_questions_wait_for_no_other_in_an_event_loop(tmp_path: Path, stor
         ["dec_cache"],
         ["ext_one"],
     )
-    # a notebook has a loop that runs already
+    # a notebook already has a running loop
     face = SyncEngine(engine)
     assert [match.id for match in face.query_decisions("cache").decisions] == ["dec_cache"]
     await asyncio.to_thread(face.close)

@@ -1,4 +1,4 @@
-"""A hybrid search puts those results first that have words of the query side by side."""
+"""A hybrid search ranks adjacent query words first."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,20 +57,20 @@ async def ask(engine: Engine, query: str = QUERY, **others: Any) -> list[Decisio
 
 
 async def store_shuffled(engine: Engine, count: int) -> None:
-    """Records with all words of the query, in other orders, each with more other words than the one before."""
+    """Store records with all query words, in other orders, each with more additional words than the previous record."""
     for number in range(count):
         others = " ".join(f"word{number}x{place}" for place in range(2 * number))
         await record(engine, f"note {number}", f"near harbour the crane old keep the {others}")
 
 
 async def store_exact(engine: Engine) -> str:
-    """A record with the words in the order of the query, and some others."""
+    """Store a record with the words in query order, and some others."""
     others = " ".join(f"other{place}" for place in range(4))
     return await record(engine, "Lifting", f"We keep the old crane near\nthe harbour {others}.")
 
 
 @pytest.mark.long("computes with the packaged model, or over many records")
-async def test_a_record_with_the_words_in_their_order_comes_before_better_ones(open_engine: Any) -> None:
+async def test_a_record_with_the_words_in_their_order_comes_before_better_records(open_engine: Any) -> None:
     places = []
     for relevance in (Relevance(phrase_weight=0.0), RELEVANCE):
         engine = open_engine(relevance)
@@ -100,7 +100,7 @@ async def test_without_its_weight_and_in_other_modes_nothing_is_lifted(
 
 
 @pytest.mark.long("computes with the packaged model, or over many records")
-async def test_a_shorter_answer_is_the_beginning_of_a_longer_one(engine: Engine) -> None:
+async def test_a_shorter_answer_is_the_beginning_of_a_longer_answer(engine: Engine) -> None:
     await store_shuffled(engine, BEST + 10)
     whole = [match.id for match in await ask(engine, limit=50)]
     assert len(whole) == BEST + 10
@@ -146,7 +146,7 @@ async def test_filters_and_recall_hold(engine: Engine) -> None:
         ("open gates/opener.py", ("open gates/opener.py", "gates/opener.py")),
     ],
 )
-def test_pairs_are_words_side_by_side_of_which_one_is_no_stop_word(query: str, pairs: tuple[str, ...]) -> None:
+def test_pairs_are_adjacent_words_except_two_stop_words(query: str, pairs: tuple[str, ...]) -> None:
     stop = {"the", "to", "be", "or", "not", "what", "is"}
     assert read_pairs(query, lambda words: [word not in {*stop, "a", "in"} for word in words]) == pairs
 

@@ -1,4 +1,4 @@
-"""Which times a question speaks of, and which words only look like one."""
+"""Periods named in a question, and words that only resemble them."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
@@ -210,7 +210,7 @@ def test_a_time_is_read(question: str) -> None:
 
 
 @pytest.mark.parametrize("question", UNREAD.splitlines())
-def test_what_only_looks_like_a_time_is_none(question: str) -> None:
+def test_text_resembling_a_time_is_no_time(question: str) -> None:
     assert read_days(question, NOW) is None
 
 

@@ -1,4 +1,4 @@
-"""The list of signals: each can be explained, and has a setting of the relevance or none."""
+"""The list of signals: each has an explanation, and at most one relevance setting."""
 
 from dataclasses import fields, replace
 
@@ -14,7 +14,7 @@ def test_each_signal_is_a_boost_of_an_explanation() -> None:
     assert len({signal.name for signal in SIGNALS}) == len(SIGNALS)
 
 
-def test_each_weight_of_the_relevance_but_that_of_titles_switches_a_signal() -> None:
+def test_each_weight_of_the_relevance_but_the_title_weight_switches_a_signal() -> None:
     weights = {field.name for field in fields(Relevance) if field.name.endswith("_weight")}
     assert {signal.setting for signal in SIGNALS if signal.setting} == weights - {"title_weight"}
 

@@ -1,4 +1,4 @@
-"""Labels are compared in one form of Unicode and shown as they are written."""
+"""Labels are compared in a normalized Unicode form and shown as written."""
 
 import json
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SyncEngine]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_filters_find_a_label_in_whatever_form_it_is_written(engine: SyncEngine, form: str) -> None:
+def test_filters_find_a_label_in_any_written_form(engine: SyncEngine, form: str) -> None:
     label = normalize(form, LABEL)
     for filters in (QueryFilters(tags=[label]), QueryFilters(category=label.upper())):
         asked = QueryDecisionsParams(query="lamps", filters=filters)
@@ -55,7 +55,7 @@ def test_filters_find_a_label_in_whatever_form_it_is_written(engine: SyncEngine,
     assert {one.id for one in recalled.results} == {"art_a-NFC", "art_a-NFD"}
 
 
-def test_what_is_shown_is_as_it_was_written(engine: SyncEngine) -> None:
+def test_labels_are_shown_as_written(engine: SyncEngine) -> None:
     asked = QueryDecisionsParams(query="lamps", filters=QueryFilters(tags=[LABEL]))
     found = [(Kind.DECISION, one.id) for one in engine.query_decisions(asked, EVERYTHING).decisions]
     stored = [one.record for one in engine.engine.records.reads.find(found, None)]
@@ -63,7 +63,7 @@ def test_what_is_shown_is_as_it_was_written(engine: SyncEngine) -> None:
     assert tags == {(normalize(form, LABEL),) for form in FORMS}
 
 
-def test_a_speaker_is_the_entity_of_that_name_in_another_form(engine: SyncEngine) -> None:
+def test_a_speaker_is_the_entity_with_the_same_normalized_name(engine: SyncEngine) -> None:
     recalled = engine.recall(RecallParams(query="lamps", mode="keyword"), EVERYTHING)
     assert [entity.id for entity in recalled.entities] == ["person"]
 

@@ -1,4 +1,4 @@
-"""Readers of changes as tests write them: a dictionary that follows, for one viewer."""
+"""Readers of changes as tests write them: a follower dictionary for one viewer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ Name = tuple[Kind, str]
 
 @dataclass
 class Follower:
-    """What a viewer knows of the store from changes alone. It keeps its cursor and nothing else when it is killed."""
+    """A viewer's knowledge of the store from changes alone. Only cursor and dictionary survive a kill."""
 
     records: Records
     viewer: Viewer
@@ -35,11 +35,11 @@ class Follower:
     gone: set[Name] = field(default_factory=set)
 
     def step(self) -> bool:
-        """Reads a page of any size; it may be killed before it has taken all of it. Whether there was something."""
+        """Read a page of any size; a kill may come before the end. Return whether the page had changes."""
         found = self.records.viewer_changes.after(self.viewer, self.cursor, None, self.random.randint(1, 20))
         for change in found.changes:
             if self.random.random() < 0.05:
-                return True  # killed; what it had taken until then it has
+                return True  # killed; it keeps everything read so far
             assert change.seq > self.cursor, "in order"
             assert change.seq not in self.given, "nothing twice"
             self.given.add(change.seq)
@@ -58,7 +58,7 @@ class Follower:
 
 
 def seen(records: Records, viewer: Viewer, names: list[Name]) -> dict[Name, int]:
-    """What a viewer sees of these records, with the `seq` of each."""
+    """Return the records visible to a viewer, with the `seq` of each."""
     return {(one.kind, str(one.record.id)): one.seq for one in records.reads.find(names, viewer)}
 
 
@@ -72,7 +72,7 @@ def names(count: int) -> list[Name]:
 
 
 def any_entry(random: Random, count: int) -> Entry:
-    """A record of any kind with any rights, under one of `count` ids; events belong to artifacts."""
+    """Draw a record of any kind with any rights, under one of `count` ids; events belong to artifacts."""
     number = random.randrange(count)
     level, project = random.choice(LEVELS), random.choice(PROJECTS)
     words = f"words {random.random()}"
@@ -101,7 +101,7 @@ def any_entry(random: Random, count: int) -> Entry:
 
 
 def write(records: Records, random: Random, count: int) -> None:
-    """One transaction: some records with any rights, or the end of one."""
+    """Make a transaction: store some records with any rights, or delete a record."""
     if random.random() < 0.2:
         kind, id = random.choice(names(count))
         records.delete(kind, [id], with_parts=random.random() < 0.5)

@@ -1,4 +1,4 @@
-"""A TCP relay in front of a server, whose connections a test can cut."""
+"""A TCP relay in front of a server, with connections that a test can cut."""
 
 import socket
 from contextlib import suppress
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 class Relay:
-    """Listens on a free port and copies both ways, until `close`."""
+    """A relay on a free port that copies both ways until `close`."""
 
     def __init__(self, url: str) -> None:
         target = urlsplit(url)
@@ -21,7 +21,7 @@ class Relay:
         self._start(self._accept)
 
     def cut(self) -> None:
-        """Ends every connection that there is; new ones are taken."""
+        """Cut all current connections; new ones are accepted."""
         with self._lock:
             ending, self._open = self._open, []
         for one in ending:

@@ -1,4 +1,4 @@
-"""Changes as viewers get them: complete, in order, and without a trace of what is hidden."""
+"""Changes as seen by viewers: complete, in order, and without a trace of hidden records."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +39,9 @@ def given(records: Records, viewer: Viewer = Viewer(), after: int = 0) -> list[t
 
 @pytest.mark.long("follows many writes")
 @pytest.mark.parametrize("seed", range(2))
-def test_a_follower_has_what_its_viewer_sees(records: Records, tmp_path: Path, stores: Stores, seed: int) -> None:
+def test_a_follower_has_exactly_the_view_of_its_viewer(
+    records: Records, tmp_path: Path, stores: Stores, seed: int
+) -> None:
     def work(number: int) -> None:
         own, random = open_records(stores.records(tmp_path)), Random(f"{seed} {number}")
         for _ in range(20):
@@ -60,7 +62,7 @@ def test_a_follower_has_what_its_viewer_sees(records: Records, tmp_path: Path, s
 
 
 @pytest.mark.long("follows many writes")
-def test_what_a_viewer_never_saw_leaves_no_trace(records: Records) -> None:
+def test_records_never_seen_by_a_viewer_leave_no_trace(records: Records) -> None:
     random = Random(5)
     followers = [Follower(records, viewer, Random(1)) for viewer in VIEWERS]
     ever: list[set[tuple[Kind, str]]] = [set() for _ in followers]
@@ -74,7 +76,7 @@ def test_what_a_viewer_never_saw_leaves_no_trace(records: Records) -> None:
     assert all(follower.gone for follower in followers)
 
 
-def test_a_record_that_leaves_the_sight_of_some_is_a_delete_for_them_alone(records: Records) -> None:
+def test_a_record_leaving_the_view_of_some_is_a_delete_for_them_alone(records: Records) -> None:
     normal, cleared = Viewer(), Viewer(Sensitivity.HIGHLY_SENSITIVE)
     records.put([decision("d")], None)
     last = records.last_seq()
@@ -88,7 +90,7 @@ def test_a_record_that_leaves_the_sight_of_some_is_a_delete_for_them_alone(recor
     assert given(records, normal) == [("put", "d")]
 
 
-def test_a_project_that_an_ingest_changes_takes_the_record_from_one_to_the_other(records: Records) -> None:
+def test_a_project_change_by_an_ingest_moves_the_record_between_viewers(records: Records) -> None:
     mine, theirs = Viewer(projects=frozenset({"p"})), Viewer(projects=frozenset({"q"}))
     records.put([decision("d", project="p")], None)
     records.put([decision("d", project="q")], None)
@@ -108,7 +110,7 @@ def test_children_leave_with_their_artifact(records: Records) -> None:
     assert sorted(given(records, Viewer(), last)) == [("delete", "art_a"), ("delete", "evt_e")]
 
 
-def test_an_id_that_comes_back_is_no_delete(records: Records) -> None:
+def test_a_returning_id_is_no_delete(records: Records) -> None:
     records.put([decision("d")], None)
     records.delete(Kind.DECISION, ["d"])
     assert given(records) == [("delete", "d")]
@@ -120,7 +122,7 @@ def test_an_id_that_comes_back_is_no_delete(records: Records) -> None:
 
 
 @pytest.mark.long("follows many writes")
-def test_a_reader_that_is_killed_and_resumed_misses_nothing_and_repeats_nothing(records: Records) -> None:
+def test_a_reader_killed_and_resumed_misses_and_repeats_nothing(records: Records) -> None:
     random = Random(3)
     follower = Follower(records, EVERYTHING, random)
     for _ in range(60):
@@ -146,7 +148,7 @@ def test_only_some_kinds_are_given_when_these_are_asked_for(records: Records) ->
 
 @pytest.mark.long("follows many writes")
 def test_hidden_writes_look_like_none(tmp_path: Path, stores: Stores) -> None:
-    """The same visible writes, in one store alone and in the other among hidden ones."""
+    """Make equal visible writes, alone in a store and among hidden writes in another store."""
     answers = []
     for hidden in (0, 7):
         folder = tmp_path / str(hidden)
@@ -164,7 +166,7 @@ def test_hidden_writes_look_like_none(tmp_path: Path, stores: Stores) -> None:
                 records.delete(Kind.DECISION, [f"s-{number}-0"])
         found = records.viewer_changes.after(Viewer(), 0, None, 1000)
         assert records.viewer_changes.last(Viewer()) == found.changes[-1].seq
-        slack = 100_000  # a block that is waited for, and the clock of another machine
+        slack = 100_000  # a block under a lock, and the clock of another machine
         for change, (began, ended) in zip(found.changes, times, strict=True):
             assert began - slack <= change.seq <= ended + BLOCK + slack, "a number is a time"
         answers.append([(one.gone, one.kind, one.id) for one in found.changes])
@@ -173,7 +175,7 @@ def test_hidden_writes_look_like_none(tmp_path: Path, stores: Stores) -> None:
 
 
 @pytest.mark.long("follows many writes")
-def test_numbers_of_one_transaction_show_not_how_many_were_written_with_them(records: Records) -> None:
+def test_numbers_within_a_transaction_hide_its_size(records: Records) -> None:
     gaps: dict[int, list[int]] = {0: [], 20: []}
     for number in range(150):
         for hidden, found in gaps.items():

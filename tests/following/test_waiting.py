@@ -1,4 +1,4 @@
-"""Calls and streams that wait for changes: they are woken, bounded, and end with their client, token or server."""
+"""Calls and streams that wait for changes: woken, bounded, and ended with their client, token or server."""
 
 import json
 import time
@@ -34,7 +34,7 @@ def put(serving: Serving, id: str, **rights: Any) -> None:
     serving.put([entry(Kind.DECISION, id, title="T", text=f"text {time.monotonic_ns()}", **rights)])
 
 
-def test_a_waiting_call_is_answered_when_something_changes_and_not_by_what_is_hidden(serving: Serving) -> None:
+def test_a_waiting_call_is_answered_by_visible_changes_but_not_by_hidden_changes(serving: Serving) -> None:
     reader = serving.token()
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(serving.ask, "changes", reader, since="now", waitMs=20_000)
@@ -59,7 +59,7 @@ def test_waiting_is_over_after_its_time_with_the_same_cursor(serving: Serving) -
 
 
 @pytest.mark.long("follows many writes")
-def test_one_agent_has_half_of_the_places_and_those_that_wait_hold_none_in_flight(serving: Serving) -> None:
+def test_one_agent_has_half_of_the_waiting_slots_which_hold_none_in_flight(serving: Serving) -> None:
     one, other = serving.token(), serving.token()
     with ThreadPoolExecutor(3) as pool:
         waiting = [pool.submit(serving.ask, "changes", one, since="now", waitMs=20_000) for _ in range(2)]
@@ -76,7 +76,7 @@ def test_one_agent_has_half_of_the_places_and_those_that_wait_hold_none_in_fligh
 
 
 @pytest.mark.long("follows many writes")
-def test_a_waiting_call_ends_when_its_client_goes_and_when_its_token_ends(serving: Serving) -> None:
+def test_a_waiting_call_ends_with_its_client_or_its_token(serving: Serving) -> None:
     reader = serving.token()
     with Client(serving.url, reader) as going, pytest.raises(DeadlineExceeded):
         going.changes_page("now", wait_ms=20_000, timeout=0.3)
@@ -113,7 +113,7 @@ def test_waiting_calls_and_streams_end_when_the_server_stops(tmp_path: Path, sto
 def events(
     serving: Serving, token: str, last: int | None = None, comments: list[str] | None = None, **query: str
 ) -> Iterator[dict[str, Any]]:
-    """The events of a stream as they come."""
+    """Yield a stream's events as they arrive."""
     headers = {"Authorization": f"Bearer {token}"} | ({} if last is None else {"Last-Event-ID": str(last)})
     with (
         httpx.Client(timeout=SECONDS, trust_env=False) as client,
@@ -188,7 +188,7 @@ def client(serving: Serving) -> Iterator[Client]:
         yield made
 
 
-def test_the_client_iterates_what_there_is_and_keeps_its_cursor(serving: Serving, client: Client) -> None:
+def test_the_client_iterates_existing_changes_and_keeps_its_cursor(serving: Serving, client: Client) -> None:
     for id in "abc":
         put(serving, id)
     changes = client.changes(0, follow=False, page_size=2)
@@ -201,7 +201,7 @@ def test_the_client_iterates_what_there_is_and_keeps_its_cursor(serving: Serving
 
 
 @pytest.mark.long("follows many writes")
-def test_the_client_waits_and_goes_on_after_a_break(serving: Serving) -> None:
+def test_the_client_waits_and_resumes_after_a_break(serving: Serving) -> None:
     between = Relay(serving.url)
     with Client(between.url, serving.token(), retries=0) as client:
         changes = client.changes(0, wait_seconds=5.0)

@@ -1,6 +1,6 @@
-"""`python -m tests.house`: the sizes of the house with their targets, as `make check` prints them.
+"""`python -m tests.house`: sizes of the code with their targets, as printed by `make check`.
 
-`-v` names the places, files, functions and shapes, too. `--write` writes the walks into docs/architecture.md.
+`-v` also names places, files, functions and shapes. `--write` writes the walks into docs/architecture.md.
 """
 
 import sys
@@ -17,7 +17,7 @@ from tests.house.walk import QUERY
 
 @dataclass(frozen=True)
 class Row:
-    """A figure and the most that it should be, with the unit of both."""
+    """A figure and the maximum, with their common unit."""
 
     name: str
     count: float
@@ -30,7 +30,7 @@ class Row:
 
 
 def counted() -> Iterator[Row]:
-    """Yield what is read from the source code."""
+    """Yield the figures counted in the source code."""
     product = sources([ROOT / "a2a", ROOT / "skills"])
     named, functions = participles(product)
     patches = list((ROOT / "docs").rglob("*method*.patch"))

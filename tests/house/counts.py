@@ -1,9 +1,9 @@
-"""Counts of what the house rules limit, read from the source code.
+"""Counts limited by the house rules, read from the source code.
 
 A place that lists a decision's members is the innermost definition (a function, a class without its methods, or a
-statement of a module) in code written by hand that names at least MANY members of `Decision` and `DecisionDetails`, as
-identifiers, attributes, arguments, keywords or strings, in any case. Members that other kinds of records have as well
-(`id`, `title`, `date`) are left out, so that MANY is reached by no other kind.
+module statement) in handwritten code that names at least MANY members of `Decision` and `DecisionDetails`, as
+identifiers, attributes, arguments, keywords or strings, in any case. Members shared with other record kinds (`id`,
+`title`, `date`) are left out, so that no other kind reaches MANY.
 """
 
 import ast
@@ -24,7 +24,7 @@ SHARED_MEMBERS: Final = {
 }
 MEMBERS: Final = {each.name for kind in (Decision, DecisionDetails) for each in fields(kind)} - SHARED_MEMBERS
 GENERATED: Final = "by `make docs`."  # in the docstring of a generated module
-METHOD: Final = "list_memories"  # a method that reads, taken for any new one
+METHOD: Final = "list_memories"  # a reading method, representing any new method
 # `cut`, `left`, `put` and `read` are verbs, too
 PARTICIPLES: Final = re.compile(
     "[a-z]{2,}(?:ed|ing)|again|ahead|alike|all|alone|apart|around|away|before|below|broken|chosen|doomed|drawn|elsewhere"
@@ -39,13 +39,13 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def sources(folders: Iterable[Path]) -> dict[str, str]:
-    """Return the text of each Python module below `folders`, by its path from the root of the project."""
+    """Return each Python module's text below `folders`, by path from the project root."""
     found = sorted(path for folder in folders for path in folder.rglob("*.py"))
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in found}
 
 
 def by_hand(modules: Mapping[str, str]) -> dict[str, str]:
-    """Return the modules that are not generated."""
+    """Return the handwritten modules."""
     return {path: text for path, text in modules.items() if GENERATED not in text[:300]}
 
 
@@ -68,26 +68,26 @@ def member_places(modules: Mapping[str, str]) -> list[str]:
 
 
 def method_files(modules: Mapping[str, str]) -> list[str]:
-    """Return the files of the product that name METHOD and are written by hand, as those of a new method would be."""
+    """Return the handwritten product files that name METHOD, as a new method's files would."""
     spellings = re.compile(rf"{METHOD}|{METHOD.title().replace('_', '')}", re.IGNORECASE)
     return [path for path, text in by_hand(modules).items() if spellings.search(text)]
 
 
 def hand_written(patch: str) -> list[str]:
-    """Return the files that a worked patch changes and that are written by hand: code, tests and documents."""
+    """Return the handwritten files changed by a worked patch: code, tests and documents."""
     changed = re.findall(r"^\+\+\+ b/(\S+)", patch, re.MULTILINE)
     return [path for path in changed if not path.startswith("docs/methods/") and path != "docs/openrpc.json"]
 
 
 def patched_files(patch: str) -> list[str]:
-    """Return the files of the product that a worked patch of `docs/` changes and that are written by hand."""
+    """Return the handwritten product files changed by a worked patch of `docs/`."""
     changed = re.findall(r"^\+\+\+ b/((?:a2a|skills)/\S+\.py)", patch, re.MULTILINE)
     texts = {path: (ROOT / path).read_text(encoding="utf-8") if (ROOT / path).exists() else "" for path in changed}
     return list(by_hand(texts))
 
 
 def participles(modules: Mapping[str, str]) -> tuple[list[str], int]:
-    """Return the names of functions that are a bare participle or adverb, and how many functions there are."""
+    """Return function names that are a bare participle or adverb, and the function count."""
     names = [
         node.name
         for text in modules.values()
@@ -107,7 +107,7 @@ def _is_participle(name: str) -> bool:
 
 
 def _names(place: ast.AST) -> Iterator[str]:
-    """Yield what a place names, without the definitions inside it."""
+    """Yield a place's names, without nested definitions."""
     match place:
         case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.Constant(value=str(name)):
             yield name
@@ -119,5 +119,5 @@ def _names(place: ast.AST) -> Iterator[str]:
 
 
 def snake(name: str) -> str:
-    """Return a name as Python spells it."""
+    """Return a name in Python spelling."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

@@ -1,4 +1,4 @@
-"""The walks of the house: their figures, their goals, and what docs/architecture.md shows of them."""
+"""Walks through the code: figures, goals, and their display in docs/architecture.md."""
 
 import re
 import subprocess
@@ -38,7 +38,7 @@ _ROW: Final = re.compile(r"^\| (.+?) \| ([\d,]+) \| ([\d,]*) \| ([\d,]+) \| ([\d
 
 @dataclass(frozen=True)
 class Figure:
-    """The files of a walk (entered, imported or to be changed), and its calls if they are counted."""
+    """Files of a walk (entered, imported or to be changed), and calls if counted."""
 
     name: str
     files: int
@@ -53,7 +53,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Walked:
-    """All that is measured: the figures, the trails by name, and the shapes of a written decision."""
+    """All measurements: the figures, the trails by name, and the shapes of a written decision."""
 
     figures: Sequence[Figure]
     trails: Mapping[str, Trail]
@@ -74,7 +74,7 @@ def measure(folder: Path) -> Walked:
 
 
 def imported_by_check(folder: Path) -> int:
-    """Return how many modules of the project `cstp check` of one file imports, over a new data folder."""
+    """Return how many project modules `cstp check` imports for a file, over a new data folder."""
     repository, data = folder / "repository", folder / "data"
     (repository / "src").mkdir(parents=True)
     (repository / "src" / "bake.py").write_text("rye = 1\n")
@@ -92,7 +92,7 @@ def _environment() -> dict[str, str]:
 
 
 def shown_figures() -> dict[str, Figure]:
-    """Return the figures of docs/architecture.md, by name."""
+    """Return the figures in docs/architecture.md, by name."""
     block = BLOCK.search(PAGE.read_text(encoding="utf-8"))
     assert block is not None
     found = [Figure(name, _number(files), _number(calls) or None) for name, files, calls, *_ in _ROW.findall(block[0])]
@@ -100,7 +100,7 @@ def shown_figures() -> dict[str, Figure]:
 
 
 def shown_files() -> dict[str, frozenset[str]]:
-    """Return the files of each picture of docs/architecture.md, by the name of its walk."""
+    """Return the files of each picture in docs/architecture.md, by walk name."""
     text = PAGE.read_text(encoding="utf-8")
     found = {}
     for name, title in ROUTES.items():
@@ -111,7 +111,7 @@ def shown_files() -> dict[str, frozenset[str]]:
 
 
 def draw_walks(walked: Walked) -> str:
-    """Return the block of docs/architecture.md: the table and a picture of each route."""
+    """Return the block for docs/architecture.md: the table and a picture of each route."""
     head = ["| walk | files | calls | files at most | calls at most |", "|---|---:|---:|---:|---:|"]
     table = "\n".join([*head, *(figure.cells for figure in walked.figures)])
     pictures = (f"{title}:\n\n```mermaid\n{_draw_route(walked.trails[name])}\n```" for name, title in ROUTES.items())
@@ -119,7 +119,7 @@ def draw_walks(walked: Walked) -> str:
 
 
 def _draw_route(trail: Trail) -> str:
-    """Return a flowchart of the folders in the order of their first entries, each with its entered files."""
+    """Return a folder flowchart in order of first entry, each with the entered files."""
     folders: dict[str, list[str]] = {}
     for file in map(PurePosixPath, trail.files):
         folders.setdefault(str(file.parent), []).append(file.name)
@@ -139,7 +139,7 @@ def write_page(walked: Walked) -> None:
 
 
 def figure_lines(figures: Sequence[Figure]) -> Iterator[str]:
-    """Yield a line for each figure, with its goal."""
+    """Yield a line for each figure, with the goal."""
     for figure in figures:
         most_files, most_calls = GOALS[figure.name]
         yield f"{figure.name:<58}{figure.files:>8,} {most_files:>8,}{'  over' if figure.files > most_files else ''}"

@@ -1,4 +1,4 @@
-"""What the table of sizes counts: a place, a name, a file and a shape of each sort, and the present state."""
+"""Counting rules for the size table: a place, a name, a file and a shape of each sort, and the present state."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_generated_files_and_tests_are_no_files_by_hand() -> None:
     assert patched_files(PATCH) == ["a2a/cstp/methods/registry.py", "skills/cognition_engines/queries/new.py"]
 
 
-def test_a_shape_holds_eight_members_and_is_no_part_of_another() -> None:
+def test_a_shape_holds_eight_members_and_is_not_part_of_another_shape() -> None:
     sent = shape_of(DECISION)
     some, all_ = shape_of(dict.fromkeys(sorted(MEMBERS)[:8])), shape_of(dict.fromkeys(MEMBERS))
     assert sent

@@ -1,4 +1,4 @@
-"""The calls of the house enter the files that docs/architecture.md shows, and their figures do not grow."""
+"""Calls of the walks enter the files shown in docs/architecture.md, and their figures do not grow."""
 
 import re
 
@@ -16,7 +16,7 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Walked:
     return measure(tmp_path_factory.mktemp("walks"))
 
 
-def test_a_query_enters_the_documented_files_one_after_the_other(walked: Walked) -> None:
+def test_a_query_enters_the_documented_files_in_order(walked: Walked) -> None:
     page = PAGE.read_text(encoding="utf-8")
     listed = page.partition("<!-- spine -->")[2].partition("<!-- end of spine -->")[0]
     spine = re.findall(r"`([a-z_/]+\.py)`", listed)
@@ -34,7 +34,7 @@ def test_no_figure_of_a_walk_grows_by_more_than_a_tenth(walked: Walked) -> None:
         assert (figure.calls or 0) <= MOST * (before.calls or 0), f"{figure}, in docs/architecture.md {before.calls}"
 
 
-def test_the_pictures_show_the_files_that_are_entered(walked: Walked) -> None:
+def test_the_pictures_show_the_entered_files(walked: Walked) -> None:
     for name, files in shown_files().items():
         entered = set(walked.trails[name].files)
         assert len(files ^ entered) <= 0.1 * len(entered), f"{ROUTES[name]}: {sorted(files ^ entered)}"

@@ -1,4 +1,4 @@
-"""The files of the product that calls enter on their ways, and the shapes that a written decision takes on its way."""
+"""Product files entered by calls, and the shapes of a written decision on the way."""
 
 import sys
 import threading
@@ -18,7 +18,7 @@ from tests.isolation.world import make_world, put
 from tests.serving import SeededEmbedder, Serving, start
 from tests.stores import Stores
 
-# threads that follow the records whenever they like
+# threads that follow the records at any time
 FOLLOWERS: Final = ("-follower", "-vectors", "filler", "watcher", "retention", "audit", "listings")
 PACKAGES: Final = (str(ROOT / "a2a") + "/", str(ROOT / "skills") + "/")
 QUERY: Final = "`queryDecisions`, a new text"
@@ -60,7 +60,7 @@ FILES: Final = {
 
 @dataclass(frozen=True)
 class Shape:
-    """A class, or dicts with names in one style, and the members of a decision that its values hold."""
+    """A class, or dicts with names in a common style, and the decision members held by the values."""
 
     name: str
     members: frozenset[str]
@@ -71,14 +71,14 @@ class Shape:
 
 @dataclass(frozen=True)
 class Trail:
-    """The files of the product that a call enters, in the order of their first entries, and its number of calls."""
+    """Product files entered by a call, in order of first entry, and the call count."""
 
     files: tuple[str, ...]
     calls: int
 
 
 class Walk:
-    """The files of the calls during a recording, in order, and the shapes that a decision has in them."""
+    """Call files during a recording, in order, and a decision's shapes in them."""
 
     def __init__(self) -> None:
         self.files: list[str] = []
@@ -109,7 +109,7 @@ class Walk:
 
 
 def shape_of(value: object) -> Shape | None:
-    """Return the shape of a value that holds the members of a decision, or answers with the hash of one; else None."""
+    """Return the shape of a value that holds decision members, or answers with a decision's hash; else None."""
     if isinstance(value, dict):
         names = {name for name in value if isinstance(name, str)}
         members = frozenset(map(snake, names)) & MEMBERS
@@ -124,15 +124,15 @@ def shape_of(value: object) -> Shape | None:
 
 
 def whole_shapes(found: Iterable[Shape]) -> list[Shape]:
-    """Return the shapes without those that are parts of others of the same name."""
+    """Return the shapes that are not part of another shape with the same name."""
     shapes = list(found)
     return [each for each in shapes if not any(each.name == one.name and each.members < one.members for one in shapes)]
 
 
 def walk_calls(folder: Path) -> tuple[dict[str, Trail], list[Shape]]:
-    """Return the trails of the calls to a server, by their names, and the shapes of a written decision.
+    """Return the trails of server calls, by name, and the shapes of a written decision.
 
-    Each call but the cached one is the second of its kind to a server over a new folder.
+    Each call except the cached call is the second of the kind to a server over a new folder.
     """
     trails: dict[str, Trail] = {}
     for number, (name, ask) in enumerate(((QUERY, query), (MCP, query_by_tool), (WRITE, write))):
@@ -168,7 +168,7 @@ def write(serving: Serving, words: str) -> None:
 
 
 def walk_ingest(folder: Path) -> Trail:
-    """Return the trail of an ingest of three small files by an engine, after one of three others."""
+    """Return the trail of an engine that ingests three small files, after three others."""
     walk = Walk()
     store, indexes = f"sqlite:///{folder / 'records.sqlite3'}", folder / "indexes"
     with profiled(walk), SyncEngine.open(store, indexes, embedder=None) as engine:
@@ -184,7 +184,7 @@ def walk_ingest(folder: Path) -> Trail:
 
 @contextmanager
 def profiled(walk: Walk) -> Iterator[None]:
-    """Note the calls of this thread and of all threads that begin until the block ends."""
+    """Note calls in this thread and all threads started before the block ends."""
     threading.setprofile(walk.note)
     sys.setprofile(walk.note)
     try:

@@ -1,6 +1,6 @@
-"""Reads a Dockerfile and carries its first stage out in a folder: no engine is needed.
+"""Reader of a Dockerfile that executes the first stage in a folder: no engine is needed.
 
-Of Docker's syntax only what the project's own Dockerfile uses is understood; anything else fails.
+It understands only the Docker syntax of the project's Dockerfile; anything else fails.
 """
 
 import json
@@ -17,14 +17,14 @@ from tests.programs import run_program
 
 @dataclass(frozen=True)
 class Step:
-    """One instruction and what follows it, its lines joined."""
+    """An instruction and arguments, in a joined line."""
 
     name: str
     rest: str
 
 
 def stages(text: str) -> list[list[Step]]:
-    """The steps of each stage, FROM first."""
+    """Return the steps of each stage, FROM first."""
     found: list[list[Step]] = []
     lines = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE).replace("\\\n", " ")
     for line in filter(None, map(str.strip, lines.splitlines())):
@@ -36,7 +36,7 @@ def stages(text: str) -> list[list[Step]]:
 
 
 def context(root: Path) -> list[str]:
-    """The files that a build gets to see: those that `.dockerignore` lets through, relative to `root`."""
+    """Return the build context: files permitted by `.dockerignore`, relative to `root`."""
     rules = [line for line in (root / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
     assert rules[0] == "*", "everything is left out that is not named"
     listed = run_program("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=root, check=True)
@@ -59,14 +59,14 @@ def _let_through(path: str, rules: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class Build:
-    """A first stage in `folder`, which stands for the root of the image's file system."""
+    """A first stage in `folder`, which represents the root of the image's file system."""
 
     root: Path
     folder: Path
     environment: Mapping[str, str]
 
     def copy(self, rest: str) -> None:
-        """COPY from the context into the working folder `/src`."""
+        """Execute COPY from the context into the working folder `/src`."""
         *sources, target = rest.split()
         files = context(self.root)
         into = self.folder / "src" / target
@@ -80,14 +80,14 @@ class Build:
                 shutil.copyfile(self.root / path, place)
 
     def run(self, rest: str) -> None:
-        """RUN with every absolute path moved below the folder."""
+        """Execute RUN with every absolute path moved below the folder."""
         moved = re.sub(r"(?<=\s)/(?=(wheels|opt|dist|src)\b)", f"{self.folder}/", f" {rest}")
         done = run_program("sh", "-e", "-c", moved, cwd=self.folder / "src", env=self.environment, timeout=None)
         assert done.returncode == 0, f"{moved}\n{done.stdout}\n{done.stderr}"
 
 
 def variables(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
-    """What the ENV lines set."""
+    """Yield the variables of the ENV lines."""
     for step in steps:
         if step.name == "ENV":
             for pair in shlex.split(step.rest):
@@ -96,7 +96,7 @@ def variables(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
 
 
 def command(steps: Sequence[Step], name: str) -> list[str]:
-    """The words of the last CMD, or of the CMD of the HEALTHCHECK."""
+    """Return the words of the last CMD, or the HEALTHCHECK's CMD."""
     rest = [step.rest for step in steps if step.name == name][-1]
     words: list[str] = json.loads(rest[rest.index("[") :])
     return words

@@ -30,7 +30,7 @@ BUILD, RUNTIME = stages((ROOT / "Dockerfile").read_text())
 DIGEST = re.compile(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}")
 
 
-def test_a_build_sees_what_it_needs_and_nothing_else() -> None:
+def test_a_build_sees_exactly_its_needed_files() -> None:
     seen = context(ROOT)
     assert not [
         path
@@ -44,7 +44,7 @@ def test_a_build_sees_what_it_needs_and_nothing_else() -> None:
 
 @pytest.mark.timeout(900)
 def test_the_image_is_healthy(tmp_path: Path, request: pytest.FixtureRequest, wait_until: Callable[..., None]) -> None:
-    """The long form runs every step; the short one takes the locked requirements from this environment."""
+    """Run every step in the long form; the short form takes the locked requirements from this environment."""
     every_step = request.config.getoption("--chaos") == "long"
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, **dict(variables(BUILD)), "PATH": path}
@@ -78,10 +78,10 @@ def test_the_image_is_healthy(tmp_path: Path, request: pytest.FixtureRequest, wa
 
 
 def borrow(folder: Path) -> None:
-    """A virtual environment that has the requirements of this one, and not this project."""
+    """Make a virtual environment with the requirements of the running environment, without the project."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     (site,) = folder.glob("lib/python*/site-packages")
-    # the folder's own .pth files, such as that of an editable install, are not read this way
+    # the folder's own .pth files, such as for an editable install, are not read this way
     (site / "borrowed.pth").write_text(sysconfig.get_path("purelib"))
 
 
@@ -137,7 +137,7 @@ def compose() -> Any:
 
 
 def filled(value: str) -> str:
-    """A value of compose.yaml with a password in the place of each variable that is required, without all others."""
+    """Return a compose.yaml value with a password for each required variable, and no other variables."""
     required = re.sub(r"\$\{\w+:\?[^}]*\}", "secret1", value)
     return re.sub(r"\$\{\w+:-\}", "", required).replace("$$", "$")
 

@@ -1,4 +1,4 @@
-"""A store of seeded vectors, and indexes over it that a test opens and closes as often as it likes."""
+"""A store of seeded vectors, and indexes, freely opened and closed by a test."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ EVERYTHING = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 
 @dataclass(frozen=True)
 class SeededEmbedder:
-    """Vectors from a digest of the model's name and the text."""
+    """An embedder of digests from model name and text."""
 
     model: str = "seeded-a"
     dim: int = 8
@@ -60,7 +60,7 @@ def records(stores: Stores, tmp_path: Path) -> Iterator[Records]:
 
 @pytest.fixture
 def put(records: Records) -> Callable[..., None]:
-    """`put(embedder, "a", "b")`: records whose id is their title; `text` makes them new ones of the same id."""
+    """Return `put(embedder, "a", "b")`: stores records with their title as id; `text` makes new versions."""
 
     def write(embedder: SeededEmbedder | None, *ids: str, text: str = "") -> None:
         entries = []
@@ -76,7 +76,7 @@ def put(records: Records) -> Callable[..., None]:
 def opened(
     records: Records, stores: Stores, tmp_path: Path, wait_until: Callable[..., None]
 ) -> Iterator[Callable[..., Indexes]]:
-    """`opened(embedder)`: indexes that have caught up; closed at the end, or earlier by the test."""
+    """Yield `opened(embedder)`: caught-up indexes; closed at the end, or earlier by the test."""
     running: list[Indexes] = []
 
     def start(embedder: SeededEmbedder | None, ready: bool = True, folder: Path = tmp_path / "indexes") -> Indexes:
@@ -95,7 +95,7 @@ def opened(
 
 @pytest.fixture
 def nearest() -> Callable[..., list[str]]:
-    """`nearest(indexes, vector, limit)`: ids by the semantic leg, whatever way it takes."""
+    """Return `nearest(indexes, vector, limit)`: ids of the semantic leg, by any route."""
 
     def ids(indexes: Indexes, vector: Any, limit: int = 5) -> list[str]:
         index = indexes[DECISIONS]
@@ -108,7 +108,7 @@ def nearest() -> Callable[..., list[str]]:
 
 @pytest.fixture
 def worded() -> Callable[..., list[str]]:
-    """`worded(indexes, query)`: ids by the keyword leg."""
+    """Return `worded(indexes, query)`: ids of the keyword leg."""
 
     def ids(indexes: Indexes, query: str, limit: int = 5) -> list[str]:
         index = indexes[DECISIONS]

@@ -1,4 +1,4 @@
-"""Random records of the kinds that are searched or listed, with few different values, so that ties are common."""
+"""Random records of searched or listed kinds, with few distinct values, so that ties are common."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -31,7 +31,7 @@ LEVELS = (Sensitivity.NORMAL, Sensitivity.NORMAL, Sensitivity.SENSITIVE, Sensiti
 
 
 class Maker:
-    """Makes records one after the other; every id is used once."""
+    """A maker of successive records; every id is used once."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -57,7 +57,7 @@ class Maker:
         return {"project": self.maybe(self.one(PROJECTS)), "sensitivity": self.one(LEVELS), "metadata": {}}
 
     def record(self, kind: Kind, id: int | None = None) -> Record:
-        """A new record of the kind, or another version of the one that has the number `id`."""
+        """Make a new record of the kind, or another version of the record numbered `id`."""
         if id is None:
             self.number += 1
             id = self.number
@@ -83,7 +83,7 @@ def _decision(maker: Maker, id: str) -> Record:
         pr=maker.maybe(maker.one(["17", "170"])),
         valid_from=maker.maybe(maker.moment()),
         valid_to=maker.maybe(maker.moment()),
-        # apart, so that all else is as it would be without
+        # separate, so that everything else stays the same
         affects=_affects(Random(f"affects {id}")),
         details=_details(Random(id)),
         project=rights["project"],
@@ -217,7 +217,7 @@ def page_of(
     numbers: Mapping[str, Any] | None = None,
     **given: Any,
 ) -> Page:
-    """Return a page of records that have nothing but what is given, as the changes that come after `after`."""
+    """Return a page of records with only the given members, as the changes after `after`."""
     keys, after = np.asarray(keys, np.int64), given.get("after", 0)
     count = len(keys)
     plain: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""A matcher of patterns as a `.gitignore` defines them: name by name, with each way to read a star tried in turn."""
+"""A matcher of `.gitignore` patterns: name by name, trying each reading of a star in turn."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ _TOKEN = re.compile(r"\\.|\[[!^]?\]?[^\]]*\]|.", re.DOTALL)
 
 
 def reference_includes(lines: Sequence[str], path: str) -> bool:
-    """Return whether patterns choose a file: by the last that matches it, else by the last for a folder above it."""
+    """Return whether patterns choose a file: by the last match for it, else by the last for a folder above it."""
     names = path.split("/")
     own = [line for line in lines if not line.endswith("/") and _matches_itself(line, names)]
     folders = [names[:count] for count in range(1, len(names))]

@@ -1,4 +1,4 @@
-"""A collection that is there and tells its state, and cannot be searched: exact answers, and a new one is built."""
+"""A collection that exists and reports a state, but cannot be searched: exact answers, and a rebuild."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -39,11 +39,11 @@ def torn(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 8)
 
 
-# one for which every search fails, and one for which some do
+# every search fails, or some do
 @pytest.mark.long("damages collections and waits until they are rebuilt")
 @pytest.mark.parametrize(("file", "spoil"), [("header.bin", lost), ("data_level0.bin", torn)])
 @pytest.mark.parametrize("when", ["between two runs", "under a server"])
-def test_a_collection_that_cannot_be_searched_costs_no_answer_and_is_built_anew(
+def test_an_unsearchable_collection_costs_no_answer_and_is_rebuilt(
     filled: Records,
     own_chroma: ChromaProgram,
     seeded: Callable[..., Any],

@@ -1,4 +1,4 @@
-"""Where nearest neighbours are looked for: in memory, in an index, or in an index from a number of vectors on."""
+"""Choice of nearest neighbour search: in memory, in an index, or in an index from a vector count on."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ Opened = Callable[[VectorChoice], Indexes]
 
 @pytest.fixture
 def chosen(records: Records, tmp_path: Path) -> Iterator[Opened]:
-    """`chosen(choice)`: indexes that follow the records."""
+    """Yield `chosen(choice)`: indexes that follow the records."""
     running: list[Indexes] = []
 
     def start(choice: VectorChoice) -> Indexes:
@@ -34,7 +34,7 @@ def chosen(records: Records, tmp_path: Path) -> Iterator[Opened]:
 
 
 def kept(folder: Path) -> list[str]:
-    """The files and folders of a vector index."""
+    """Return files and folders of a vector index."""
     return sorted(path.name for path in (folder / "indexes" / "decisions").glob("chroma*"))
 
 
@@ -73,6 +73,6 @@ def test_auto_is_a_quarter_of_the_machine_unless_a_bound_or_a_server_is_given() 
     assert VectorChoice("chroma").most_bytes == VectorChoice(url="http://127.0.0.1:8000").most_bytes == 0
 
 
-def test_a_server_for_an_index_that_is_not_kept_is_refused_by_name() -> None:
+def test_a_server_for_an_index_not_kept_is_refused_by_name() -> None:
     with pytest.raises(ConfigurationError, match=r"vectors\.url: has no effect with vectors\.index: memory"):
         load_settings({"vectors.index": "memory", "vectors.url": "http://127.0.0.1:8000"})

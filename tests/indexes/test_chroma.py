@@ -1,4 +1,4 @@
-"""The neighbour index on its own: what it answers, and when its folder is trusted."""
+"""The neighbour index alone: answers, and conditions to trust the folder."""
 
 import json
 import os
@@ -28,7 +28,7 @@ NAME = "decisions-seeded"
 
 @pytest.fixture
 def index(records: Records, tmp_path: Path) -> Callable[..., ChromaIndex]:
-    """`index()`: the folder's index, brought up to date."""
+    """Return `index()`: the folder's index, up to date."""
 
     def opened(name: str = NAME, store_id: str | None = None) -> ChromaIndex:
         found = open_folder(tmp_path / "indexes", name, store_id or records.store_id, records.last_seq())
@@ -39,7 +39,7 @@ def index(records: Records, tmp_path: Path) -> Callable[..., ChromaIndex]:
 
 
 def follow(index: ChromaIndex, records: Records) -> int:
-    """Applies what is missing; how many changes that was."""
+    """Apply missing changes; return their number."""
     done = 0
     while page := records.changes.page(DECISIONS, index.seq, 100, "seeded-a"):
         index.apply(page)
@@ -55,7 +55,7 @@ def keys(records: Records) -> dict[str, int]:
     return {c.stored.record.id: c.stored.key for c in changes_of(records, 0, 9999, None) if hasattr(c, "stored")}
 
 
-def test_the_nearest_windows_come_first_and_changes_replace_what_was_there(
+def test_the_nearest_windows_come_first_and_changes_replace_earlier_windows(
     index: Callable[..., Any], records: Records, put: Callable[..., None], seeded: Callable[..., Any], tmp_path: Path
 ) -> None:
     model = seeded()
@@ -185,7 +185,7 @@ def damage_mark_member(folder: Path) -> None:
         damage_mark_member,
     ],
 )
-def test_a_folder_that_is_not_as_it_was_left_is_set_aside(
+def test_a_folder_changed_since_its_close_is_set_aside(
     records: Records,
     put: Callable[..., None],
     seeded: Callable[..., Any],
@@ -204,7 +204,7 @@ def test_a_folder_that_is_not_as_it_was_left_is_set_aside(
     again.close()
 
 
-def test_a_file_that_was_not_written_is_not_read_at_a_shutdown_so_what_damages_it_unseen_is_found_at_the_next_start(
+def test_an_unwritten_file_is_not_read_at_shutdown_so_its_damage_is_found_at_the_next_start(
     records: Records, put: Callable[..., None], seeded: Callable[..., Any], tmp_path: Path, index: Callable[..., Any]
 ) -> None:
     put(seeded(), "a", "b")
@@ -240,7 +240,7 @@ def test_a_folder_of_another_store_another_collection_or_a_later_history_is_set_
     assert folders(tmp_path) == ["chroma-5", "chroma-6"]
 
 
-def test_the_name_of_a_collection_tells_kind_model_and_store_and_suits_chroma(records: Records) -> None:
+def test_the_name_of_a_collection_has_kind_model_and_store_and_is_valid_in_chroma(records: Records) -> None:
     longest = collection_name("decisions", "m" * 60, records.store_id)
     assert len(longest) <= 512
     assert (
@@ -267,7 +267,7 @@ NO_ADDRESSES = ("", "chroma", "chroma:8000", "ftp://chroma", "http://", "http://
 
 
 @pytest.mark.parametrize("url", [*NO_ADDRESSES, "http://h/path", "http://user:secret@h:8000", "http://[::1"])
-def test_what_is_no_address_is_refused_naming_the_setting_and_not_the_value(url: str) -> None:
+def test_an_invalid_address_is_refused_naming_the_setting_and_not_the_value(url: str) -> None:
     with pytest.raises(ConfigurationError, match=r"^vectors\.url: ") as refused:
         server_address(url)
     assert "secret" not in str(refused.value)

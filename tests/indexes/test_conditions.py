@@ -1,4 +1,4 @@
-"""Conditions have three readings, a mask, a rule on a record and SQL: they agree, and say what they are meant to."""
+"""Three readings of conditions, a mask, a rule on a record and SQL: they agree, and mean the intended condition."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -97,7 +97,7 @@ NUMBERS: dict[str, tuple[float, ...]] = {
 
 @pytest.fixture
 def mixed(records: Records) -> Records:
-    """Records of all kinds, some changed and some deleted since."""
+    """Store records of all kinds, some changed and some deleted since."""
     maker = Maker(5)
     for _ in range(60):
         records.put([entry(maker.record(kind)) for kind in MADE], None)
@@ -118,7 +118,7 @@ def columns_of(records: Records, space: Space) -> Snapshot:
 
 
 def random_conditions(random: Random, space: Space) -> Conditions:
-    """Some, and of some questions that others are not all met."""
+    """Draw random conditions, sometimes with the negation of several together."""
     conditions = some_conditions(random, space)
     others = some_conditions(random, space)
     return (*conditions, Not(others)) if random.random() < 0.3 else conditions
@@ -170,7 +170,7 @@ def names(snapshot: Snapshot, conditions: Conditions, viewer: Viewer = ALL) -> s
     return {snapshot.ids[row] for row in np.flatnonzero(snapshot.mask(conditions, viewer))}
 
 
-def test_a_mask_over_more_rows_than_are_told_at_a_time_tells_each() -> None:
+def test_a_mask_over_more_rows_than_a_block_covers_each() -> None:
     count = 150_000
     keys, confidence = np.arange(1, count + 1), np.random.default_rng(1).random(count)
     columns = Columns(DECISIONS, 1)
@@ -189,7 +189,7 @@ def test_a_mask_over_more_rows_than_are_told_at_a_time_tells_each() -> None:
 
 
 @pytest.mark.long("makes columns of many records")
-def test_what_is_not_is_all_else_also_what_has_no_such_number_or_text(mixed: Records) -> None:
+def test_a_negation_includes_records_without_such_a_number_or_text(mixed: Records) -> None:
     snapshot = columns_of(mixed, DECISIONS)
     everything = names(snapshot, ())
     of_nothing = (OneOf(("category",), ("never heard of",)),)
@@ -216,7 +216,7 @@ def test_filters_of_decisions_are_conditions_on_their_columns() -> None:
     assert query_conditions(QueryFilters()) == ()
 
 
-def test_an_importance_of_at_least_nothing_is_no_condition_and_a_sensitivity_is_that_level_alone() -> None:
+def test_an_importance_of_at_least_nothing_is_no_condition_and_a_sensitivity_is_exactly_its_level() -> None:
     assert memory_conditions(ListMemoriesParams(min_importance=0.0)) == ()
     assert memory_conditions(ListMemoriesParams(sensitivity="sensitive")) == (
         AtLeast("sensitivity", 1),
@@ -226,7 +226,7 @@ def test_an_importance_of_at_least_nothing_is_no_condition_and_a_sensitivity_is_
 
 @pytest.mark.long("makes columns of many records")
 @pytest.mark.parametrize("space", [DECISIONS, KNOWLEDGE, MEMORY, TIMELINE], ids=lambda space: space.name)
-def test_every_given_bound_leaves_out_what_lacks_the_field(mixed: Records, space: Space) -> None:
+def test_every_given_bound_leaves_out_records_without_the_field(mixed: Records, space: Space) -> None:
     snapshot = columns_of(mixed, space)
     everything = mixed.reads.by_keys(snapshot.keys[snapshot.alive].tolist(), ALL).values()
     for params, has in (
@@ -287,8 +287,8 @@ def test_postings_of_an_old_snapshot_stay_as_they_were_while_rows_come_go_and_ar
 
 
 @pytest.mark.long("makes columns of many records")
-def test_a_snapshot_tells_alike_questions_apart_and_a_new_one_remembers_nothing(mixed: Records) -> None:
-    """The same column and value below and above, any and all, other clearances, no projects and every one."""
+def test_a_snapshot_distinguishes_similar_questions_and_a_new_snapshot_remembers_nothing(mixed: Records) -> None:
+    """Compare equal columns and values below and above, any and all, other clearances, no projects and all projects."""
     snapshot = columns_of(mixed, MEMORY)
     at = int(np.median(snapshot.numbers["at"]))
     questions: list[tuple[Conditions, Viewer]] = [
@@ -308,8 +308,8 @@ def test_a_snapshot_tells_alike_questions_apart_and_a_new_one_remembers_nothing(
 
 
 @pytest.mark.long("makes columns of many records")
-def test_a_column_that_no_reader_is_stated_for_is_an_error(mixed: Records) -> None:
-    """And not compared with what another column has."""
+def test_a_column_without_a_stated_reader_is_an_error(mixed: Records) -> None:
+    """Raise instead of comparing with another column's content."""
     snapshot = columns_of(mixed, DECISIONS)
     stored = next(iter(mixed.reads.by_keys(snapshot.keys.tolist(), ALL).values()))
     for condition in (

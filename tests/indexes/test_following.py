@@ -1,4 +1,4 @@
-"""The indexes of one store: following, rebuilding, changing the model, closing."""
+"""Indexes of a store: following, rebuilding, changing the model, closing."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,7 +22,7 @@ from tests.stored import models
 
 @dataclass
 class Run:
-    """What the tests below need together."""
+    """Common state of the tests below."""
 
     records: Records
     put: Callable[..., None]
@@ -34,11 +34,11 @@ class Run:
 
     @property
     def files(self) -> Path:
-        """What the space of decisions has."""
+        """Return the files of the decision space."""
         return self.folder / "decisions"
 
     def finds(self, indexes: Any, id: str, text: str = "", model: str = "seeded-a") -> bool:
-        """Whether both legs have this record first."""
+        """Return whether both legs rank this record first."""
         vector = self.seeded(model).embed_query(f"{id}\n{text}")
         return self.nearest(indexes, vector, 1) == [id] and id in self.worded(indexes, f"{id} {text}", 9)
 
@@ -51,7 +51,7 @@ def run(records, put, opened, seeded, nearest, worded, tmp_path) -> Run:  # type
 NAMES = ("otter", "falcon", "gecko", "heron", "lynx", "marten")
 
 
-def test_what_is_written_changed_and_deleted_is_followed(run: Run, wait_until: Callable[..., None]) -> None:
+def test_written_changed_and_deleted_records_are_followed(run: Run, wait_until: Callable[..., None]) -> None:
     model = run.seeded()
     run.put(model, *NAMES)
     indexes = run.opened(model)
@@ -145,14 +145,14 @@ def test_a_server_with_a_model_embeds_missing_vectors(run: Run, wait_until: Call
     assert all(run.finds(indexes, name) for name in NAMES)
 
 
-def test_a_model_that_fails_leaves_the_words(run: Run) -> None:
+def test_a_failing_model_leaves_the_words(run: Run) -> None:
     run.put(None, *NAMES)
     indexes = run.opened(run.seeded(fails=True), ready=False)
     assert run.worded(indexes, "otter") == ["otter"]
     assert models(run.records) == {}
 
 
-def test_without_a_model_there_are_words_and_no_vectors(run: Run, wait_until: Callable[..., None]) -> None:
+def test_without_a_model_the_indexes_have_words_and_no_vectors(run: Run, wait_until: Callable[..., None]) -> None:
     run.put(None, "otter")
     indexes = run.opened(None)
     assert indexes[DECISIONS].vectors is None
@@ -162,7 +162,7 @@ def test_without_a_model_there_are_words_and_no_vectors(run: Run, wait_until: Ca
 
 
 def words_are_back(run: Run, indexes: Any) -> bool:
-    """Whether words can be asked, and then find everything."""
+    """Return whether words can be searched, and then find everything."""
     with suppress(ComponentFailed):
         indexes[DECISIONS].words(Viewer(), indexes[DECISIONS].snapshot)
         return all(run.finds(indexes, name) for name in NAMES)
@@ -181,7 +181,7 @@ def replaced(path: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [noise, replaced, removed])
 @pytest.mark.parametrize("what", ["*.term", "*.store", "meta.json", "*"])
-def test_a_keyword_index_that_is_damaged_while_it_is_used_is_built_anew_beside_the_answers(
+def test_a_keyword_index_damaged_in_use_is_rebuilt_beside_the_answers(
     run: Run, wait_until: Callable[..., None], spoil: Callable[[Path], None], what: str
 ) -> None:
     run.put(run.seeded(), *NAMES)
@@ -199,7 +199,7 @@ def test_a_keyword_index_that_is_damaged_while_it_is_used_is_built_anew_beside_t
     assert all(run.finds(again, name) for name in (*NAMES, "newcomer"))
 
 
-def test_an_address_of_a_chroma_server_that_is_none_is_refused_at_once_and_the_folder_is_free(run: Run) -> None:
+def test_an_invalid_chroma_server_address_is_refused_at_once_and_the_folder_is_free(run: Run) -> None:
     with pytest.raises(ConfigurationError, match=r"vectors\.url"):
         open_indexes(run.folder, run.records, run.seeded(), VectorChoice("chroma", "chroma without a scheme"))
     run.opened(run.seeded())
@@ -213,7 +213,7 @@ def test_closing_before_and_after_starting_is_quiet(run: Run) -> None:
 
 
 class Choosy:
-    """A real model that takes no text with a certain word."""
+    """A real model that refuses texts with a certain word."""
 
     def __init__(self, model: Any) -> None:
         self.model, self.dim, self._real = model.model, model.dim, model
@@ -230,7 +230,9 @@ class Choosy:
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_bad_text_is_told_once(run: Run, wait_until: Callable[..., None], caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bad_text_is_reported_once(
+    run: Run, wait_until: Callable[..., None], caplog: pytest.LogCaptureFixture
+) -> None:
     run.put(None, *NAMES)
     model = Choosy(run.seeded())
     run.opened(model, ready=False)

@@ -1,4 +1,4 @@
-"""One order out of the legs of several spaces."""
+"""A single ranking from legs of several spaces."""
 
 import asyncio
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 
 @dataclass(frozen=True)
 class Row:
-    """A record of a page made by hand; `score` is its BM25 score, 0 where it has no word of the query."""
+    """A record of a handmade page; `score` is the BM25 score, 0 without a query word."""
 
     key: int
     id: str
@@ -43,7 +43,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Scores:
-    """A keyword index whose scores are given."""
+    """A keyword index with given scores."""
 
     scores: dict[int, float]
 
@@ -85,10 +85,10 @@ def part_of(space: Space, rows: Sequence[Row], vector: Any, candidates: int = CA
 
 
 def fuse(parts: Sequence[SpaceCandidates], query: str, vector: Any, limit: int, groups: bool = False) -> list[Hit]:
-    """What a search makes of these parts."""
+    """Return a search result over these parts."""
     if not groups:
         return rank_spaces(parts, vector, limit, score_by_both)[0]
-    no_indexes: Any = {}  # fusing has all that it needs in the parts
+    no_indexes: Any = {}  # fusing needs only the parts
     names = ("embedder", "keywords", "vectors", "records", "lists", "writes")
     pooled = Pools(20, **{name: Pool(name, 1, 20) for name in names})
     # not `asyncio.run`, which formats the result of each run
@@ -111,7 +111,7 @@ def scaled(values: dict[str, float]) -> dict[str, float]:
 
 
 def expected(rows: Sequence[Row], vector: Any) -> list[str]:
-    """Both scores of every row, scaled over all of them, half and half."""
+    """Return both scores of every row, scaled over all rows, half and half."""
     cosine = {row.id: float(unit(row.vector) @ vector) for row in rows if row.vector is not None}
     meaning = scaled({row.id: cosine.get(row.id, min(cosine.values())) for row in rows})
     words = scaled({row.id: row.score for row in rows})
@@ -126,7 +126,7 @@ def random_rows(random: Random, keys: Sequence[int]) -> list[Row]:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_rows_of_two_spaces_are_ranked_as_if_they_were_of_one(seed: int) -> None:
+def test_rows_of_two_spaces_are_ranked_like_rows_of_a_single_space(seed: int) -> None:
     random = Random(seed)
     rows = random_rows(random, range(1, 80))
     vector = unit([random.gauss(0, 1) for _ in range(DIM)])
@@ -212,7 +212,7 @@ def test_a_long_artifact_cannot_crowd_out_the_rest() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_folded_hits_are_those_of_the_whole_order_folded(seed: int) -> None:
-    """Artifacts of many and of few chunks, scores of which many are equal, every limit."""
+    """Check artifacts of many and few chunks, scores with many ties, every limit."""
     random, vector = Random(seed), unit([1.0])
     rows = [
         Row(
@@ -233,7 +233,7 @@ def test_folded_hits_are_those_of_the_whole_order_folded(seed: int) -> None:
         assert ids(parts, fuse(parts, "words", vector, limit, groups=True)) == list(folded.values())[:limit]
 
 
-def test_an_artifact_and_its_chunks_are_one_hit_and_its_events_are_their_own() -> None:
+def test_an_artifact_and_its_chunks_are_one_hit_with_separate_events() -> None:
     vector = unit([1.0])
     rows = [
         Row(1, "art_1", [1.0, 0.5], 1.0, Kind.ARTIFACT),

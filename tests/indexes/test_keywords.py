@@ -67,7 +67,7 @@ def test_a_removed_key_is_not_found_and_removing_it_again_is_no_error(index: Key
     assert (index.count, index.seq) == (3, 6)
 
 
-def test_changes_that_are_already_in_are_ignored(index: KeywordIndex) -> None:
+def test_applied_changes_are_ignored(index: KeywordIndex) -> None:
     index.apply([(2, "Use memcached")], [1], 4)
     assert found(index, "redis") == [2]
     assert (index.count, index.seq) == (4, 4)
@@ -167,7 +167,7 @@ def test_marks_restrict_a_search_and_keep_its_scores(tmp_path: Path) -> None:
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_threads_search_while_one_applies(index: KeywordIndex) -> None:
+def test_threads_search_during_an_apply(index: KeywordIndex) -> None:
     def search(_: int) -> None:
         for _ in range(100):
             keys, scores = index.search("events redis image numbered", 50)
@@ -323,7 +323,7 @@ def test_a_write_into_a_file_fails_the_next_search(index: KeywordIndex, tmp_path
         index.search("redis", 1)
 
 
-def test_what_the_index_itself_writes_fails_no_search(index: KeywordIndex) -> None:
+def test_the_index_s_own_writes_fail_no_search(index: KeywordIndex) -> None:
     for seq in range(5, 60):
         index.apply([(seq, f"numbered {seq}")], [], seq)
         assert found(index, "redis") == [2]
@@ -346,7 +346,7 @@ def test_no_text_can_be_read_from_the_folder(tmp_path: Path) -> None:
         assert b"quartzite follows" not in path.read_bytes()
 
 
-def test_a_folder_that_vanished_under_a_running_index_is_a_failure_of_keywords(tmp_path: Path) -> None:
+def test_a_folder_vanished_under_a_running_index_is_a_keyword_failure(tmp_path: Path) -> None:
     index = KeywordIndex.open(tmp_path / "keywords", "store-1")
     index.apply(TEXTS, [], 4)
     shutil.rmtree(tmp_path / "keywords")
@@ -354,7 +354,7 @@ def test_a_folder_that_vanished_under_a_running_index_is_a_failure_of_keywords(t
         index.apply([(9, "nine")], [], 9)
     assert failed.value.component == "keywords"
     assert found(index, "redis") == [2]
-    with suppress(ComponentFailed):  # of a thread that had not told yet that it cannot write
+    with suppress(ComponentFailed):  # of a thread that has not yet reported its failed write
         index.close()
 
 
@@ -381,7 +381,7 @@ VISIBLE = [Text(1, "zebra one", "alpha"), Text(2, "walrus one", "alpha"), Text(3
 
 
 def many_texts(count: int, project: str | None = None, first: int = 1) -> list[Text]:
-    """Texts with a word that all have, one that 60 in 100 have, one that half have, and one of their own."""
+    """Return texts with a word in all, a word in 60 of 100, a word in half, and a unique word."""
     return [
         Text(
             key,
@@ -392,7 +392,7 @@ def many_texts(count: int, project: str | None = None, first: int = 1) -> list[T
     ]
 
 
-def test_among_many_texts_a_word_that_most_have_is_searched_for_only_where_no_rarer_one_occurs(tmp_path: Path) -> None:
+def test_among_many_texts_a_common_word_is_searched_for_only_without_a_rarer_word(tmp_path: Path) -> None:
     with KeywordIndex.open(tmp_path / "keywords", "store-1") as index:
         index.apply(many_texts(MANY_TEXTS - 1), [], 1)
         assert len(found(index, "every w7", 20)) == 20, "not so many texts yet"
@@ -408,8 +408,8 @@ def test_among_many_texts_a_word_that_most_have_is_searched_for_only_where_no_ra
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_which_words_most_texts_have_is_told_by_those_that_the_reader_sees(tmp_path: Path) -> None:
-    """Whether others are hidden, and what is in them, makes no difference to what is found."""
+def test_common_words_are_determined_by_the_texts_visible_to_the_reader(tmp_path: Path) -> None:
+    """Compare results with and without hidden texts of any content: they are equal."""
     reader = Viewer(projects=frozenset({"alpha"}))
     with KeywordIndex.open(tmp_path / "keywords", "store-1") as index:
         index.apply(many_texts(100, "alpha"), [], 1)
@@ -424,11 +424,11 @@ def test_which_words_most_texts_have_is_told_by_those_that_the_reader_sees(tmp_p
 
 
 def found_by(index: KeywordIndex, query: str, viewer: Viewer) -> set[int]:
-    """The keys up to 100 that are found; of the viewer's texts all are asked for."""
+    """Return the found keys up to 100; all of the viewer's texts are requested."""
     return {int(key) for key in index.search(query, 2 * MANY_TEXTS, viewer)[0]} & set(range(1, 101))
 
 
-def test_what_is_hidden_changes_no_digit_of_a_score(tmp_path: Path) -> None:
+def test_hidden_texts_change_no_digit_of_a_score(tmp_path: Path) -> None:
     reader = Viewer(projects=frozenset({"alpha"}))
     hidden = [Text(key, "zebra okapi " * 3000, "beta") for key in range(10, 40)]
     with (
@@ -448,7 +448,7 @@ def test_what_is_hidden_changes_no_digit_of_a_score(tmp_path: Path) -> None:
 
 
 def test_of_a_long_query_the_rarest_words_count(tmp_path: Path) -> None:
-    """Word number n is in n of the visible texts, and all the more often in hidden ones."""
+    """Use word number n in n of the visible texts, and even more often in hidden texts."""
     reader = Viewer(projects=frozenset({"alpha"}))
     words = [f"word{number}" for number in range(1, MOST_WORDS + 21)]
     visible = [Text(key, " ".join(words[key:]), "alpha") for key in range(len(words))]
@@ -463,7 +463,7 @@ def test_of_a_long_query_the_rarest_words_count(tmp_path: Path) -> None:
         assert set(index.search(others, 999, reader)[0].tolist()) == set(range(len(words)))
 
 
-def test_what_was_counted_stays_true_from_commit_to_commit(tmp_path: Path) -> None:
+def test_counts_stay_true_from_commit_to_commit(tmp_path: Path) -> None:
     rng = random.Random(3)
     viewers = [
         Viewer(clearance, projects)
@@ -493,8 +493,8 @@ def test_what_was_counted_stays_true_from_commit_to_commit(tmp_path: Path) -> No
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_query_of_a_thousand_words_costs_little_more_than_one_of_a_few(tmp_path: Path) -> None:
-    """For a reader that sees part of the texts, the first time after a commit."""
+def test_a_query_of_a_thousand_words_costs_little_more_than_a_short_query(tmp_path: Path) -> None:
+    """Measure a reader with a partial view, the first time after a commit."""
     rng = random.Random(9)
     reader = Viewer(projects=frozenset({"alpha"}))
     vocabulary = [f"w{number}" for number in range(3000)]

@@ -1,4 +1,4 @@
-"""Lists: whole, in order, exact at once, and alike for what the viewer does not see."""
+"""Lists: complete, in order, immediately exact, and independent of hidden records."""
 
 from collections.abc import Callable, Sequence
 from random import Random
@@ -21,7 +21,7 @@ ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 
 
 def expected(stored: Sequence[StoredRecord], space: Space, conditions: Conditions, viewer: Viewer) -> list[str]:
-    """The ids of a list, worked out record by record."""
+    """Return a list's ids, computed record by record."""
     found = [
         one
         for one in stored
@@ -40,7 +40,7 @@ def expected(stored: Sequence[StoredRecord], space: Space, conditions: Condition
 
 
 def whole(listing: Listing, conditions: Conditions, viewer: Viewer, size: int) -> list[str]:
-    """All pages, one after the other; each tells the same total."""
+    """Return all pages in order; each has the same total."""
     found: list[str] = []
     totals = set()
     while True:

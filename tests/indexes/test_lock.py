@@ -1,4 +1,4 @@
-"""One process holds a folder of indexes; its end, however it comes, frees the folder."""
+"""A single process holds an index folder; any kind of end frees the folder."""
 
 import fcntl
 import os
@@ -16,7 +16,7 @@ from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.store.records import Records
 
 
-def test_a_second_taker_is_told_what_to_do(tmp_path: Path) -> None:
+def test_a_second_taker_gets_a_remedy(tmp_path: Path) -> None:
     lock = FolderLock(tmp_path / "deep/indexes")
     with pytest.raises(FolderInUse) as refused:
         FolderLock(tmp_path / "deep/indexes")
@@ -27,7 +27,7 @@ def test_a_second_taker_is_told_what_to_do(tmp_path: Path) -> None:
     FolderLock(tmp_path / "deep/indexes").close()
 
 
-def test_a_data_folder_that_it_makes_is_its_owners_alone(tmp_path: Path) -> None:
+def test_a_new_data_folder_is_its_owners_alone(tmp_path: Path) -> None:
     FolderLock(tmp_path / "data/indexes").close()
     assert [path.stat().st_mode & 0o777 for path in (tmp_path / "data", tmp_path / "data/indexes")] == [0o700, 0o700]
 
@@ -47,7 +47,7 @@ def test_looking_at_a_lock_neither_takes_nor_makes_it(tmp_path: Path) -> None:
     other.close()
 
 
-def test_whoever_only_looks_at_a_lock_keeps_nobody_from_taking_it(tmp_path: Path) -> None:
+def test_looking_at_a_lock_keeps_nobody_from_taking_it(tmp_path: Path) -> None:
     FolderLock(tmp_path).close()
     looking = os.open(tmp_path / "lock", os.O_RDONLY)
     fcntl.flock(looking, fcntl.LOCK_SH)

@@ -1,4 +1,4 @@
-"""A Chroma server that is away for long: whoever follows it goes on trying."""
+"""A long outage of a Chroma server: followers keep retrying."""
 
 import socket
 from collections.abc import Callable

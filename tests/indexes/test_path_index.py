@@ -1,4 +1,4 @@
-"""Patterns found by an anchor are those that match, and quickly."""
+"""Patterns found by an anchor are exactly the matching ones, quickly."""
 
 from dataclasses import replace
 from random import Random
@@ -25,7 +25,7 @@ def some_pattern(random: Random) -> str:
     return negated + root + "/".join(random.choices(PIECES, k=random.randint(1, 3))) + random.choice(["", "", "/"])
 
 
-def test_an_anchor_hides_no_pattern_that_matches() -> None:
+def test_an_anchor_hides_no_matching_pattern() -> None:
     random = Random(3)
     lists = ["\n".join(some_pattern(random) for _ in range(random.choice([1, 1, 3]))) for _ in range(800)]
     index = PathIndex()

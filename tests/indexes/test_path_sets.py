@@ -1,4 +1,4 @@
-"""Patterns choose the files that a matcher by definition chooses, and for as long as a caller waits."""
+"""Patterns choose the files of a reference matcher, for as long as a caller waits."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -37,14 +37,14 @@ LINES = st.builds(
 
 
 @given(lines=st.lists(LINES, min_size=1, max_size=3), paths=st.lists(PATHS, min_size=1, max_size=6))
-def test_patterns_choose_what_their_definition_chooses(lines: list[str], paths: list[str]) -> None:
+def test_patterns_choose_the_files_of_their_definition(lines: list[str], paths: list[str]) -> None:
     expected = [path for path in paths if reference_includes(lines, path)]
     assert list(PathSet(paths).choose(parse_patterns(lines))) == expected
     assert [path for path in paths if includes(parse_patterns(lines), path)] == expected
 
 
 def long_paths(random: Random, letters: str) -> list[str]:
-    """Return paths that are long enough together for all ways to look for a text."""
+    """Return paths, long enough together for all search methods of a text."""
     return ["".join(random.choices(letters, k=random.randint(1, 400))).strip("/") or "a" for _ in range(60)]
 
 
@@ -69,7 +69,7 @@ def test_many_long_paths_together_are_chosen_like_each_alone(letters: str) -> No
 
 
 class Waiting:
-    """A caller that waits until it was asked about so many times."""
+    """A caller that waits for a number of checks."""
 
     def __init__(self, times: int) -> None:
         self.left = times
@@ -81,7 +81,7 @@ class Waiting:
 
 @pytest.fixture
 def listing(records: Records) -> Listing:
-    """Decisions with forty patterns."""
+    """Return decisions with forty patterns."""
     parts = [AffectedPart("path", f"*a{number}*") for number in range(40)]
     entries = [entry(Kind.DECISION, f"d-{place}", title="A", affects=(part,)) for place, part in enumerate(parts)]
     records.put(entries, None)
@@ -105,4 +105,4 @@ def test_matching_stops_between_patterns_and_costs_other_callers_nothing(records
     assert read_context(listing, records, request, datetime.now(UTC), answered) == found
     again = Waiting(1_000_000)
     listing.page(query_conditions(QueryFilters(paths=list(request.files))), request.viewer, 0, 1, None, again)
-    assert 1_000_000 - again.left == 1  # for the record of the page: the patterns that match are known
+    assert 1_000_000 - again.left == 1  # for the record of the page: matching patterns are known

@@ -1,4 +1,4 @@
-"""What counts in a keyword search in addition to the words: stop words, titles, dates, and the turns around a turn."""
+"""Additional signals in a keyword search: stop words, titles, dates, and turns around a turn."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -15,7 +15,7 @@ from cognition_engines.relevance import RELEVANCE, Language, Relevance
 from cognition_engines.store.values import Text
 from cstp.values.decision_searches import QueryDecisionsParams
 
-# By language: a question, and the one word of it that says something, in another form.
+# By language: a question, and its only meaningful word, in another form.
 QUESTIONS: dict[Language, tuple[str, str]] = {
     "en": ("What did we do about the harbours?", "harbour"),
     "de": ("Was haben wir mit den Booten?", "Boot"),
@@ -38,7 +38,7 @@ def found(index: KeywordIndex, query: str) -> list[int]:
     return keys.tolist()
 
 
-def test_words_that_say_nothing_find_nothing_beside_others(index: KeywordIndex) -> None:
+def test_meaningless_words_find_nothing_beside_others(index: KeywordIndex) -> None:
     index.apply([(1, "what we did and how"), (2, "the tide"), (3, "tides")], [], 1)
     assert sorted(found(index, "What did we do about the tide?")) == [2, 3]
 
@@ -49,7 +49,7 @@ def test_a_query_of_nothing_but_such_words_is_searched_with_them(index: KeywordI
     assert found(index, "who") == []
 
 
-def test_a_word_of_a_title_counts_more_than_one_of_a_text(index: KeywordIndex) -> None:
+def test_a_word_of_a_title_counts_more_than_a_word_of_a_text(index: KeywordIndex) -> None:
     filler = " ".join(f"word{number}" for number in range(40))
     index.apply(
         [
@@ -80,7 +80,7 @@ def test_a_turn_is_found_by_turns_around_it_the_less_the_further_they_are(index:
     assert found(index, "harbour") == [0, 1, 2, 3]
 
 
-def test_a_long_turn_counts_what_it_says_more_than_the_turns_around_it(index: KeywordIndex) -> None:
+def test_a_long_turn_counts_its_own_words_more_than_surrounding_turns(index: KeywordIndex) -> None:
     own = " ".join(f"word{number}" for number in range(120))
     index.apply(
         [
@@ -96,7 +96,7 @@ def test_a_long_turn_counts_what_it_says_more_than_the_turns_around_it(index: Ke
 
 
 @pytest.mark.parametrize("query", ["8 May 2023", "May 2023", "2023-05-08", "what was said in May?"])
-def test_what_was_said_on_a_day_is_found_by_its_date(index: KeywordIndex, query: str) -> None:
+def test_a_day_s_statements_are_found_by_its_date(index: KeywordIndex, query: str) -> None:
     index.apply(
         [
             Text(1, "2023-05-08 Ana: the tide", day=date(2023, 5, 8)),
@@ -119,7 +119,7 @@ def test_each_language_has_its_stop_words_stems_and_months(tmp_path: Path, langu
     assert len(MONTHS[language].split()) == 12
 
 
-def test_all_languages_of_the_settings_are_there() -> None:
+def test_all_languages_of_the_settings_are_supported() -> None:
     assert NAMES.keys() == MONTHS.keys() == QUESTIONS.keys()
 
 
@@ -133,7 +133,7 @@ def test_another_language_rebuilds_the_index_and_stop_words_do_not(tmp_path: Pat
     assert aside(Relevance(language="de"))
 
 
-def test_more_weights_than_there_are_turns_beside_a_turn_are_refused() -> None:
+def test_more_weights_than_neighbouring_turns_are_refused() -> None:
     with pytest.raises(ValueError, match="adjacent: has more than 3 weights"):
         Relevance(adjacent=(1.0, 1.0, 1.0, 1.0))
 

@@ -1,4 +1,4 @@
-"""Masks that were asked for before are not told again, and stand for their own question alone."""
+"""Cached masks are not recomputed, and answer only their own question."""
 
 from collections.abc import Sequence
 from threading import Event, Thread
@@ -13,7 +13,7 @@ def a_mask(*rows: bool) -> Bools:
     return np.array(rows, np.bool_)
 
 
-def test_a_mask_is_told_once_for_each_question_and_cannot_be_written_to() -> None:
+def test_a_mask_is_computed_once_for_each_question_and_is_read_only() -> None:
     remembered, told = MaskCache(1), []
 
     def tell(number: int) -> Bools:
@@ -28,7 +28,7 @@ def test_a_mask_is_told_once_for_each_question_and_cannot_be_written_to() -> Non
 
 
 @pytest.mark.parametrize("over", ["rows", "windows"])
-def test_threads_that_ask_the_same_at_the_same_time_have_it_told_once(over: str) -> None:
+def test_threads_asking_the_same_concurrently_compute_it_once(over: str) -> None:
     remembered, again, told, found = MaskCache(1), Event(), [], []
     rows = remembered.rows("same", lambda: a_mask(True)) if over == "windows" else None
 
@@ -36,7 +36,7 @@ def test_threads_that_ask_the_same_at_the_same_time_have_it_told_once(over: str)
         told.append(over)
         if len(told) > 1:
             again.set()
-        again.wait(0.2)  # for a second one, which there is not to be
+        again.wait(0.2)  # for a second mask, not to be made
         return a_mask(True)
 
     def ask() -> None:
@@ -67,7 +67,7 @@ def test_only_the_masks_asked_for_last_are_kept_and_the_fewer_the_larger_they_ar
     assert remembered.rows(0, lambda: a_mask(True)) is not first
 
 
-def test_a_mask_that_could_not_be_told_is_told_when_it_is_asked_for_again() -> None:
+def test_a_failed_mask_is_computed_at_the_next_request() -> None:
     remembered = MaskCache(1)
 
     def fail() -> Bools:

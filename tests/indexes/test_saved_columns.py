@@ -1,4 +1,4 @@
-"""Columns in a file: whatever happened to file or records, a start has what the records say."""
+"""Columns in a file: whatever happened to file or records, a start has the records' content."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ from tests.stores import Stores
 
 
 def described(indexes: Indexes) -> dict[str, Any]:
-    """All that searches may read of each living record, by space and id."""
+    """Return all searchable content of each living record, by space and id."""
     found: dict[str, Any] = {}
     for space in SEARCHED:
         shown = indexes[space].snapshot
@@ -62,14 +62,14 @@ def save(indexes: Indexes) -> None:
 
 
 def saved(indexes: Indexes) -> Indexes:
-    """The same, closed with their columns saved."""
+    """Save the columns of indexes; close and return the indexes."""
     save(indexes)
     indexes.close()
     return indexes
 
 
 def write(records: Records, maker: Maker, model: Any, ids: range) -> None:
-    """A record of every kind for each number: new ones, or other versions of those that there are."""
+    """Write a record of every kind for each number: new records, or new versions."""
     for place, kind in enumerate(MADE):
         made = [maker.record(kind, 10 * id + place) for id in ids]
         texts = [embedding_text(record) for record in made]
@@ -84,7 +84,7 @@ def maker() -> Maker:
 
 @pytest.fixture
 def fresh(records: Records, tmp_path: Path, opened: Callable[..., Indexes]) -> Callable[[Any], dict[str, Any]]:
-    """What indexes that begin with nothing have of the records."""
+    """Return the content of records in fresh indexes."""
 
     def read(model: Any) -> dict[str, Any]:
         indexes = opened(model, ready=False, folder=tmp_path / "another")
@@ -107,7 +107,7 @@ def write_members(tmp_path: Path, members: Mapping[str, bytes]) -> None:
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_start_over_saved_columns_has_what_the_records_have(
+def test_a_start_over_saved_columns_has_the_content_of_the_records(
     records: Records, seeded: Any, opened: Callable[..., Indexes], maker: Maker, fresh: Any
 ) -> None:
     model = seeded()
@@ -126,7 +126,7 @@ def test_a_start_reads_only_changes(records: Records, seeded: Any, opened: Calla
     put(seeded(), "alpha", "beta")
     saved(opened(seeded()))
     put(seeded(), "another", "beta", text="changed")
-    with records.store.writer.begin() as connection:  # what no writer does: without a new seq
+    with records.store.writer.begin() as connection:  # unlike any writer: without a new seq
         connection.execute(sa.text("UPDATE records SET project = 'unread'"))
 
     after = described(opened(seeded()))
@@ -135,7 +135,7 @@ def test_a_start_reads_only_changes(records: Records, seeded: Any, opened: Calla
     assert projects == {"decisions alpha": None, "decisions beta": "unread", "decisions another": "unread"}
 
 
-def test_words_that_are_behind_the_saved_columns_catch_up(
+def test_words_behind_the_saved_columns_catch_up(
     records: Records, seeded: Any, opened: Callable[..., Indexes], put: Any, worded: Any, tmp_path: Path
 ) -> None:
     put(seeded(), "alpha", "beta")
@@ -146,7 +146,7 @@ def test_words_that_are_behind_the_saved_columns_catch_up(
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_file_that_is_not_as_it_was_written_is_not_used(
+def test_a_changed_file_is_not_used(
     records: Records,
     seeded: Any,
     opened: Callable[..., Indexes],
@@ -175,7 +175,7 @@ def test_a_file_that_is_not_as_it_was_written_is_not_used(
 @pytest.mark.parametrize(
     "change", [{"seq": "1"}, {"seq": None}, {"ids": [1, 2]}, {"codes": {"kind": []}}, {"single": 3}]
 )
-def test_a_file_whose_checksums_fit_but_not_its_content_is_not_used(
+def test_a_file_with_valid_checksums_but_wrong_content_is_not_used(
     opened: Callable[..., Indexes], seeded: Any, put: Any, worded: Any, tmp_path: Path, change: dict[str, Any]
 ) -> None:
     put(seeded(), "alpha", "beta")
@@ -341,7 +341,7 @@ def test_a_removal_discards_the_file_before_searches_show_it(
     assert not any(seen[-1:])
 
 
-def test_a_start_removes_what_is_left_of_a_file_and_what_has_a_record_that_is_gone(
+def test_a_start_removes_leftover_drafts_and_files_with_a_vanished_record(
     records: Records, seeded: Any, opened: Callable[..., Indexes], put: Any, tmp_path: Path
 ) -> None:
     put(seeded(), "alpha", "beta")
@@ -357,7 +357,7 @@ def test_a_start_removes_what_is_left_of_a_file_and_what_has_a_record_that_is_go
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_file_has_nothing_of_records_that_were_removed_or_changed(
+def test_a_file_has_nothing_of_removed_or_changed_records(
     records: Records, seeded: Any, opened: Callable[..., Indexes], maker: Maker, tmp_path: Path
 ) -> None:
     model = seeded()

@@ -1,4 +1,4 @@
-"""One collection on a Chroma server under several processes: one writes, the others read, and nothing can spoil it."""
+"""A collection on a Chroma server for several processes: a single writer, other readers, and no corruption."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ MODEL, DIM = "seeded-a", 8
 
 @dataclass
 class Shared:
-    """One store and its collection, and the indexes of as many processes as a test wants, each with its own folder."""
+    """A store with a collection, and indexes for any number of processes, each with a separate folder."""
 
     url: str
     servers: Servers
@@ -43,7 +43,7 @@ class Shared:
     locks: list[SharedLock] = field(default_factory=list)
 
     def open(self) -> Any:
-        """Indexes as another process would have them: over connections of their own."""
+        """Open indexes as another process would: over separate connections."""
         number = len(self.running)
         records = open_records(self.url)
         indexes = open_indexes(
@@ -54,7 +54,7 @@ class Shared:
         return indexes
 
     def pair(self) -> tuple[Any, Any]:
-        """The writer and a reader."""
+        """Return the writer and a reader."""
         first, second = self.open(), self.open()
         self.wait_until(lambda: {first[DECISIONS].vectors.role, second[DECISIONS].vectors.role} == {"writer", "reader"})
         return (first, second) if first[DECISIONS].vectors.role == "writer" else (second, first)
@@ -65,7 +65,7 @@ class Shared:
         self.running[self.running.index(indexes)] = None  # type: ignore[call-overload]
 
     def build(self) -> None:
-        """Stores the records and leaves a collection of them that nobody has opened."""
+        """Store the records and leave a collection of them, opened by no process."""
         self.put(*NAMES)
         first = self.open()
         self.ready(first)
@@ -94,7 +94,7 @@ class Shared:
         return found
 
     def told(self) -> Any:
-        """The collection as Chroma's own interface tells it; None without one."""
+        """Return the collection as reported by Chroma's own interface; None without a collection."""
         found = self.servers.chroma.collections(self.records.store_id)
         return found[0] if found else None
 
@@ -102,7 +102,7 @@ class Shared:
         return self.servers.chroma.windows(self.records.store_id)
 
     def unwritten(self) -> Any:
-        """Keeps everybody from writing until it is closed."""
+        """Keep all processes from writing until closed."""
         lock = shared_lock(self.records.store, self.name)
         assert lock is not None
         self.locks.append(lock)
@@ -110,7 +110,7 @@ class Shared:
         return lock
 
     def index(self) -> ChromaIndex:
-        """The collection as a writer opens it."""
+        """Open the collection as a writer does."""
         index = self.found.index
         assert index is not None
         return index
@@ -151,7 +151,7 @@ def write(records: Records, embedder: Any, ids: tuple[str, ...], text: str) -> N
     records.put(entries, embedder.model)
 
 
-def test_one_writes_and_all_find_what_is_written_changed_and_deleted(shared: Shared) -> None:
+def test_one_process_writes_and_all_find_written_changed_and_deleted_records(shared: Shared) -> None:
     shared.put(*NAMES)
     both = shared.pair()
     shared.ready(*both)
@@ -197,7 +197,7 @@ def test_readers_without_any_collection_answer_exactly_and_make_none(shared: Sha
     lock.close()
 
 
-def test_when_the_writer_ends_another_goes_on_with_the_same_collection(shared: Shared) -> None:
+def test_another_process_continues_the_collection_of_an_ended_writer(shared: Shared) -> None:
     shared.put(*NAMES)
     writer, reader = shared.pair()
     shared.ready(writer, reader)
@@ -209,7 +209,7 @@ def test_when_the_writer_ends_another_goes_on_with_the_same_collection(shared: S
     assert (shared.told()["id"], shared.windows()) == (before, len(NAMES) + 1)
 
 
-def test_a_writer_killed_before_it_noted_what_it_added_costs_nothing_and_leaves_nothing(shared: Shared) -> None:
+def test_a_writer_killed_before_noting_its_additions_costs_and_leaves_nothing(shared: Shared) -> None:
     shared.build()
     before = shared.told()
     shared.put("otter", "gecko", text="second")
@@ -226,7 +226,7 @@ def test_a_writer_killed_before_it_noted_what_it_added_costs_nothing_and_leaves_
     assert shared.finds(second, "lasting", "third")
 
 
-def test_what_a_former_writer_sends_late_replaces_nothing(shared: Shared) -> None:
+def test_late_writes_of_a_former_writer_replace_nothing(shared: Shared) -> None:
     shared.build()
     late, note_late = shared.index(), shared.index()
     shared.put("otter", text="second")
@@ -249,7 +249,7 @@ def test_what_a_former_writer_sends_late_replaces_nothing(shared: Shared) -> Non
     assert shared.windows() == len(NAMES) - 1, "the next change of the record removes what came late"
 
 
-def test_a_former_writer_that_wanted_to_start_over_cannot_remove_what_was_built_since(shared: Shared) -> None:
+def test_a_former_writer_starting_over_cannot_remove_newer_builds(shared: Shared) -> None:
     shared.put(*NAMES)
     first = shared.open()
     shared.ready(first)
@@ -283,7 +283,7 @@ def spoil_gone(shared: Shared) -> None:
 
 
 def spoil_ahead(shared: Shared) -> None:
-    ahead = shared.records.last_seq() + 3600 * 1_000_000  # an hour, which no write of the test reaches
+    ahead = shared.records.last_seq() + 3600 * 1_000_000  # an hour, beyond all writes of the test
     shared.servers.chroma.modify(shared.told()["id"], new_metadata={"seq": ahead})
 
 
@@ -328,7 +328,7 @@ def test_a_vanished_collection_is_rebuilt_without_failures(shared: Shared, spoil
     shared.ready(*both)
 
 
-def test_starting_over_builds_the_collection_anew_whoever_writes_it(shared: Shared) -> None:
+def test_starting_over_rebuilds_the_collection_under_any_writer(shared: Shared) -> None:
     shared.put(*NAMES)
     both = shared.pair()
     shared.ready(*both)

@@ -1,4 +1,4 @@
-"""Sketches: what the signs of vectors tell, and that searches through them find what exact ones do."""
+"""Sketches: information in vector signs, and searches by sketches that find the exact results."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def unit(rows: int, dim: int, seed: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("dim", [128, 384, 390, 1000])
-def test_a_sketch_counts_the_signs_that_differ(dim: int) -> None:
+def test_a_sketch_counts_differing_signs(dim: int) -> None:
     vectors = unit(50, dim, 1)
     columns = tuple(np.ascontiguousarray(column) for column in sketch(vectors).T)
     assert len(columns) == word_count(dim)
@@ -45,7 +45,7 @@ def test_no_vectors_have_an_empty_sketch() -> None:
     assert sketch(np.empty((0, 384), np.float32)).shape == (0, 6)
 
 
-def test_the_fewest_are_taken_with_all_that_equal_the_last() -> None:
+def test_the_fewest_are_taken_with_all_ties_of_the_last() -> None:
     assert fewest(np.array([5, 1, 3, 3, 9], np.uint16), 2).tolist() == [1, 2, 3]
     assert fewest(np.array([5, 1], np.uint16), 2).tolist() == [0, 1]
     assert fewest(np.array([], np.uint16), 2).tolist() == []
@@ -53,7 +53,7 @@ def test_the_fewest_are_taken_with_all_that_equal_the_last() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_fewest_are_those_that_sorting_finds(seed: int) -> None:
+def test_the_fewest_equal_those_found_by_sorting(seed: int) -> None:
     random = np.random.default_rng(seed)
     values = random.integers(0, random.integers(1, 400), 500).astype(np.uint16)
     count = int(random.integers(1, 500))
@@ -65,7 +65,7 @@ CLUSTERS = 200
 
 @pytest.fixture(scope="module", params=[384, 192, 128])
 def many(request: pytest.FixtureRequest) -> np.ndarray:
-    """100,000 vectors in clusters, in an order that any step of a power of two meets always the same ones of."""
+    """Return 100,000 vectors in clusters, ordered so that any power-of-two step meets the same clusters."""
     dim: int = request.param
     random = np.random.default_rng(4)
     centres = unit(CLUSTERS, dim, 5)
@@ -92,7 +92,7 @@ def test_among_many_the_nearest_by_all_bits_are_chosen(many: np.ndarray, share: 
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_sample_of_others_than_most_leaves_enough_to_choose_from() -> None:
+def test_an_unrepresentative_sample_leaves_enough_candidates() -> None:
     step = 8
     centre = unit(1, 384, 8)
     vectors = unit((1 << 14) * step, 384, 9)

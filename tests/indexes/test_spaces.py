@@ -1,4 +1,4 @@
-"""One index for each search space: what is written into one changes nothing in the others."""
+"""A separate index for each search space: writes to a space change nothing in other spaces."""
 
 import sys
 from collections.abc import Callable
@@ -38,7 +38,7 @@ ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 
 @dataclass
 class Run:
-    """A store of all kinds, and the indexes over it."""
+    """A store of all kinds, with indexes."""
 
     records: Records
     stores: Stores
@@ -61,7 +61,7 @@ class Run:
         self.wait_until(caught_up)
 
     def answer(self, indexes: Indexes, space: Space, query: str) -> list[tuple[str, float]]:
-        """Ids and scores of a hybrid search."""
+        """Return ids and scores of a hybrid search."""
         index = indexes[space]
         snapshot, words, vector = index.snapshot, index.words(ALL, index.snapshot), self.embedder.embed_query(query)
         mask = snapshot.mask((), ALL)
@@ -72,14 +72,14 @@ class Run:
         return [(snapshot.ids[hit.row], hit.score) for hit in hits]
 
     def collections(self) -> set[str]:
-        """The spaces that have a collection."""
+        """Return the spaces with a collection."""
         if self.stores.servers is None:
             return {path.parent.name for path in self.folder.glob("*/chroma-*") if path.is_dir()}
         names = [one["name"] for one in self.stores.servers.chroma.collections(self.records.store_id)]
         return {space.name for space in SEARCHED if self.named(space) in names}
 
     def told(self) -> list[dict[str, Any]]:
-        """The collections on a server as it tells them; none where there is no server."""
+        """Return a server's collections as it reports them; empty without a server."""
         return [] if self.stores.servers is None else self.stores.servers.chroma.collections(self.records.store_id)
 
     def named(self, space: Space) -> str:
@@ -105,7 +105,7 @@ def test_every_searched_kind_is_found_in_its_space_by_words_and_by_meaning(run: 
     for space in SEARCHED:
         for kind in space.kinds:
             record = maker.record(kind)
-            while embedding_text(record) is None:  # an artifact that is searched by its chunks
+            while embedding_text(record) is None:  # an artifact searched by its chunks
                 record = maker.record(kind)
             run.put(record)
             run.followed(indexes)
@@ -217,7 +217,7 @@ def test_chroma_is_loaded_later(run: Run, monkeypatch: pytest.MonkeyPatch, caplo
     assert run.collections() == {"knowledge"}
 
 
-def test_an_artifact_that_is_cut_into_chunks_is_no_longer_found_by_its_own_text(run: Run) -> None:
+def test_an_artifact_cut_into_chunks_is_no_longer_found_by_its_own_text(run: Run) -> None:
     whole = Artifact(id="art_1", content="quokka wombat")
     run.put(whole)
     indexes = run.opened(run.embedder)
@@ -244,7 +244,7 @@ def test_an_idle_index_asks_the_store_for_no_page(run: Run) -> None:
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_space_that_gets_a_column_has_its_keyword_index_rebuilt_with_it(run: Run) -> None:
+def test_a_space_getting_a_column_has_its_keyword_index_rebuilt_with_it(run: Run) -> None:
     fewer = replace(DECISIONS, labels=tuple(label for label in DECISIONS.labels if label.name != "stakes"))
     run.put(*(Decision(f"d-{n}", "one queue", stakes="high" if n % 2 else "low") for n in range(1500)))
     earlier = open_space(

@@ -1,4 +1,4 @@
-"""Words of all scripts: a text is found by its words however they are encoded, and by the names in it as a whole."""
+"""Words of all scripts: a text is found by words in any encoding, and by names as a whole."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -138,7 +138,7 @@ def test_a_word_with_a_hyphen_or_an_apostrophe_is_found_without_it(index: Keywor
     assert found(index, query) == [1]
 
 
-def test_an_id_is_found_before_texts_that_name_it(index: KeywordIndex) -> None:
+def test_an_id_is_found_before_texts_naming_it(index: KeywordIndex) -> None:
     ids = ["dec-2207", "a|b", "Größe-1", "plain"]
     naming = [Text(10 + place, f"{each} {each} {each}", title=each) for place, each in enumerate(ids)]
     index.apply([*(Text(place, FILLER * 9, id=each) for place, each in enumerate(ids)), *naming], [], 1)
@@ -185,7 +185,7 @@ def test_a_query_without_words_finds_nothing(index: KeywordIndex, query: str) ->
     assert found(index, query) == []
 
 
-HOSTILE = {  # by name: what a long text without blanks repeats
+HOSTILE = {  # by name: the repeated part of a long text without blanks
     "camel case": "aB",
     "hyphens": "a-",
     "digits": "1,2",
@@ -200,7 +200,7 @@ HOSTILE = {  # by name: what a long text without blanks repeats
 
 
 def measure_words(text: str) -> tuple[float, float, int]:
-    """Return CPU seconds, how many words `text` has, and how many characters its different words have."""
+    """Return CPU seconds, the word count of `text`, and the total length of distinct words."""
     plain: dict[str, float] = {}
     others: dict[str, float] = {}
     analyzer, began = make_analyzer(), process_time()

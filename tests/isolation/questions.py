@@ -1,4 +1,4 @@
-"""Random parameters for every method; some name what is there, some what is hidden, some nothing at all."""
+"""Random parameters for every method, naming existing, hidden and unknown records."""
 
 from collections.abc import Callable, Mapping
 from random import Random
@@ -26,7 +26,7 @@ MODES: Final = ("hybrid", "semantic", "keyword")
 
 
 class Asker:
-    """Draws values; `model` tells whether the server has an embedding model."""
+    """A source of drawn values; `model` states whether the server has an embedding model."""
 
     def __init__(self, random: Random, world: World, *, model: bool) -> None:
         self.random = random
@@ -34,7 +34,7 @@ class Asker:
         self.model = model
 
     def given(self, share: float = 0.4, **makers: Callable[[], Any]) -> Params:
-        """Each of the parameters with this probability."""
+        """Draw each parameter with this probability."""
         return {name: make() for name, make in makers.items() if self.random.random() < share}
 
     def one(self, *values: Any) -> Any:
@@ -46,7 +46,7 @@ class Asker:
         return " ".join(words + ([str(self.one(*times))] if self.random.random() < 0.3 else []))
 
     def searched(self, *limits: int) -> Params:
-        """A query, and a limit below the largest for one of a single word alone: ties of sums are no ties of floats."""
+        """Draw a query, and a limit below the maximum for single words alone: equal sums may differ as floats."""
         query = self.query()
         return {"query": query, "limit": limits[-1] if " " in query else self.one(*limits)}
 
@@ -54,19 +54,19 @@ class Asker:
         return str(self.one(*MODES)) if self.model else "keyword"
 
     def reasons(self, mode: str) -> Params:
-        """Whether ranks are explained, and whether a search by meaning may abstain."""
+        """Draw whether ranks are explained, and whether a search by meaning may abstain."""
         abstaining = {} if mode == "keyword" else self.given(0.2, abstain=lambda: True)
         return self.given(0.3, explain=lambda: True) | abstaining
 
     def dated(self) -> Params:
-        """The moment of the question, which gives words for time their meaning."""
+        """Draw the question's date, which gives time words their meaning."""
         return self.given(0.3, asOf=self.day)
 
     def day(self) -> str:
         return str(self.one(*(f"{EPOCH.year}-01-{day:02d}" for day in range(1, 8)), f"{EPOCH.year}-01-03T12:00:00Z"))
 
     def days(self, first: str, last: str) -> Params:
-        """Both bounds, one or none, in order."""
+        """Draw both bounds, a single bound or none, in order."""
         low, high = sorted([self.day(), self.day()])
         return self.given(**{first: lambda: low, last: lambda: high})
 
@@ -169,7 +169,7 @@ def get_episode(ask: Asker) -> Params:
 
 
 def by_schema(method: Method[Any, Any]) -> Callable[[Asker], Params]:
-    """Return questions of a method with values by the names and the types of its parameters, for simple ones."""
+    """Return questions of a simple method, with values by parameter name and type."""
     schema = method.params.model_json_schema()
     names = [name for name in schema["properties"] if name != "minSeq"]
     days = {"dateFrom", "dateTo"}.issubset(names)
@@ -303,13 +303,13 @@ def _people(ask: Asker) -> Mapping[str, Callable[[], Any]]:
 
 
 def changes(ask: Asker) -> Params:
-    """All that there is: what one transaction wrote comes in any order, so no page is cut."""
+    """Request all changes: those of a transaction come in any order, so no page is cut."""
     rest = ask.given(kinds=lambda: ask.some("decision", "turn", "event", "edge"), waitMs=lambda: 1)
     return {"since": ask.one(0, 0, 0, "now"), "limit": 1000, **rest}
 
 
 def session_context(ask: Asker) -> Params:
-    """With changes, all of them as JSON: what one transaction wrote comes in any order."""
+    """Request changes, all as JSON: those of a transaction come in any order."""
     since = ask.given(since=lambda: ask.one(0, 0, "now"))
     rest = ask.given(
         taskDescription=ask.query,
@@ -328,7 +328,7 @@ def nothing(_: Asker) -> Params:
     return {}
 
 
-# values of parameters that several methods have, by name
+# values of parameters shared by several methods, by name
 NAMED: Final[Mapping[str, Callable[[Asker], Any]]] = {
     "query": Asker.query,
     "project": lambda ask: ask.one("alpha", "beta", "none"),
@@ -363,7 +363,7 @@ _READS: Final[Mapping[str, Callable[[Asker], Params]]] = {
 
 
 def _since(ask: Callable[[Asker], Params]) -> Callable[[Asker], Params]:
-    """The questions with a `minSeq`, which every store has reached."""
+    """Return the questions with a `minSeq` that every store has reached."""
     return lambda asker: {**ask(asker), **asker.given(0.3, minSeq=lambda: asker.one(0, 1, 20))}
 
 

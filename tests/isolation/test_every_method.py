@@ -1,4 +1,4 @@
-"""A store with hidden records answers as one without them: every method, every filter, records and tokens at random."""
+"""A store with hidden records answers as without them: every method, filter, record and token at random."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,7 +36,7 @@ MASKED = {"queryTimeMs", "expiresAt", "agent", "recordedAt", "cursor"}
 
 @dataclass(frozen=True)
 class Pair:
-    """A server over all of a world and one over what a reader sees of it, with the reader's token of each."""
+    """A server over a whole world and a server over a reader's view, with the reader's token for each."""
 
     world: World
     whole: Serving
@@ -53,7 +53,7 @@ class Pair:
 
 
 def _pair(number: int, rounds: int) -> Any:
-    """Return a number of `RIGHTS` and the calls of each method as parameters; one pair is asked of servers as well."""
+    """Return a number of `RIGHTS` and each method's calls as parameters; one pair also runs on servers."""
     marks = MORE if rounds > 5 else () if number == 1 else MORE[1:]
     return pytest.param(number, rounds, marks=marks, id=f"{tuple(RIGHTS[number].values())}-{rounds}")
 
@@ -62,7 +62,7 @@ ASKED = pytest.mark.parametrize(
     ("pair", "rounds"),
     [_pair(1, 5), _pair(3, 5), *(_pair(number, 25) for number in range(len(RIGHTS)))],
     indirect=["pair"],
-    scope="module",  # else each test would make a pair of its own
+    scope="module",  # or each test would make a separate pair
 )
 
 
@@ -88,13 +88,13 @@ def pair(
 
 
 def told(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer about changes without its times, which are those of the writes, and in one order."""
+    """Return an answer about changes without write times, sorted."""
     changes = sorted((one["op"], one["kind"], one["id"]) for one in answer["result"]["changes"])
     return answer | {"result": {"changes": changes, "more": answer["result"]["more"]}}
 
 
 def briefed(answer: dict[str, Any]) -> dict[str, Any]:
-    """A briefing with changes, which are a part of all if there are more, without the times of the writes."""
+    """Return a briefing with changes, a part of all if there are more, without write times."""
     result = {name: value for name, value in answer["result"].items() if name not in ("changes", "etag", "tokens")}
     changes = sorted((one["op"], one["kind"], one["id"]) for one in answer["result"].get("changes", ()))
     return answer | {"result": result | {"changes": len(changes) if result.get("more") else changes}}
@@ -102,7 +102,7 @@ def briefed(answer: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _serving(folder: Path, stores: Stores, embedder: Embedder | None, entries: Sequence[Entry]) -> Iterator[Serving]:
-    """A server that finds everything stored when it starts: nothing is indexed twice."""
+    """Start a server that finds everything stored at the start: nothing is indexed twice."""
     folder.mkdir()
     records = open_records(stores.records(folder))
     put(records, embedder, entries)
@@ -116,7 +116,7 @@ def _serving(folder: Path, stores: Stores, embedder: Embedder | None, entries: S
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two answers are equal but for times."""
+    """Return whether two answers are equal except times."""
     if isinstance(one, dict) and isinstance(other, dict):
         return list(one) == list(other) and all(name in MASKED or alike(one[name], other[name]) for name in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -125,7 +125,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
-    """Where two answers differ, for the reader of a failure."""
+    """Yield the differences of two answers, for failure messages."""
     if isinstance(one, dict) and isinstance(other, dict) and list(one) == list(other):
         for name in one:
             if name not in MASKED:
@@ -137,7 +137,7 @@ def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
         yield f"{place}: {one!r} with the hidden records, {other!r} without"
 
 
-def test_there_are_questions_for_every_method_and_every_parameter() -> None:
+def test_questions_cover_every_method_and_every_parameter() -> None:
     world = make_world(Random(5))
     reads = [method for method in METHODS if method.scope in (None, "read")]
     assert set(QUESTIONS) == {method.name for method in reads}
@@ -153,7 +153,7 @@ def test_there_are_questions_for_every_method_and_every_parameter() -> None:
 
 @ASKED
 @pytest.mark.parametrize("method", QUESTIONS)
-def test_a_store_with_hidden_records_answers_as_one_without_them(pair: Pair, method: str, rounds: int) -> None:
+def test_a_store_with_hidden_records_answers_as_without_them(pair: Pair, method: str, rounds: int) -> None:
     ask = Asker(Random(method), pair.world, model=pair.model)
     takes_parameters = any(QUESTIONS[method](ask) for _ in range(10))
     for _ in range(rounds if takes_parameters else 1):
@@ -165,7 +165,7 @@ def test_a_store_with_hidden_records_answers_as_one_without_them(pair: Pair, met
 
 @ASKED
 @pytest.mark.parametrize("method", [name for name in QUESTIONS if name not in ("cstp.whoami", "rpc.discover")])
-def test_what_is_hidden_would_be_in_the_answers_to_one_who_may_see_it(pair: Pair, method: str, rounds: int) -> None:
+def test_hidden_records_would_be_in_the_answers_to_a_permitted_reader(pair: Pair, method: str, rounds: int) -> None:
     ask = Asker(Random(method), pair.world, model=pair.model)
     questions = [QUESTIONS[method](ask) for _ in range(5 * rounds)]
     name = method.removeprefix("cstp.")

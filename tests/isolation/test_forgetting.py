@@ -1,4 +1,4 @@
-"""What `cstp.forget` answers says nothing of hidden records: neither that there are any, nor that they go along."""
+"""`cstp.forget` answers reveal nothing about hidden records: neither their existence nor their erasure."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,7 +23,7 @@ RIGHTS = ({"clearance": "normal", "projects": None}, {"clearance": "sensitive", 
 def servers(
     request: pytest.FixtureRequest, tmp_path: Path, stores: Stores
 ) -> Iterator[tuple[World, tuple[tuple[Serving, str], ...]]]:
-    """A world that agents wrote, a server over all of it and one over what a reader sees, each with its token."""
+    """Yield a world written by agents, a server over it and a server over a reader's view, each with a token."""
     rights = request.param
     world = make_world(Random(5))
     projects = rights["projects"]

@@ -1,4 +1,4 @@
-"""Random records of all kinds that name each other, with random rights, and who may see which of them.
+"""Random records of all kinds that name each other, with random rights, and their visibility.
 
 Words, people, topics and times are few, so that visible and hidden records have nearly everything in common.
 """
@@ -38,7 +38,7 @@ IN_FUTURE: Final = datetime(2999, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class World:
-    """Records, and the names that questions may be about."""
+    """Records, and names for questions about them."""
 
     entries: Sequence[Entry]
     ids: Mapping[Kind, Sequence[str]]
@@ -51,7 +51,7 @@ def _entry(kind: Kind, id: str | int, members: Mapping[str, Any]) -> Entry:
 
 
 class _Maker:
-    """Makes records, with ids whose order says nothing."""
+    """A maker of records, with ids of meaningless order."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -83,7 +83,7 @@ class _Maker:
         return " ".join(self.random.choices(WORDS, k=count))
 
     def body(self, count: int) -> str:
-        """So many words, or many more: how long hidden texts are must not matter."""
+        """Return this many words, or many more: lengths of hidden texts must not matter."""
         return self.words(count * self.random.choice([1, 1, 1, 2, 40]))
 
     def when(self) -> str:
@@ -97,7 +97,7 @@ class _Maker:
 
 
 def make_world(random: Random) -> World:
-    """About 200 records."""
+    """Make about 200 records."""
     maker = _Maker(random)
     _decisions(maker)
     _knowledge(maker)
@@ -107,7 +107,7 @@ def make_world(random: Random) -> World:
 
 
 def _decisions(maker: _Maker) -> None:
-    # apart, so that all else is as it would be without links, reviews and patterns
+    # separate, so that everything else is as without links, reviews and patterns
     linking, due, governing = Random(24), Random(25), Random(26)
     for _ in range(24):
         status = maker.one(["proposed", "accepted"])
@@ -174,7 +174,7 @@ def _knowledge(maker: _Maker) -> None:
 
 
 def _content(maker: _Maker, type: str) -> dict[str, Any]:
-    """Eight words."""
+    """Return eight words."""
     match type:
         case "decision":
             return {"question": maker.words(4), "options": [maker.words(2), maker.words(2)]}
@@ -249,14 +249,16 @@ def _memory(maker: _Maker) -> None:
 
 
 def _replaced(maker: _Maker, replacing: Random) -> list[str]:
-    """At most two of the latest memories, of any rights."""
+    """Return at most two of the latest memories, with any rights."""
     others = [*maker.ids.get(Kind.ARTIFACT, []), *maker.ids.get(Kind.TURN, [])][-6:]
     return replacing.sample(others, k=replacing.randrange(min(len(others), 2) + 1))
 
 
 def _child_rights(maker: _Maker) -> dict[str, Any]:
-    """Mostly a child states nothing. With another project than its artifact's it keeps only the artifact's sensitivity,
-    which its readers may ask for: see the known limits. So it has the highest.
+    """Return a child's rights: mostly none.
+
+    A child in another project than the artifact keeps only the artifact's sensitivity, which its readers may ask for
+    (see the known limits); so it has the highest.
     """
     return maker.one([{"project": None, "sensitivity": "normal"}] * 4 + [{"sensitivity": "highly_sensitive"}])
 
@@ -279,7 +281,7 @@ def _graph(maker: _Maker) -> None:
 
 
 def visible(entries: Sequence[Entry], viewer: Viewer) -> list[Entry]:
-    """Those that the viewer may see. The rule of isolation, stated once more, with what children inherit."""
+    """Return the records visible to the viewer: the isolation rule restated, with inheritance by children."""
     owners = {one.record.id: one.record for one in entries if kind_of(one.record) in (Kind.ARTIFACT, Kind.TURN)}
 
     def seen(record: Any) -> bool:
@@ -295,7 +297,7 @@ def visible(entries: Sequence[Entry], viewer: Viewer) -> list[Entry]:
 
 
 def put(records: Records, embedder: Embedder | None, entries: Sequence[Entry]) -> None:
-    """Stores records with vectors of what they say."""
+    """Store records with vectors of their texts."""
 
     def told(one: Entry) -> Entry:
         text = None if embedder is None else embedding_text(one.record)

@@ -1,4 +1,4 @@
-"""cstp.searchKnowledge: modes, filters alone and together, shape, isolation, parts that are down."""
+"""cstp.searchKnowledge: modes, filters alone and together, shape, isolation, failed parts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -62,7 +62,7 @@ def test_the_place_of_a_chunk_comes_back(serve: Serve, place: dict[str, Any]) ->
     assert serving.ask("getChunk", chunkId="c-1")["place"] == place
 
 
-# those that tests/wire/search-knowledge.txt does not have
+# parameters missing from tests/wire/search-knowledge.txt
 FULL: Mapping[str, tuple[str, dict[str, Any]]] = {
     "checklist": (
         "name",
@@ -133,7 +133,7 @@ def test_chunks_and_extractions_come_in_one_order_by_their_scores(serve: Serve) 
     assert serving.ask("searchKnowledge", query="queue")["metadata"]["searchType"] == "hybrid"
 
 
-def test_what_is_found_here_resolves_in_get_chunk(serve: Serve) -> None:
+def test_found_chunks_resolve_in_get_chunk(serve: Serve) -> None:
     serving = serve()
     serving.put([chunk("c-1"), extraction("e-1", chunk_id="c-1")])
     serving.caught_up()
@@ -164,8 +164,8 @@ def test_a_source_is_named_by_its_id_or_its_title_in_any_case(serve: Serve) -> N
         ("queues", ["c-3"]),
         ("queue", []),
         ("S-1", []),
-        ("s-5", ["c-5"]),  # which names a source that is not there
-        ("s-4", ["c-4"]),  # a hidden one is as unknown
+        ("s-5", ["c-5"]),  # names a missing source
+        ("s-4", ["c-4"]),  # a hidden source is like an unknown source
         ("secret", []),
         ("a\0b", []),
     ):
@@ -177,7 +177,7 @@ def test_a_source_is_named_by_its_id_or_its_title_in_any_case(serve: Serve) -> N
     assert hidden["metadata"]["sourcesCited"] == ["s-4"]
 
 
-# of a chunk about rag, one about ops, a pattern about RAG, a warning about ops and a persona
+# of a chunk about rag, a chunk about ops, a pattern about RAG, a warning about ops and a persona
 FILTERS: list[tuple[dict[str, Any], list[str]]] = [
     ({}, ["c-ops", "c-rag", "e-pattern", "e-persona", "e-warning"]),
     ({"type": "chunk"}, ["c-ops", "c-rag"]),
@@ -218,7 +218,7 @@ def test_filters_alone_and_together_hold_in_every_mode(serve: Serve) -> None:
 
 
 @pytest.mark.long("asks with every filter")
-def test_any_search_makes_one_store_call_and_one_more_for_a_source(serve: Serve) -> None:
+def test_any_search_makes_one_store_call_and_a_second_for_a_source(serve: Serve) -> None:
     serving = serve()
     serving.put([source(f"s-{number}", f"Book {number}") for number in range(100)])
     serving.put([chunk(f"c-{number}", source_id=f"s-{number}") for number in range(100)])
@@ -230,7 +230,7 @@ def test_any_search_makes_one_store_call_and_one_more_for_a_source(serve: Serve)
         assert serving.calls.count - before == calls
 
 
-def test_a_record_that_changed_a_moment_ago_is_asked_again_and_a_deleted_one_is_gone(serve: Serve) -> None:
+def test_a_just_changed_record_is_read_again_and_a_deleted_record_is_gone(serve: Serve) -> None:
     serving = serve()
     serving.put([chunk(f"c-{number}", tags=["ops"]) for number in range(4)])
     serving.caught_up()
@@ -240,7 +240,7 @@ def test_a_record_that_changed_a_moment_ago_is_asked_again_and_a_deleted_one_is_
     assert ids(found) == ["c-0"]
 
 
-def test_without_its_chroma_server_every_search_that_does_not_need_it_is_answered(serve: Serve) -> None:
+def test_without_its_chroma_server_every_independent_search_is_answered(serve: Serve) -> None:
     serving = serve(SeededEmbedder(), f"http://127.0.0.1:{free_port()}")
     serving.put([chunk("c-1", vectors=unit(np.eye(DIM)[0])), chunk("c-2", vectors=unit(np.eye(DIM)[1]))])
     serving.caught_up()

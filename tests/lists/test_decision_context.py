@@ -1,4 +1,4 @@
-"""What governs files: patterns of decisions, their order, the budget, and what a token sees of it."""
+"""Decisions governing files: their patterns, their order, the budget, and a token's view."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -47,7 +47,7 @@ def ids(found: list[dict[str, Any]]) -> list[str]:
         ([r"\!odd", "a[0-9].md"], ["!odd", "a7.md"], ["odd", "ab.md"]),
     ],
 )
-def test_a_pattern_governs_the_files_that_git_would_choose(
+def test_a_pattern_governs_the_files_git_would_choose(
     serve: Serve, patterns: list[str], chosen: list[str], others: list[str]
 ) -> None:
     serving = serve()
@@ -80,7 +80,7 @@ def test_the_most_specific_pattern_comes_first_then_the_newest(serve: Serve) -> 
     ]
 
 
-def test_what_is_open_or_past_governs_nothing(serve: Serve) -> None:
+def test_open_and_past_decisions_govern_nothing(serve: Serve) -> None:
     serving = serve()
     states: dict[str, dict[str, Any]] = {
         "stated": {"status": None},

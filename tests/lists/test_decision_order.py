@@ -1,4 +1,4 @@
-"""The orders of listDecisions: exact under ties, those without a value last, page by page as in one."""
+"""Orders of listDecisions: exact under ties, missing values last, page by page as in a single page."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ SORTS = ("date", "recordedAt", "confidence", "category", "stakes", "status", "re
 
 
 def made(random: Random) -> list[Any]:
-    """Decisions in the order in which they are stored; many are equal in what is sorted by."""
+    """Return decisions in stored order; many have equal sort values."""
     found = []
     for number in random.sample(range(1000), 80):
         members = {
@@ -56,7 +56,7 @@ def expected(entries: list[Any], sort: str, ascending: bool) -> list[str]:
 
 @pytest.mark.long("makes many records")
 @pytest.mark.parametrize("sort", SORTS)
-def test_a_list_is_in_the_order_that_is_asked_for(serve: Callable[..., Serving], sort: str) -> None:
+def test_a_list_is_in_the_requested_order(serve: Callable[..., Serving], sort: str) -> None:
     serving = serve()
     entries = made(Random(sort))
     for one in entries:
@@ -71,5 +71,5 @@ def test_a_list_is_in_the_order_that_is_asked_for(serve: Callable[..., Serving],
     assert serving.ask("listDecisions", sort=sort, limit=500)["decisions"] == whole["decisions"]
 
 
-def test_an_order_that_there_is_not_is_refused(serve: Callable[..., Serving]) -> None:
+def test_an_unknown_order_is_refused(serve: Callable[..., Serving]) -> None:
     assert serve().refused("listDecisions", sort="title", order="up") == ["sort", "order"]

@@ -53,7 +53,7 @@ def test_waiting_lists_block_no_other_call(serve: Serve, monkeypatch: pytest.Mon
     assert ids(serving.ask("listEpisodes", token)) == [1]
 
 
-def test_25_by_10_make_pages_that_are_disjoint_and_complete_under_ties(serve: Serve) -> None:
+def test_pages_of_25_by_10_are_disjoint_and_complete_under_ties(serve: Serve) -> None:
     serving = serve()
     serving.put([episode(number, created_at=day(number // 9)) for number in range(1, 24)])
     serving.put([episode(number) for number in (24, 25)])
@@ -93,7 +93,7 @@ FILTERS: list[tuple[dict[str, Any], list[int]]] = [
 ]
 
 
-def test_a_filter_lets_through_what_it_says(serve: Serve) -> None:
+def test_a_filter_lets_exactly_its_matches_through(serve: Serve) -> None:
     serving = serve()
     serving.put(
         [

@@ -82,7 +82,7 @@ def test_totals_count_past_the_limit_and_pages_are_disjoint(serve: Serve, type: 
     ]
 
 
-def test_the_limit_is_100_unless_another_is_asked_for_and_up_to_500(serve: Serve) -> None:
+def test_the_limit_is_100_by_default_and_up_to_500(serve: Serve) -> None:
     serving = serve()
     serving.put([extraction(f"e-{number:03}") for number in range(502)])
     for params, count in (({}, 100), ({"limit": 1}, 1), ({"limit": 500.0}, 500)):
@@ -91,7 +91,7 @@ def test_the_limit_is_100_unless_another_is_asked_for_and_up_to_500(serve: Serve
 
 
 @ALL
-def test_a_source_is_cited_by_its_title_once_and_a_hidden_one_as_an_unknown_one(serve: Serve, type: str) -> None:
+def test_a_source_is_cited_by_its_title_once_and_hidden_sources_as_unknown(serve: Serve, type: str) -> None:
     serving = serve()
     serving.put(
         [

@@ -1,4 +1,4 @@
-"""Patterns that are made to be slow: what they may cost others, the bounds of each door, and records from before."""
+"""Patterns made to be slow: their cost for others, the bounds of each door, and older records."""
 
 import json
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def cost(serving: Serving, token: str) -> float:
 
 
 @pytest.mark.long("compares costs of a server with two sets of patterns")
-def test_hostile_patterns_cost_others_little_more_than_ordinary_ones(serve: Serve) -> None:
+def test_hostile_patterns_cost_others_little_more_than_ordinary_patterns(serve: Serve) -> None:
     costs = []
     for patterns in (ORDINARY, HOSTILE):
         serving = serve()
@@ -76,7 +76,7 @@ def test_a_call_costs_more_with_more_patterns_and_files(serve: Serve) -> None:
 
 
 def spent(serving: Serving, method: str, **params: Any) -> int:
-    """Return the units that a call costs an agent of its own, after one that reads the records."""
+    """Return the units that a call costs a separate agent, after an agent that reads the records."""
     token = serving.token()
     serving.ask("listDecisions", token, limit=1)
     request = {"jsonrpc": "2.0", "id": 1, "method": f"cstp.{method}", "params": params}

@@ -1,4 +1,4 @@
-"""Memories by person and project: listed, recalled and searched by the same filters."""
+"""Memories by person and project: listed, recalled and searched with equal filters."""
 
 from collections.abc import Callable
 from typing import Any

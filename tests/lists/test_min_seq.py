@@ -1,4 +1,4 @@
-"""`minSeq`: a read shows what another process wrote, or says that it cannot."""
+"""`minSeq`: a read shows another process's writes, or reports that it cannot."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from tests.kinds import entry
 from tests.serving import Serving
 from tests.stores import Stores
 
-# of every method that takes it, the parameters that it must have
+# required parameters of every method with `minSeq`
 REQUIRED: dict[str, dict[str, Any]] = {
     "queryDecisions": {"query": "ovens"},
     "searchKnowledge": {"query": "ovens"},
@@ -51,12 +51,12 @@ def decision(id: str, title: str) -> Any:
     return entry(Kind.DECISION, id, title=title)
 
 
-def test_every_method_that_reads_records_takes_a_min_seq() -> None:
+def test_every_method_reading_records_takes_a_min_seq() -> None:
     reading = {method.name for method in METHODS if method.scope == "read"}
     assert {method.name for method in READS} >= reading - {"cstp.changes"}
 
 
-def test_a_seq_that_no_write_had_is_refused_by_every_read(serve: Callable[..., Serving]) -> None:
+def test_a_seq_of_no_write_is_refused_by_every_read(serve: Callable[..., Serving]) -> None:
     serving = serve()
     for method in READS:
         name = method.name.removeprefix("cstp.")
@@ -64,7 +64,7 @@ def test_a_seq_that_no_write_had_is_refused_by_every_read(serve: Callable[..., S
         assert serving.refused(name, **asked(name), minSeq=-1) == ["minSeq"], name
 
 
-def test_a_seq_between_the_last_change_and_now_does_not_show_when_that_was(serve: Callable[..., Serving]) -> None:
+def test_a_seq_between_the_last_change_and_now_does_not_reveal_its_time(serve: Callable[..., Serving]) -> None:
     serving = serve()
     serving.records.put([decision("dec_1", "Buy an oven")], None)
     last = serving.records.last_seq()
@@ -86,7 +86,7 @@ def test_min_seq_waits_for_writes_of_another_process(serve: Callable[..., Servin
 
 
 @pytest.mark.long("makes many records")
-def test_reads_of_indexes_that_do_not_follow_fail_and_reads_of_records_answer(serve: Callable[..., Serving]) -> None:
+def test_reads_of_stale_indexes_fail_and_reads_of_records_answer(serve: Callable[..., Serving]) -> None:
     serving = serve()
     for index in serving.indexes.all_spaces:
         index.stop()
@@ -98,7 +98,7 @@ def test_reads_of_indexes_that_do_not_follow_fail_and_reads_of_records_answer(se
     assert serving.ask("queryDecisions", query="bread", minSeq=0)["decisions"] == []
 
 
-async def test_an_agent_has_half_of_the_reads_that_may_wait(engine: Engine) -> None:
+async def test_an_agent_has_half_of_the_waiting_reads(engine: Engine) -> None:
     for index in engine.indexes.all_spaces:
         index.stop()
     engine.records.put([decision("dec_1", "Bake bread")], None)

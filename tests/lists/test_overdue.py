@@ -1,4 +1,4 @@
-"""Which decisions are overdue for review, current and superseded: listed and counted alike, as of each call."""
+"""Decisions overdue for review, current and superseded: listed and counted alike, as of each call."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ def record(serving: Serving, decision: str, **params: Any) -> str:
 
 
 def ids(serving: Serving, token: str | None = None, **params: Any) -> set[str]:
-    """The ids of a list, whose total is their number."""
+    """Return the ids of a list, asserting the total."""
     found = serving.ask("listDecisions", token, limit=500, **params)
     listed = {one["id"] for one in found["decisions"]}
     assert found["total"] == len(listed) == len(found["decisions"])
@@ -35,7 +35,7 @@ def counts(serving: Serving, token: str | None = None, **params: Any) -> tuple[i
 
 
 @pytest.mark.long("makes many records")
-def test_overdue_is_what_was_to_be_reviewed_by_now_has_no_outcome_and_is_not_superseded(serve: Serve) -> None:
+def test_overdue_decisions_are_past_review_without_outcome_and_not_superseded(serve: Serve) -> None:
     serving = serve()
     late = record(serving, "Bake bread", reviewBy=PAST)
     reviewed = record(serving, "Bake cake", reviewBy=PAST)
@@ -56,7 +56,7 @@ def test_overdue_is_what_was_to_be_reviewed_by_now_has_no_outcome_and_is_not_sup
     assert counts(serving) == (8, 7, 1, 2)
 
 
-def test_an_update_of_the_day_of_the_review_changes_what_is_overdue(serve: Serve) -> None:
+def test_updating_the_review_date_changes_the_overdue_decisions(serve: Serve) -> None:
     serving = serve()
     id = record(serving, "Bake bread", reviewBy=PAST)
     serving.ask("updateDecision", id=id, updates={"reviewBy": FUTURE})
@@ -67,7 +67,7 @@ def test_an_update_of_the_day_of_the_review_changes_what_is_overdue(serve: Serve
     assert (ids(serving, overdue=False), counts(serving)[3]) == ({id}, 0)
 
 
-def test_a_list_says_when_each_decision_is_to_be_reviewed_and_a_page_counts_all_that_are_overdue(serve: Serve) -> None:
+def test_a_list_names_each_review_date_and_a_page_counts_all_overdue_decisions(serve: Serve) -> None:
     serving = serve()
     due = [record(serving, "Bake bread", reviewBy=moment) for moment in (PAST, EARLIER, FUTURE, "2024-02-01")]
     undated = record(serving, "Bake cake")
@@ -123,7 +123,7 @@ def random_decision(random: Random, number: int) -> Any:
 
 
 @pytest.mark.long("makes many records")
-def test_what_is_overdue_current_and_superseded_is_listed_and_counted_alike_under_every_filter(serve: Serve) -> None:
+def test_overdue_current_and_superseded_decisions_are_listed_and_counted_alike_under_every_filter(serve: Serve) -> None:
     serving, random, now = serve(), Random(7), datetime.now(UTC)
     entries = [random_decision(random, number) for number in range(300)]
     serving.put(entries)
@@ -157,7 +157,7 @@ def test_what_is_overdue_current_and_superseded_is_listed_and_counted_alike_unde
 
 
 def sees(one: Decision, everything: bool, asked: dict[str, str]) -> bool:
-    """Whether a token sees a decision that filters of listDecisions accept."""
+    """Return whether a token sees a decision accepted by the filters of listDecisions."""
     dates = {name: datetime.fromisoformat(value).replace(tzinfo=UTC) for name, value in asked.items() if "date" in name}
     return (
         (everything or (one.project == "alpha" and one.sensitivity == Sensitivity.NORMAL))

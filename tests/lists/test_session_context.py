@@ -1,4 +1,4 @@
-"""A briefing: what it shows in which order, within a hard budget, and in a fence that stored texts cannot leave."""
+"""A briefing: items and order, within a hard budget, and in a fence that stored texts cannot leave."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def in_days(days: int) -> datetime:
 
 
 def decision(id: str, by: str | None = None, review_by: datetime | None = None, **members: Any) -> Entry:
-    """A decision that agent `by` recorded, or a file."""
+    """Return a decision recorded by agent `by`, or a file."""
     made = entry(Kind.DECISION, id, details=DecisionDetails("", review_by=review_by), **members)
     return replace(made, origin=replace(made.origin, recorded_by=by))
 
@@ -64,7 +64,7 @@ def ids(items: list[dict[str, Any]]) -> list[Any]:
     return [one["id"] for one in items]
 
 
-def test_a_task_brings_the_decisions_in_force_that_match_it(serving: Serving) -> None:
+def test_a_task_brings_matching_decisions_in_force(serving: Serving) -> None:
     found = serving.ask("getSessionContext", taskDescription="mail queue", include=["decisions"], decisionsLimit=1)
     assert ids(found["decisions"]) == ["dec-queue"]
     assert found["decisions"][0]["why"] == "matches"
@@ -73,7 +73,7 @@ def test_a_task_brings_the_decisions_in_force_that_match_it(serving: Serving) ->
     assert "dec-old" not in ids(every["decisions"])
 
 
-def test_what_governs_the_files_comes_first_and_beyond_the_limit(serving: Serving) -> None:
+def test_decisions_governing_the_files_come_first_and_beyond_the_limit(serving: Serving) -> None:
     paths = [("dec-all", "*.py"), ("dec-mail", "src/mail/**"), ("dec-web", "src/web/**")]
     serving.put(
         [decision(id, title=f"Rule {id}", affects=(AffectedPart("path", pattern),)) for id, pattern in paths]
@@ -93,7 +93,7 @@ def test_what_governs_the_files_comes_first_and_beyond_the_limit(serving: Servin
     assert serving.refused("getSessionContext", files=["../a", "/b", "c"]) == ["files[0]", "files[1]"]
 
 
-def test_a_proposal_for_the_files_comes_after_what_governs_them(serving: Serving) -> None:
+def test_a_proposal_for_the_files_comes_after_the_governing_decisions(serving: Serving) -> None:
     part = (AffectedPart("path", "src/mail/**"),)
     serving.put(
         [
@@ -122,7 +122,7 @@ def test_without_a_task_the_newest_are_shown(serving: Serving) -> None:
     assert found["warnings"][0]["text"] == "Mail that answers mail."
 
 
-def test_what_is_due_comes_before_what_the_caller_has_not_decided(serving: Serving) -> None:
+def test_due_reviews_come_before_unratified_drafts_of_the_caller(serving: Serving) -> None:
     asked = {"include": ["ready"], "token": token_of(serving, "ann")}
     found = serving.ask("getSessionContext", **asked)["ready"]
     assert ids(found) == ["dec-later", "dec-late", "dec-mine"]
@@ -130,7 +130,7 @@ def test_what_is_due_comes_before_what_the_caller_has_not_decided(serving: Servi
     assert ids(serving.ask("getSessionContext", readyLimit=2, **asked)["ready"]) == ["dec-later", "dec-late"]
 
 
-def test_a_cursor_brings_what_changed_after_it(serving: Serving) -> None:
+def test_a_cursor_brings_later_changes(serving: Serving) -> None:
     first = serving.ask("getSessionContext", include=["changes"])
     assert first["changes"] == []
     serving.put([decision("dec-new", title="Use two queues", by="ann")])
@@ -145,7 +145,7 @@ def test_a_cursor_brings_what_changed_after_it(serving: Serving) -> None:
 
 
 @pytest.mark.parametrize("tokens", [256, 300, 500, 4000])
-def test_a_reader_that_follows_the_cursor_misses_no_change(serving: Serving, tokens: int) -> None:
+def test_a_reader_following_the_cursor_misses_no_change(serving: Serving, tokens: int) -> None:
     serving.put([decision(f"dec-{number}", title=f"Move shelf {number} " + "far " * number) for number in range(30)])
     serving.caught_up()
     expected = ids(serving.ask("getSessionContext", include=["changes"], since=0, maxTokens=32_000)["changes"])
@@ -178,7 +178,7 @@ def test_the_budget_is_hard_and_items_are_whole(serving: Serving, form: str, tok
     assert bool(named) == bool(found["omitted"])
 
 
-def test_the_task_goes_before_what_is_overdue_and_that_before_changes(serving: Serving) -> None:
+def test_the_task_goes_before_overdue_decisions_and_those_before_changes(serving: Serving) -> None:
     asked: dict[str, Any] = {"taskDescription": "mail", "since": 0, "decisionsLimit": 1, "maxTokens": 600}
     found = serving.ask("getSessionContext", **asked)
     assert len(found["decisions"]) == 1

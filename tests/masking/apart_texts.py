@@ -1,4 +1,4 @@
-"""Twenty texts with a secret and twenty without, written before the rules for named values and not read for them."""
+"""Twenty texts with and twenty without a secret, written before the rules for named values and not read for them."""
 
 from base64 import b64encode
 from typing import Final

@@ -1,4 +1,4 @@
-"""Texts with a broken token, a phrase of words or a value after an arrow, and texts that resemble these."""
+"""Texts with a broken token, a phrase of words or a value after an arrow, and similar texts."""
 
 from typing import Final
 

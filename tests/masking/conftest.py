@@ -1,4 +1,4 @@
-"""A server of a test's own."""
+"""A server for a single test."""
 
 from tests.serving import serve
 

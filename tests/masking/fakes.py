@@ -1,4 +1,4 @@
-"""Invented secrets, put together when the tests run, so that scanners of repositories find none in this folder."""
+"""Invented secrets, assembled at run time, so that repository scanners find none in this folder."""
 
 from hashlib import sha512
 from typing import Final
@@ -15,7 +15,7 @@ DASH: Final = "-" * 5
 
 
 def fake(length: int, alphabet: str = LETTERS, seed: str = "") -> str:
-    """Return invented characters, the same in each run; another `seed` gives others."""
+    """Return invented characters, equal in each run; another `seed` gives others."""
     found = ""
     while len(found) < length:
         numbers = sha512(f"{alphabet} {length} {seed} {len(found)}".encode()).digest()

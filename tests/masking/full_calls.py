@@ -1,4 +1,4 @@
-"""A call of each writing method with all of its text members, over the ids of stored records."""
+"""A call of each writing method with all text members, over stored ids."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -74,7 +74,7 @@ _ORIGIN: Final = {"source": "/text/file.jsonl", "ordinal": 0, "ingestedAs": "tex
 
 
 def full_calls(one: str, other: str, memory: str) -> Mapping[str, Mapping[str, Any]]:
-    """Return the parameters of a call of each writing method; `one` and `other` are decisions."""
+    """Return call parameters for each writing method; `one` and `other` are decisions."""
     key = {"idempotencyKey": "text"}
     return {
         "cstp.recordDecision": {
@@ -157,7 +157,7 @@ def full_calls(one: str, other: str, memory: str) -> Mapping[str, Mapping[str, A
 
 
 def turn() -> Mapping[str, Any]:
-    """Return the parameters of a call that remembers a turn of a conversation."""
+    """Return the parameters of a call that remembers a conversation turn."""
     return {"idempotencyKey": "text", "content": "text", "conversationId": "text", "author": "text", "source": "text"}
 
 
@@ -184,7 +184,7 @@ def with_text(value: Any, path: Path, text: str) -> Any:
 
 
 def named(path: Path) -> str:
-    """Return a path as errors and answers name it."""
+    """Return a path as named in errors and answers."""
     shown = ""
     for step in path:
         shown += f"[{step}]" if isinstance(step, int) else f".{step}" if shown else step

@@ -1,4 +1,4 @@
-"""Fifty texts with a secret and fifty without, written after the second version of the rules, to check them."""
+"""Fifty texts with and fifty without a secret, written after the second version of the rules, to check them."""
 
 from typing import Final
 

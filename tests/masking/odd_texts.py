@@ -1,4 +1,4 @@
-"""Texts with a secret and texts without, of kinds that earlier rules missed or masked; the present ones read them."""
+"""Texts with and without a secret, of kinds missed or masked by earlier rules; read for the present rules."""
 
 from base64 import b64encode
 from typing import Final
@@ -16,7 +16,7 @@ def _login(text: str) -> str:
 
 
 ODD_WITH_SECRETS: Final = (
-    # tokens of this server, and long ones
+    # tokens of this server, and long tokens
     _hidden("please use cstp_" + fake(12, HEX, "t1") + "_@@ for the shop agent", fake(64, HEX, "t1")),
     _hidden("curl answered 401 to cstp_" + fake(12, HEX, "t2") + "_@@.", fake(64, HEX, "t2")),
     _hidden("TOKEN=@@", fake(5000, URL_SAFE, "l1")),

@@ -1,4 +1,4 @@
-"""Texts with a token of a service or a password after a flag, and texts that resemble these."""
+"""Texts with a service token or a password after a flag, and similar texts."""
 
 from base64 import b64encode
 from hashlib import sha512
@@ -15,7 +15,7 @@ def _hidden(text: str, secret: str) -> tuple[str, str]:
 _TAILSCALE: Final = "tskey-" + "{}k" + fake(11, LETTERS, "s0") + "CNTRL-"
 _PICTURE: Final = b64encode(b"".join(sha512(bytes([number])).digest() for number in range(40))).decode()
 SERVICE_WITH_SECRETS: Final = (
-    # keys of OpenAI without the letters that all of its keys once had
+    # keys of OpenAI without the letters of all its former keys
     _hidden("openai @@", "sk-" + "proj-" + fake(48, LETTERS, "s1")),
     _hidden("openai key: @@, rotate in May", "sk-" + "proj-" + fake(40, LETTERS, "s2")),
     _hidden("The worker runs with (@@).", "sk-" + "svcacct-" + fake(60, URL_SAFE, "s3") + fake(60, LETTERS, "s3")),

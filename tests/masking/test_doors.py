@@ -1,4 +1,4 @@
-"""No text of any writing method lets a secret through: into a file of the data folder, or into an answer."""
+"""No text in any writing method passes a secret on: into a data folder file, or into an answer."""
 
 import json
 from collections.abc import Callable
@@ -16,14 +16,14 @@ from tests.mcp.conftest import body_of, mcp_url, over_http
 from tests.serving import SeededEmbedder, Serving
 
 WRITING = sorted(method.name for method in METHODS if method.stores or method.writes)
-OPEN = ("trace", "deliberation", "bridge", "preDecision")  # members whose texts and keys are the agent's own
-FIXED = {"kind", "type", "outcome", "status", "edgeType", "updatedAt", "digest"}  # texts of which only some are valid
+OPEN = ("trace", "deliberation", "bridge", "preDecision")  # members with the agent's own texts and keys
+FIXED = {"kind", "type", "outcome", "status", "edgeType", "updatedAt", "digest"}  # partly valid texts
 OF_A_FORM = ("records", 0, "record", "id")  # begins with art_
 pytestmark = pytest.mark.embedded_only("reads the bytes of the folder")
 
 
 def is_text(one: Parameter) -> bool:
-    """Whether a parameter is a text of any content that is long enough for a secret."""
+    """Return whether a parameter is free text, long enough for a secret."""
     of = [each for each in variants(one.schema, one.definitions) if each.get("type") == "string"]
     return any(not {"enum", "const", "format"} & each.keys() and each.get("maxLength", 100) >= 40 for each in of)
 
@@ -33,7 +33,7 @@ def secret_for(name: str) -> str:
 
 
 def cases(method: str, params: Any) -> list[tuple[JsonPath, str, Any]]:
-    """Each text of a call: its path, its secret, and the call with the secret in its place."""
+    """Return for each text of a call the path, the secret, and the call with the secret in place."""
     found = []
     for path in texts_in(params):
         if path[-1] not in FIXED and path != OF_A_FORM:
@@ -63,7 +63,7 @@ def test_each_text_of_each_writing_method_is_in_its_full_call() -> None:
         if one.method not in WRITING or not is_text(one) or one.path[-1] == "agentId" or one.path[0] in OPEN:
             continue
         if one.method == "cstp.putRecords" and one.path[0] in ("replaces", "lookUp"):
-            continue  # names of stored records, which are only compared
+            continue  # names of stored records, only compared
         inside = [*texts_in(calls[one.method]), *(texts_in(turn()) if one.method == "cstp.remember" else ())]
         assert one.path in inside or one.path[-1] in FIXED | {"reviewIn"}, str(one)
 
@@ -72,7 +72,7 @@ def test_each_text_of_each_writing_method_is_in_its_full_call() -> None:
 @pytest.mark.parametrize("method", WRITING)
 def test_a_masked_secret_is_in_no_file_and_in_no_answer(method: str, serve: Callable[..., Serving]) -> None:
     serving, calls = served(serve, "mask")
-    if method == "cstp.storeKnowledge":  # clusters come from files alone, and the call needs those that it names
+    if method == "cstp.storeKnowledge":  # clusters come from files alone, and the call needs the named clusters
         del calls[method]["records"][1]["clusterIds"]
     found = cases(method, calls[method]) + (cases("turn", turn()) if method == "cstp.remember" else [])
     for number, (path, secret, params) in enumerate(found):

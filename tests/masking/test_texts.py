@@ -1,4 +1,4 @@
-"""Secrets in texts: how many are found, how few other texts are masked, and what holds for every text."""
+"""Secrets in texts: the share found, the share of other texts masked, and rules for every text."""
 
 import re
 from datetime import timedelta
@@ -188,7 +188,7 @@ def test_a_token_is_masked_whole_with_an_end_of_a_line_after_its_prefix(
     assert token[:place] not in text or token[place:] not in text
 
 
-def test_the_name_of_a_token_that_several_services_use_names_none_of_them() -> None:
+def test_a_token_prefix_shared_by_several_services_names_none_of_them() -> None:
     assert mask_text(f"use sk-{fake(48)} there") == f"use {mask_of('sk-api-key')} there"
     assert mask_text(f"deepseek: sk-{fake(32, HEX)} there") == f"deepseek: {mask_of('sk-api-key')} there"
     assert mask_text("sk-" + fake(20) + "T3Blbk" + "FJ" + fake(20)) == mask_of("openai-api-key")
@@ -208,7 +208,7 @@ def test_words_of_phrases_in_any_order_are_masked_no_further(words: list[str]) -
     assert mask_text(masked) == masked
 
 
-def test_a_text_that_mentions_the_lines_of_a_key_is_kept() -> None:
+def test_a_text_mentioning_the_lines_of_a_key_is_kept() -> None:
     for text in ('if b"Private-Lines:" in data:', "Private-Lines: many", "Private-Lines:"):
         assert mask_text(text) == text
 
@@ -236,11 +236,11 @@ def test_a_private_key_longer_than_windows_is_masked_whole() -> None:
     assert mask_text(f"before {block} after") == f"before {mask_of('private-key')} after"
 
 
-def test_a_name_at_the_end_of_a_text_says_nothing_about_the_next_text() -> None:
+def test_a_name_at_the_end_of_a_text_does_not_apply_to_the_next_text() -> None:
     assert mask_values(["password:", fake(20)]).secrets == ()
 
 
-def test_a_key_of_json_says_what_its_value_is() -> None:
+def test_a_json_key_describes_its_value() -> None:
     found = mask_values({"db": {"password": "W1nter-in-Graz"}})
     assert found.value == {"db": {"password": "[masked: password]"}}
     assert [one.field for one in found.secrets] == ["db.password"]
@@ -264,7 +264,7 @@ def test_a_number_is_masked_as_the_value_of_a_password() -> None:
     assert [one.field for one in masked.secrets] == ["password", "list[0].pin", "list[0].secret"]
 
 
-def test_what_follows_a_mask_is_looked_at() -> None:
+def test_text_after_a_mask_is_checked() -> None:
     real = "Wald" + "kauz91x"
     for text in (f"password: [masked: x y]{real}", f"password: [masked: password]{real}", f"password: [masked:{real}]"):
         assert real not in mask_text(text)
@@ -275,7 +275,7 @@ def test_a_member_with_quotes_in_it_is_masked_whole() -> None:
     assert mask_values({"password": "ab\"c d1234'x"}).value == {"password": "[masked: password]"}
 
 
-def test_a_field_is_named_once_and_the_next_one_is_not_blamed() -> None:
+def test_a_field_is_named_once_and_the_next_field_is_not_blamed() -> None:
     cut = key_block("RSA PRIVATE KEY", 3).rpartition("\n")[0]
     value = {
         "content": f"{cut}\n",

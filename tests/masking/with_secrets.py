@@ -1,10 +1,10 @@
-"""A hundred texts with a secret, as (text, secret); the first rules were tuned on every second one."""
+"""A hundred texts with a secret, as (text, secret); the first rules were tuned on every second text."""
 
 from typing import Final
 
 from tests.masking.fakes import BASE32, BASE64, DIGITS, HEX, LETTERS, LOWER, UPPER, URL_SAFE, fake, key_block, web_token
 
-_WORD: Final = "S3rv" + "us-Koen1g!7"  # as a person would choose one
+_WORD: Final = "S3rv" + "us-Koen1g!7"  # as chosen by a person
 
 
 def _hidden(text: str, secret: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""A hundred texts that resemble secrets; the first rules were tuned on every second one."""
+"""A hundred texts that resemble secrets; the first rules were tuned on every second text."""
 
 from typing import Final
 

@@ -39,7 +39,7 @@ def world() -> World:
 
 @pytest.fixture(scope="session")
 def knowing(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores, world: World) -> Iterator[Serving]:
-    """A server that knows the world, for tests that leave it as it is."""
+    """Start a server over the world, for tests that leave it unchanged."""
     serving, stop = start(tmp_path_factory.mktemp("mcp") / "data", lasting_stores, SeededEmbedder(), None)
     put(serving.records, SeededEmbedder(), world.entries)
     serving.caught_up()
@@ -53,7 +53,7 @@ def mcp_url(serving: Serving, tools: str = "all") -> str:
 
 @asynccontextmanager
 async def over_http(url: str, token: str, mode: str = "auto") -> AsyncIterator[Client]:
-    """The SDK's client on streamable HTTP; `legacy` begins with initialize, `auto` with server/discover."""
+    """Connect the SDK's client by streamable HTTP; `legacy` begins with initialize, `auto` with server/discover."""
     headers = {"Authorization": f"Bearer {token}"}
     async with (
         httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http,
@@ -64,14 +64,14 @@ async def over_http(url: str, token: str, mode: str = "auto") -> AsyncIterator[C
 
 @pytest.fixture
 def over_stdio(tmp_path: Path) -> Connect:
-    """`over_stdio("--data-dir", folder, "--agent", name)`: the SDK's client in front of `cstp mcp`, with all tools."""
+    """Return `over_stdio("--data-dir", folder, "--agent", name)`: the SDK's client for `cstp mcp`, with all tools."""
 
     @asynccontextmanager
     async def connect(*words: object, mode: str = "auto", **environment: str) -> AsyncIterator[Client]:
         parameters = StdioServerParameters(
             command=sys.executable,
             args=["-c", ENTRY, "mcp", *map(str, words)],
-            # the SDK hands on only what it must, which leaves out the code under test
+            # the SDK passes on only required variables, without the code under test
             env={"PYTHONPATH": os.environ.get("PYTHONPATH", ""), **ALL_TOOLS, **environment},
         )
         with (tmp_path / "stderr.log").open("w") as log:
@@ -82,14 +82,14 @@ def over_stdio(tmp_path: Path) -> Connect:
 
 
 def body_of(result: Any) -> Any:
-    """The JSON in the one text of a tool's result."""
+    """Return the JSON in a tool result's only text."""
     (content,) = result.content
     return json.loads(content.text)
 
 
 @pytest.fixture(scope="session")
 def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with the project's sample and decisions, and a token of the agent `reader`; without a model."""
+    """Make a data folder with the project's sample and decisions, and a token of agent `reader`; without a model."""
     folder = tmp_path_factory.mktemp("sampled") / "data"
     settings = Settings.model_validate({"data_dir": folder, "embedding": {"model": "none"}})
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""`python -m tests.mcp.snapshot`: writes the tools as they are listed, for the test that compares them."""
+"""Writer of the listed tools, for the test that compares them: `python -m tests.mcp.snapshot`."""
 
 import json
 from pathlib import Path

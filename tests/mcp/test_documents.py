@@ -1,4 +1,4 @@
-"""What docs/mcp.md shows: configurations that can be pasted, scenarios as they are listed, and the example."""
+"""Contents of docs/mcp.md: configurations to paste, scenarios as listed, and the example."""
 
 import json
 import re
@@ -27,8 +27,8 @@ STDIO = [server for server in SERVERS if "command" in server]
 HTTP = [server for server in SERVERS if "url" in server]
 
 
-def test_there_is_a_configuration_for_each_client() -> None:
-    assert (len(STDIO), len(HTTP)) == (3, 2)  # with that of the README
+def test_each_client_has_a_configuration() -> None:
+    assert (len(STDIO), len(HTTP)) == (3, 2)  # with the README's folder
     headings = re.findall(r"^## (.*)$", PAGE, re.MULTILINE)
     assert {"Claude Desktop", "Claude Code", "VS Code"} <= set(headings)
 
@@ -55,7 +55,7 @@ def test_the_urls_and_headers_are_those_of_a_server_as_it_starts() -> None:
     assert inputs[0]["password"]
 
 
-def test_the_scenarios_that_apply_are_named() -> None:
+def test_the_applicable_scenarios_are_named() -> None:
     expected = yaml.safe_load((Path(__file__).parent / "conformance" / "expected.yaml").read_text(encoding="utf-8"))
     for revision, scenarios in expected.items():
         (shown,) = re.findall(rf"^\* {revision}: (.*?)$(?!\n  `)", PAGE.replace("\n  `", " `"), re.MULTILINE)
@@ -63,7 +63,7 @@ def test_the_scenarios_that_apply_are_named() -> None:
 
 
 @pytest.mark.long("starts a program that speaks MCP")
-def test_the_example_agent_prints_what_is_known(knowing: Serving) -> None:
+def test_the_example_agent_prints_known_records(knowing: Serving) -> None:
     done = _example(knowing, knowing.token(), "index record")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -72,7 +72,7 @@ def test_the_example_agent_prints_what_is_known(knowing: Serving) -> None:
 
 
 @pytest.mark.long("starts a program that speaks MCP")
-def test_the_example_agent_tells_why_it_was_refused(knowing: Serving) -> None:
+def test_the_example_agent_prints_the_reason_of_a_refusal(knowing: Serving) -> None:
     done = _example(knowing, knowing.token(scopes=["admin"]), "index record")
     assert (done.returncode, done.stdout) == (1, "")
     assert "FORBIDDEN" in done.stderr

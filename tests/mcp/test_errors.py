@@ -1,4 +1,4 @@
-"""What a tool says when it cannot answer: the bodies of the seeds, as results with `isError`."""
+"""Tool errors: the bodies of the seeds, as results with `isError`."""
 
 import json
 import re
@@ -22,7 +22,7 @@ TIMESTAMP = "must be an ISO 8601 timestamp such as 2026-01-31T09:30:00Z, or a da
 
 
 async def failure(serving: Serving, token: str, tool: str, arguments: dict[str, Any]) -> Any:
-    """The body of an error; no structured content, which a client would check against the schema of results."""
+    """Return an error body; without structured content, which a client would check against the result schema."""
     async with over_http(mcp_url(serving), token) as client:
         result = await client.call_tool(tool, arguments)
     assert result.is_error
@@ -69,7 +69,7 @@ async def test_recall_refuses_by_its_seed(knowing: Serving, arguments: dict[str,
     assert await failure(knowing, knowing.token(), "recall", arguments) == {"error": error}
 
 
-async def test_recall_of_an_unknown_id_is_empty_and_says_so(knowing: Serving) -> None:
+async def test_recall_of_an_unknown_id_is_empty_with_a_note(knowing: Serving) -> None:
     empty = {"results": [], "related": [], "entities": [], "total_count": 0}
     found = await failure(knowing, knowing.token(), "recall", {"id": "art_nothing"})
     assert found == empty | {"error": "Not found: art_nothing"}
@@ -115,12 +115,12 @@ async def test_names_in_errors_are_those_of_the_tool(knowing: Serving) -> None:
     ],
     ids=str,
 )
-async def test_repeated_mistakes_are_told_once(knowing: Serving, arguments: dict[str, Any], message: str) -> None:
+async def test_repeated_mistakes_are_reported_once(knowing: Serving, arguments: dict[str, Any], message: str) -> None:
     found = await failure(knowing, knowing.token(), "query_decisions", {"query": "index", **arguments})
     assert found["error"]["message"] == message
 
 
-async def test_what_is_hidden_is_answered_like_what_is_not_there(knowing: Serving, world: World) -> None:
+async def test_hidden_records_are_answered_like_absent_records(knowing: Serving, world: World) -> None:
     hidden = [id for id in world.ids[Kind.CHUNK] if "error" in knowing.send("getChunk", knowing.token(), chunkId=id)]
     assert hidden
     for id in (hidden[0], "nothing"):
@@ -129,7 +129,7 @@ async def test_what_is_hidden_is_answered_like_what_is_not_there(knowing: Servin
         }
 
 
-async def test_a_token_without_the_scope_is_told_which_it_needs(knowing: Serving) -> None:
+async def test_a_token_without_the_scope_gets_its_name(knowing: Serving) -> None:
     token = knowing.token(scopes=["admin"])
     assert await failure(knowing, token, "get_chunk", {"chunk_id": "x"}) == {
         "error": {"code": "FORBIDDEN", "message": f"Forbidden: {LACKING}", "details": {"scope": "read"}}
@@ -139,7 +139,7 @@ async def test_a_token_without_the_scope_is_told_which_it_needs(knowing: Serving
     assert await failure(knowing, token, "recall", {"query": "index"}) == {"error": f"Forbidden: {LACKING}"}
 
 
-async def test_a_store_that_does_not_answer_is_told_in_the_shape_of_each_tool(serve: Callable[..., Serving]) -> None:
+async def test_an_unanswering_store_is_reported_in_the_shape_of_each_tool(serve: Callable[..., Serving]) -> None:
     serving = serve()
     serving.break_store()
     token = serving.token()
@@ -168,11 +168,11 @@ async def test_tools_spend_the_limits_of_cstp_at_the_same_cost(live_server: Call
         assert (error["code"], error["message"]) == ("RATE_LIMITED", "Rate limited")
         assert 1 <= error["details"].pop("retry_after") <= 60
         assert error["details"] == {"limit": 7, "window": 60, "policy": "minute"}
-        # one that is not there costs, too, or names could be tried for nothing
+        # a missing record costs, too, or guessing names would be free
         assert body_of(await client.call_tool("query_decision", {}))["error"]["code"] == "RATE_LIMITED"
 
 
-async def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(knowing: Serving) -> None:
+async def test_an_unknown_tool_is_an_error_of_the_protocol(knowing: Serving) -> None:
     async with over_http(mcp_url(knowing), knowing.token()) as client:
         with pytest.raises(MCPError, match="Unknown tool") as caught:
             await client.call_tool("secret_tool_name", {})
@@ -203,7 +203,7 @@ async def test_errors_name_arguments(knowing: Serving, tool: str, arguments: dic
     assert "cstp." not in json.dumps(body)
 
 
-def test_texts_that_models_read_name_no_method() -> None:
+def test_texts_for_models_name_no_method() -> None:
     texts = "".join(tool.as_listed(output=True).model_dump_json() for tool in TOOLS.values()) + INSTRUCTIONS
     assert "cstp." not in texts
     notes = [hint for tool in TOOLS.values() for hint in tool.method.params.published.instead.values()]
@@ -212,7 +212,7 @@ def test_texts_that_models_read_name_no_method() -> None:
     assert {to_snake(name) for name in named} <= set(TOOLS)
 
 
-async def test_of_thousands_of_mistakes_a_tool_tells_a_hundred(serve: Callable[..., Serving]) -> None:
+async def test_of_thousands_of_mistakes_a_tool_reports_a_hundred(serve: Callable[..., Serving]) -> None:
     serving = serve(server={"port": 0, "max_answer_bytes": 8000})
     events = [{"category": "a", "narrative": "b", "actors": [{}] * 100}] * 20
     async with over_http(mcp_url(serving), serving.token(scopes=("read", "write"))) as client:

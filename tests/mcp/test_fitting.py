@@ -1,4 +1,4 @@
-"""Answers over MCP fit a number of tokens: texts are cut to their best passages, and one call gives the whole."""
+"""Answers over MCP fit a token count: texts are cut to their best passages, and a call gives the whole text."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -56,7 +56,7 @@ def lines() -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def over(records: Iterable[dict[str, Any]], folder: Path, stores: Stores) -> Iterator[Serving]:
-    """A server over these records, with the packaged model."""
+    """Start a server over these records, with the packaged model."""
     file = folder / "records.jsonl"
     file.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     embedder = open_embedder(EmbeddingChoice("minilm"))
@@ -81,7 +81,7 @@ def decided(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) ->
 
 
 async def asked(serving: Serving, tool: str, **arguments: Any) -> tuple[Any, int]:
-    """What a tool answers, and in how many bytes."""
+    """Return a tool's answer, and the byte count."""
     async with over_http(mcp_url(serving), serving.token()) as client:
         result = await client.call_tool(tool, arguments)
     assert not result.is_error, result
@@ -90,7 +90,7 @@ async def asked(serving: Serving, tool: str, **arguments: Any) -> tuple[Any, int
 
 
 @pytest.mark.parametrize("tool", ["recall", "search_knowledge"])
-async def test_long_results_are_cut_to_the_passage_that_answers(long: Serving, tool: str) -> None:
+async def test_long_results_are_cut_to_the_answering_passage(long: Serving, tool: str) -> None:
     found, size = await asked(long, tool, query=QUERY, **WHOLE[tool])
     assert size <= ANSWER_TOKENS * TOKEN_BYTES
     assert size > ANSWER_TOKENS * TOKEN_BYTES * 0.7
@@ -191,13 +191,13 @@ async def test_decisions_without_a_snippet_have_nothing_to_cut(decided: Serving)
     assert all("truncated" not in one for one in found["decisions"])
 
 
-async def test_what_fits_is_whole_and_not_marked_as_cut(long: Serving) -> None:
+async def test_fitting_results_are_whole_and_not_marked_as_cut(long: Serving) -> None:
     found, _ = await asked(long, "recall", query=QUERY, limit=2, **WHOLE["recall"], max_tokens=1_000_000)
     assert [one["truncated"] for one in found["results"]] == [False, False]
     assert all(len(one["content"]) > 2_000 for one in found["results"])
 
 
-async def test_what_was_found_comes_before_what_is_related_to_it(long: Serving) -> None:
+async def test_found_records_come_before_related_records(long: Serving) -> None:
     found, _ = await asked(long, "recall", query=QUERY, limit=4, graph_budget=20, **WHOLE["recall"])
     least = min(len(one["content"]) for one in found["results"])
     assert all(len(one["content"]) <= least for one in found["related"])
@@ -213,7 +213,7 @@ def test_without_a_number_of_tokens_everything_is_whole_on_cstp(long: Serving) -
 
 
 @pytest.mark.parametrize("wrong", [0, 499, 1_000_001, "8000", 500.5, True])
-def test_a_number_of_tokens_that_is_none_is_refused(long: Serving, wrong: Any) -> None:
+def test_an_invalid_number_of_tokens_is_refused(long: Serving, wrong: Any) -> None:
     assert long.refused("recall", query=QUERY, maxTokens=wrong) == ["maxTokens"]
     assert long.refused("searchKnowledge", query=QUERY, maxTokens=wrong) == ["maxTokens"]
     assert long.refused("queryDecisions", query=QUERY, maxTokens=wrong) == ["maxTokens"]

@@ -1,4 +1,4 @@
-"""`POST /mcp` before the protocol begins: token, Host and Origin, type, size, places; and what every answer carries."""
+"""`POST /mcp` before the protocol begins: token, Host and Origin, type, size, slots; and parts of every answer."""
 
 import json
 import re
@@ -23,7 +23,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 @pytest.fixture
 def ask() -> Callable[..., Any]:
-    """`ask(server, body, token, Header="value")`: one request on a connection of its own; None leaves a header out."""
+    """Return `ask(server, body, token, Header="value")`: asks on a separate connection; None omits a header."""
 
     def send(
         live: Live, body: object, token: str | None, method: str = "POST", path: str = "/mcp", **given: str | None
@@ -70,7 +70,7 @@ def test_concurrent_first_requests_are_answered(live_server: Start, ask: Ask) ->
     assert [reply.status for reply in replies] == [200] * 8
 
 
-def test_while_the_endpoint_cannot_be_made_it_is_a_500_and_the_rest_goes_on(
+def test_an_endpoint_that_cannot_be_made_is_a_500_and_others_work(
     live_server: Start, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live = live_server()
@@ -174,7 +174,7 @@ def test_the_public_url_is_host_and_origin(live_server: Start, ask: Ask) -> None
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
-def test_there_are_no_streams_and_no_sessions_to_open_or_end(live: Live, ask: Ask, method: str) -> None:
+def test_streams_and_sessions_cannot_be_opened_or_ended(live: Live, ask: Ask, method: str) -> None:
     reply = ask(live, b"", live.token(), method)
     assert (reply.status, reply.header("allow")) == (405, "POST")
 
@@ -199,7 +199,7 @@ def test_a_full_server_answers_503(live_server: Start, ask: Ask, draining: bool)
     assert reply.json["error"]["code"] == "OVERLOADED"
 
 
-def test_tools_cost_what_their_methods_cost(live_server: Start, ask: Ask) -> None:
+def test_tools_cost_the_same_as_their_methods(live_server: Start, ask: Ask) -> None:
     live = live_server({"limits.default": "12/minute"})
     token = live.token()
 
@@ -212,7 +212,7 @@ def test_tools_cost_what_their_methods_cost(live_server: Start, ask: Ask) -> Non
 
     bodies = [LIST, b"no json", [LIST], {"id": 1}, {**LIST, "method": "ping"}, {**LIST, "method": 1}]
     assert [left(body) for body in bodies] == ["11", "10", "9", "8", "7", "6"]
-    # no tool is reached, a tool that is not there, and one that is
+    # no tool, an unknown tool, and a known tool
     tools = [tool(), tool(name="nothing"), tool(name="query_decisions", arguments={"query": "index"})]
     assert [left(body) for body in tools] == ["5", "4", "2"]
     assert [left(LIST), left(LIST)] == ["1", "0"]

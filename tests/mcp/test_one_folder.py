@@ -1,4 +1,4 @@
-"""Several processes over one data folder: all answer, and nothing is lost when the holder ends."""
+"""Several processes over a shared data folder: all answer, and nothing is lost when the holder ends."""
 
 import json
 import os
@@ -31,7 +31,7 @@ MOST_MEMORY = 150 * 1024 * 1024
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A data folder with tokens of `writer` and of `reader`, under a name that is too long for a socket."""
+    """Make a data folder with tokens of `writer` and `reader`, under a name too long for a socket."""
     folder = tmp_path / ("long-name-" * 8) / "data"
     folder.mkdir(parents=True)
     tokens = Settings.model_validate({"data_dir": folder}).tokens_path
@@ -42,7 +42,7 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def window(data: Path) -> Iterator[Open]:
-    """`window("writer")`: a `cstp mcp` with the rights of that agent; killed in the end."""
+    """Yield `window("writer")`: a `cstp mcp` with this agent's rights; killed in the end."""
     opened: list[Window] = []
 
     def start(agent: str = "writer", **environment: str) -> Window:
@@ -57,7 +57,7 @@ def window(data: Path) -> Iterator[Open]:
 
 @pytest.fixture
 def command(data: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
-    """`command("serve", "--port", 0)` over the data folder; killed in the end."""
+    """Yield `command("serve", "--port", 0)`: runs it over the data folder; killed in the end."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*words: object) -> "subprocess.Popen[str]":
@@ -80,7 +80,7 @@ def decide(one: Window, title: str) -> Any:
 
 
 def titles(one: Window) -> list[str]:
-    """All decisions, page by page."""
+    """Return titles of all decisions, page by page."""
     found: list[str] = []
     while True:
         page = one.call("list_decisions", limit=100, offset=len(found))
@@ -94,7 +94,7 @@ def finds(one: Window, title: str) -> bool:
     return title in [each["title"] for each in found["decisions"]]
 
 
-def test_two_programs_over_one_folder_find_what_each_wrote_and_keep_their_rights(window: Open, data: Path) -> None:
+def test_two_programs_over_one_folder_find_each_others_writes_and_keep_their_rights(window: Open, data: Path) -> None:
     first, second = window(), window()
     assert decide(first, "Paint the fence")["success"]
     assert decide(second, "Oil the gate")["success"]
@@ -148,7 +148,7 @@ def test_a_server_takes_the_folder_from_a_program(window: Open, command: Callabl
     assert len(titles(before)) == 5
 
 
-def test_programs_find_what_ingest_and_watch_read_into_their_folder(
+def test_programs_find_records_read_by_ingest_and_watch_into_their_folder(
     window: Open, command: Callable[..., Any], data: Path, wait_until: Callable[..., None]
 ) -> None:
     first, second = window(), window()
@@ -188,7 +188,7 @@ def test_killed_holders_lose_and_double_no_write(window: Open, data: Path, wait_
     over = Event()
 
     def work(number: int) -> None:
-        """Writes, and finds what it wrote, until the end. A program that was killed is started again."""
+        """Write records, and find them, until the end. Restart a killed program."""
         one, count = window(**NO_LIMIT), 0
         while not over.is_set():
             count += 1

@@ -1,4 +1,4 @@
-"""Which tools a client gets: by the scopes of its token and by the choice of a profile; and how long their list is."""
+"""Tools of a client: by token scopes and by profile; and the list's size."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ ASK = {"search", "fetch", "query_decisions", "get_decision_context", "get_sessio
 RECORD = ASK | {"record_decision", "review_decision", "remember"}
 MOST_BYTES = {"ask": 8192, "record": 16_384, "all": 46_080}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-VERSION = "2026-07-28"  # whose answers are longer
+VERSION = "2026-07-28"  # tools with longer answers
 MODERN = {
     "_meta": {
         "io.modelcontextprotocol/protocolVersion": VERSION,
@@ -37,7 +37,7 @@ MODERN_HEADERS = {"MCP-Protocol-Version": VERSION, "Mcp-Method": "tools/list"}
 def post(
     serving: Serving, query: str, body: object, scopes: Iterable[str] = SCOPES, headers: Mapping[str, str] | None = None
 ) -> Any:
-    """The answer to one message at `/mcp`, whatever its status."""
+    """Return the answer to a message at `/mcp`, of any status."""
     fields = {"Authorization": f"Bearer {serving.token(scopes=tuple(scopes))}", "Content-Type": "application/json"}
     fields |= headers or {}
     return serving.client.post(serving.url.replace("/cstp", f"/mcp{query}"), content=json.dumps(body), headers=fields)
@@ -66,7 +66,7 @@ def test_the_setting_may_name_tools(serve: Callable[..., Serving], choice: objec
     assert listed(serving, "?tools=ask") == ASK
 
 
-def test_a_token_sees_the_tools_that_its_scopes_allow(knowing: Serving) -> None:
+def test_a_token_sees_the_tools_allowed_by_its_scopes(knowing: Serving) -> None:
     assert listed(knowing, "", "read") == ASK
     assert listed(knowing, "", "write") == {"record_decision", "remember"}
     assert listed(knowing, "", "review") == {"review_decision"}
@@ -75,7 +75,7 @@ def test_a_token_sees_the_tools_that_its_scopes_allow(knowing: Serving) -> None:
     assert listed(knowing, "?tools=all", "read", "review") == allowed < set(TOOLS)
 
 
-def test_a_tool_outside_the_profile_is_unknown_and_one_outside_the_scopes_is_forbidden(knowing: Serving) -> None:
+def test_a_tool_outside_the_profile_is_unknown_and_outside_the_scopes_forbidden(knowing: Serving) -> None:
     error = post(knowing, "?tools=ask", call("get_stats")).json()["error"]
     assert error["code"] == -32602
     assert error["message"].startswith("Unknown tool; tools/list names those there are, which mcp.tools, ")
@@ -149,7 +149,7 @@ async def test_an_option_chooses_over_standard_input(sampled: Path, over_stdio: 
 
 
 @pytest.mark.long("starts a program that speaks MCP")
-async def test_a_server_elsewhere_says_which_scopes_its_token_has(knowing: Serving, over_stdio: Connect) -> None:
+async def test_a_remote_server_names_the_scopes_of_its_token(knowing: Serving, over_stdio: Connect) -> None:
     token = knowing.token(scopes=("read", "write"))
     words = ("--url", knowing.url.removesuffix("/cstp"), "--tools", "record")
     async with over_stdio(*words, CSTP_TOKEN=token) as client:
@@ -170,7 +170,7 @@ def test_the_list_of_a_profile_is_short(knowing: Serving, profile: str) -> None:
     assert not any("outputSchema" in tool for tool in tools)
 
 
-def test_output_schemas_are_listed_if_the_setting_says_so(serve: Callable[..., Serving]) -> None:
+def test_the_setting_decides_whether_output_schemas_are_listed(serve: Callable[..., Serving]) -> None:
     tools = post(serve(mcp={"output_schemas": True}), "", LIST).json()["result"]["tools"]
     assert all(tool["outputSchema"]["type"] == "object" for tool in tools)
 
@@ -182,7 +182,7 @@ async def test_a_client_may_keep_the_list_for_its_token_alone(knowing: Serving, 
     assert era == "legacy" or (found.cache_scope, found.ttl_ms) == ("private", 300_000)
 
 
-async def test_parameters_that_are_not_listed_are_taken_and_checked(knowing: Serving) -> None:
+async def test_unlisted_parameters_are_taken_and_checked(knowing: Serving) -> None:
     async with over_http(mcp_url(knowing, "ask"), knowing.token()) as client:
         shown = {tool.name: tool.input_schema["properties"] for tool in (await client.list_tools()).tools}
         assert not {"min_seq", "explain"} & shown["search"].keys()
@@ -195,7 +195,7 @@ async def test_parameters_that_are_not_listed_are_taken_and_checked(knowing: Ser
 
 
 async def test_search_and_fetch_answer_as_connectors_expect(knowing: Serving, world: World) -> None:
-    """https://platform.openai.com/docs/mcp: texts `id`, `title`, `url`; of one record `text` and `metadata`, too."""
+    """Follow https://platform.openai.com/docs/mcp: texts `id`, `title`, `url`; a record has `text`, `metadata`, too."""
     token = knowing.token(clearance="highly_sensitive")
     async with over_http(mcp_url(knowing, "ask"), token) as client:
         seen = set()
@@ -210,7 +210,7 @@ async def test_search_and_fetch_answer_as_connectors_expect(knowing: Serving, wo
                 assert all(isinstance(whole[name], str) for name in ("title", "text", "url"))
                 assert whole["text"]
                 assert isinstance(whole["metadata"], dict)
-                # a passage whose artifact is gone is found as an artifact
+                # a passage without its artifact is found as an artifact
                 assert whole["kind"] in (one["type"], "artifact_chunk")
                 assert whole["url"] == one["url"]
                 seen.add(one["type"])

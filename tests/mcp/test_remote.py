@@ -1,4 +1,4 @@
-"""`cstp mcp --url`: the tools in front of a server elsewhere."""
+"""`cstp mcp --url`: tools for a remote server."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ def origin(serving: Serving) -> str:
         ("recall", {"context": "meeting", "limit": 2}),
     ],
 )
-async def test_a_tool_gives_what_the_server_gives(
+async def test_a_tool_returns_the_result_of_the_server(
     knowing: Serving, over_stdio: Connect, tool: str, arguments: dict[str, object]
 ) -> None:
     token = knowing.token(clearance="highly_sensitive")
@@ -42,7 +42,7 @@ async def test_a_tool_gives_what_the_server_gives(
     assert body_of(refused)["details"] == "limit must be between 1 and 100"
 
 
-async def test_a_server_that_is_not_there_is_an_error_of_the_tool(over_stdio: Connect) -> None:
+async def test_a_missing_server_is_a_tool_error(over_stdio: Connect) -> None:
     words = ("--url", f"http://127.0.0.1:{free_port()}")
     async with over_stdio(*words, CSTP_TOKEN="cstp_a_b", CSTP_SERVER__HANDLER_SECONDS="1") as client:
         result = await client.call_tool("get_patterns", {})
@@ -62,7 +62,9 @@ TOKEN = {"CSTP_TOKEN": "cstp_a_b"}
     ],
     ids=["no token", "no proxy", "a proxy of another kind"],
 )
-def test_what_cannot_be_is_told_in_a_line_with_exit_code_2(words: tuple[str, ...], given: dict[str, str]) -> None:
+def test_impossible_arguments_are_reported_in_a_line_with_exit_code_2(
+    words: tuple[str, ...], given: dict[str, str]
+) -> None:
     done = run_cstp("mcp", *words, env=plain_environment(**given), stdin=subprocess.DEVNULL)
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr

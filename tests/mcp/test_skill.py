@@ -1,4 +1,4 @@
-"""The skill over MCP: a resource for every client, and the methods of the extension for skills."""
+"""The skill over MCP: a resource for every client, and methods of the skills extension."""
 
 import json
 from hashlib import sha256
@@ -17,7 +17,7 @@ REVISIONS = ["2025-11-25", "2026-07-28"]
 
 
 def send(live: Any, method: str, revision: str, **params: object) -> Any:
-    """The answer to one request of a client of that revision."""
+    """Return the answer to a request from a client of this revision."""
     meta = {
         "io.modelcontextprotocol/protocolVersion": revision,
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
@@ -36,9 +36,7 @@ def send(live: Any, method: str, revision: str, **params: object) -> Any:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_the_extension_lists_the_skill_with_the_digest_of_the_file_that_is_read(
-    common_server: Any, revision: str
-) -> None:
+def test_the_extension_lists_the_skill_with_the_digest_of_its_file(common_server: Any, revision: str) -> None:
     live, content = common_server({}), SKILL.read_bytes()
     listed = send(live, "skills/list", revision)["result"]
     [skill] = listed["skills"]

@@ -1,4 +1,4 @@
-"""`cstp mcp` as a program: whose rights count, what goes to which stream, and how it ends."""
+"""`cstp mcp` as a program: rights, use of each stream, and end."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from tests.mcp.conftest import Connect, body_of
 from tests.mcp.windows import INITIALIZE, INITIALIZED
 from tests.programs import COMMAND, plain_environment
 
-SECONDS = 120  # that the program may take to come up on a busy machine
+SECONDS = 120  # seconds to come up on a busy machine
 
 
 def call(id: int, tool: str, **arguments: object) -> dict[str, object]:
@@ -30,7 +30,7 @@ def call(id: int, tool: str, **arguments: object) -> dict[str, object]:
 
 @pytest.fixture
 def program(sampled: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
-    """`program("--agent", "reader")`: `cstp mcp` over the sample, killed at the end if it is still there."""
+    """Yield `program("--agent", "reader")`: `cstp mcp` over the sample, killed at the end if still running."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*words: object, shell: str = '"$@"', **environment: str) -> "subprocess.Popen[str]":
@@ -49,7 +49,7 @@ def program(sampled: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
 
 @pytest.fixture(scope="module")
 def answering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Any]]:
-    """`answering(line)`: what one `cstp mcp` answers to a line."""
+    """Yield `answering(line)`: the answer of a shared `cstp mcp` to a line."""
     folder = tmp_path_factory.mktemp("answering")
     create_token(Settings.model_validate({"data_dir": folder}).tokens_path, "reader", lifetime=timedelta(hours=1))
     words = [*COMMAND, "mcp", "--data-dir", str(folder), "--agent", "reader"]
@@ -60,7 +60,7 @@ def answering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
 
 
 def said(process: "subprocess.Popen[str]", *messages: object) -> Any:
-    """Sends messages, and reads the one answer to the last."""
+    """Send messages, and return the answer to the last message."""
     assert process.stdin is not None
     assert process.stdout is not None
     for message in messages:
@@ -75,7 +75,7 @@ def test_standard_output_has_messages_alone_and_the_log_goes_to_standard_error(p
     assert said(process, INITIALIZE)["result"]["serverInfo"]["name"] == "cstp"
     found = said(process, INITIALIZED, call(2, "list_episodes", limit=1))
     assert found["result"]["structuredContent"]["status"] == "success"
-    out, err = process.communicate(timeout=SECONDS)  # which closes standard input
+    out, err = process.communicate(timeout=SECONDS)  # closes standard input
     assert (process.returncode, out) == (0, "")
     (line,) = [json.loads(line) for line in err.splitlines() if '"event":"call"' in line]
     assert (line["method"], line["agent"], line["code"]) == ("cstp.listEpisodes", "reader", 0)
@@ -92,7 +92,7 @@ def test_a_signal_ends_it_in_order_while_its_client_is_still_there(program: Any,
 
 
 @pytest.mark.long("starts a program that speaks MCP")
-def test_a_line_that_is_no_message_does_not_end_it_and_a_request_that_is_too_long_is_answered(program: Any) -> None:
+def test_an_invalid_line_does_not_end_it_and_a_too_long_request_is_answered(program: Any) -> None:
     process = program("--agent", "reader", CSTP_SERVER__MAX_BODY_BYTES="2000")
     said(process, INITIALIZE)
     too_long = [json.dumps(call(id, "recall", query="x" * length)) for id, length in ((2, 5000), (4, 100_000))]
@@ -109,7 +109,7 @@ def test_a_line_that_is_no_message_does_not_end_it_and_a_request_that_is_too_lon
 
 
 def tool(id: str, arguments: str) -> str:
-    """A call whose arguments need not be JSON."""
+    """Return a call whose arguments need not be JSON."""
     params = f'{{"name":"search","arguments":{arguments}}}'
     return f'{{"jsonrpc":"2.0","method":"tools/call","params":{params},"id":{id}}}'
 
@@ -150,7 +150,7 @@ def test_of_an_id_given_twice_the_last_counts(answering: Callable[[str], Any]) -
     assert answering('{"jsonrpc":"2.0","id":13,"id":16,"method":"ping"}') == pong
 
 
-def test_blank_lines_and_ends_of_other_systems_are_no_messages(answering: Callable[[str], Any]) -> None:
+def test_blank_lines_and_foreign_line_ends_are_no_messages(answering: Callable[[str], Any]) -> None:
     pong = {"jsonrpc": "2.0", "id": 16, "result": {}}
     assert answering('\n\r\n  \n{"jsonrpc":"2.0","id":16,"method":"ping"}\r') == pong
 
@@ -195,7 +195,7 @@ async def test_records_above_the_clearance_need_a_token(over_stdio: Connect, tmp
     async with over_stdio("--data-dir", folder, "--agent", "ada", CSTP_AUTH__RELOAD_SECONDS="0.001") as client:
         assert body_of(await client.call_tool("list_episodes", {}))["total_count"] == 0
         cleared, _ = create_token(path, "ada", lifetime=timedelta(hours=2), clearance="sensitive")
-        # the newest token is the agent's identity; two of the same second are told apart by nothing
+        # the newest token is the agent's identity; tokens of the same second are indistinguishable
         first = [token for token in json.loads(path.read_text())["tokens"] if token["id"] != cleared.id]
         revoke_token(path, first[0]["id"])
         assert body_of(await client.call_tool("list_episodes", {}))["total_count"] == 1

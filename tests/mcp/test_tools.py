@@ -1,4 +1,4 @@
-"""Every tool through the SDK's client, over both transports and both eras of the protocol."""
+"""Every tool through the SDK's client, over both transports and both protocol eras."""
 
 import json
 import re
@@ -27,7 +27,7 @@ WRITES = {name for name, tool in TOOLS.items() if tool.method.writes}
 
 
 def calls(world: World) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield a call of each tool that reads, and others; some find something, some nothing."""
+    """Yield a call of each reading tool, and others; some find something, some nothing."""
     event = world.ids[Kind.EVENT][0]
     values = {**ids_of(world), WORDS: "index record"}
     for tool in READ_TOOLS:
@@ -70,11 +70,11 @@ def calls(world: World) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def without_pages(tool: str, found: Any) -> Any:
-    """An answer without what connectors get in addition; `metadata` of a record is as files have it."""
+    """Return an answer without additions for connectors; `metadata` of a record is as in files."""
     if tool == "fetch":
         found.pop("url", None)
         return in_snake_case(found)
-    if tool == "search":  # connectors need a title, and ids that are texts
+    if tool == "search":  # connectors need a title, and text ids
         own = ("url", "title", "id")
         ids = [str(one["id"]) for one in found["results"]]
         rest = [{name: value for name, value in one.items() if name not in own} for one in found["results"]]
@@ -83,7 +83,7 @@ def without_pages(tool: str, found: Any) -> Any:
 
 
 def in_snake_case(value: Any) -> Any:
-    """An answer of `/cstp` with its names as the seeds spell them."""
+    """Return an answer of `/cstp` with names as the seeds spell them."""
     if isinstance(value, dict):
         return {to_snake(name): in_snake_case(inner) for name, inner in value.items() if name != "queryTimeMs"}
     return [in_snake_case(inner) for inner in value] if isinstance(value, list) else value
@@ -102,7 +102,7 @@ async def test_every_tool_answers_as_its_method_in_seed_spelling(knowing: Servin
             assert found is not None
             assert body_of(result) == found
             Draft202012Validator(output_schema(TOOLS[name].method.result)).validate(found)
-            # what a tool takes for parameters that are absent is a parameter of the method, too
+            # defaults of absent tool parameters are parameters of the method, too
             same = TOOLS[name].arguments(arguments)
             expected = knowing.ask(TOOLS[name].method.name.removeprefix("cstp."), token, **same)
             expected = in_snake_case(expected)
@@ -128,14 +128,14 @@ async def test_every_tool_answers_over_standard_input_and_output(sampled: Path, 
             assert has_content(body_of(result)), name
 
 
-def test_the_shapes_of_the_tools_are_those_that_were_agreed() -> None:
-    """After a change that is meant: python -m tests.mcp.snapshot"""
+def test_the_tools_have_the_agreed_shapes() -> None:
+    """Compare with the agreed shapes; after an intended change: python -m tests.mcp.snapshot"""
     listed = {name: tool.as_listed().model_dump(by_alias=True, exclude_none=True) for name, tool in TOOLS.items()}
     assert listed == json.loads((HERE / "tools.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_a_tool_says_when_to_use_it_in_at_most_60_words(name: str) -> None:
+def test_a_tool_explains_its_use_in_at_most_60_words(name: str) -> None:
     text = TOOLS[name].description
     assert text.startswith("Use ")
     assert len(text.split()) <= 60
@@ -146,7 +146,7 @@ def test_a_tool_says_when_to_use_it_in_at_most_60_words(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_a_tool_says_whether_it_writes(name: str) -> None:
+def test_a_tool_states_whether_it_writes(name: str) -> None:
     tool = TOOLS[name].as_listed(output=True)
     assert tool.annotations is not None
     assert tool.annotations.read_only_hint is not TOOLS[name].method.writes
@@ -163,7 +163,7 @@ def test_a_tool_says_whether_it_writes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_every_parameter_of_a_method_is_one_of_its_tool(name: str) -> None:
+def test_every_method_parameter_is_a_parameter_of_its_tool(name: str) -> None:
     given = set(TOOLS[name].method.params.model_fields)
     assert set(TOOLS[name].input["properties"]) == given
     of_programs = {"min_seq", "agent_id", "explain", "if_none_match"}
@@ -174,16 +174,16 @@ def test_every_parameter_of_a_method_is_one_of_its_tool(name: str) -> None:
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_the_schemas_of_a_tool_have_neither_references_nor_null_as_an_alternative(name: str) -> None:
-    """Clients that cannot tell an object from null beside it send it as JSON text."""
+    """Check schemas for clients that cannot tell an object from null next to it, and send it as JSON text."""
     schemas = TOOLS[name].input, output_schema(TOOLS[name].method.result)
     for text in map(json.dumps, schemas):
         assert "$ref" not in text
         assert "$defs" not in text
-        assert '{"type": "null"}' not in text.replace('"path": {"type": "null"}', "")  # which is always null
+        assert '{"type": "null"}' not in text.replace('"path": {"type": "null"}', "")  # always null
     assert '"null"' not in json.dumps(schemas[0])
 
 
-async def test_an_answer_may_have_null_only_where_a_record_does_not_say(knowing: Serving) -> None:
+async def test_an_answer_may_have_null_only_for_members_missing_from_a_record(knowing: Serving) -> None:
     output = Draft202012Validator(output_schema(TOOLS["query_decisions"].method.result))
     async with over_http(mcp_url(knowing), knowing.token()) as client:
         result = await client.call_tool("query_decisions", {"query": "index record", "limit": 1})
@@ -254,7 +254,7 @@ def test_the_endpoint_of_json_rpc_takes_no_json_text(knowing: Serving) -> None:
     assert knowing.refused("listEpisodes", tags='["rag"]') == ["tags"]
 
 
-async def test_a_decision_comes_with_what_it_says_unless_something_else_is_asked_for(knowing: Serving) -> None:
+async def test_a_decision_comes_with_its_content_unless_something_else_is_requested(knowing: Serving) -> None:
     parts = {"snippet", "links", "provenance"}
     async with over_http(mcp_url(knowing), knowing.token()) as client:
         for arguments, expected in (({}, parts), ({"include": ["links"]}, {"links"}), ({"include": []}, set())):
@@ -273,7 +273,7 @@ async def test_a_list_by_topic_names_the_topics_and_is_called_by_its_former_name
     assert "rag" in one["metadata"]["topics"]
 
 
-async def test_texts_are_snippets_unless_whole_ones_are_asked_for(serve: Callable[..., Serving]) -> None:
+async def test_texts_are_snippets_unless_whole_texts_are_requested(serve: Callable[..., Serving]) -> None:
     serving = serve()
     text = "The ferry leaves at noon. " * 100
     serving.put([entry(Kind.ARTIFACT, "long", content=text), entry(Kind.CHUNK, "chk-long", content=text)])
@@ -291,7 +291,7 @@ async def test_texts_are_snippets_unless_whole_ones_are_asked_for(serve: Callabl
         assert await content("recall", id="art_long") == (text, False)
 
 
-def test_descriptions_name_the_call_that_gives_the_whole_text() -> None:
+def test_descriptions_name_the_call_for_the_whole_text() -> None:
     skill = (HERE.parents[1] / "skills" / "cognition_engines" / "SKILL.md").read_text(encoding="utf-8")
     for text in (INSTRUCTIONS, skill):
         assert "fetch" in text
@@ -302,7 +302,7 @@ def test_descriptions_name_the_call_that_gives_the_whole_text() -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_tools_that_return_stored_texts_call_them_data(knowing: Serving, era: str) -> None:
+async def test_tools_returning_stored_texts_call_them_data(knowing: Serving, era: str) -> None:
     async with over_http(mcp_url(knowing), knowing.token(scopes=SCOPES), era) as client:
         saying = {tool.name for tool in (await client.list_tools()).tools if STORED_IS_DATA in (tool.description or "")}
         assert STORED_IS_DATA in (client.instructions or "")

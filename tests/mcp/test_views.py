@@ -1,4 +1,4 @@
-"""MCP Apps: the page for decisions is a resource that the tools about decisions name, and answers are as without it."""
+"""MCP Apps: decision tools name the decision page as a resource, and answers are the same without it."""
 
 import re
 from pathlib import Path
@@ -50,7 +50,7 @@ async def test_another_address_is_no_resource(knowing: Serving, uri: str) -> Non
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_the_tools_about_decisions_name_the_page_and_no_others_do(knowing: Serving, era: str) -> None:
+async def test_only_tools_about_decisions_name_the_page(knowing: Serving, era: str) -> None:
     token = knowing.token(scopes=["read", "write", "review", "ratify", "admin"])
     async with over_http(mcp_url(knowing), token, era) as client:
         metas = {tool.name: tool.meta for tool in (await client.list_tools()).tools}
@@ -58,13 +58,13 @@ async def test_the_tools_about_decisions_name_the_page_and_no_others_do(knowing:
     assert metas == {name: {"ui": {"resourceUri": VIEW}} if name in named else None for name in TOOLS}
 
 
-async def test_the_server_says_that_it_has_such_pages(knowing: Serving) -> None:
+async def test_the_server_announces_its_pages(knowing: Serving) -> None:
     async with over_http(mcp_url(knowing), knowing.token()) as client:
         assert client.server_capabilities.extensions[EXTENSION_ID] == {}
 
 
-async def test_an_answer_is_the_same_for_a_client_that_shows_pages(knowing: Serving, world: World) -> None:
-    """Nothing of a result depends on the page: it has neither metadata nor contents in addition."""
+async def test_an_answer_is_the_same_for_a_client_showing_pages(knowing: Serving, world: World) -> None:
+    """Compare results: the page adds neither metadata nor contents."""
     (decision,) = [one["id"] for one in knowing.ask("listDecisions", limit=1)["decisions"]]
     async with over_http(mcp_url(knowing), knowing.token()) as client:
         result = await client.call_tool("get_decision", {"id": decision})

@@ -1,4 +1,4 @@
-"""Several `cstp mcp` over one data folder, as the windows of clients start them."""
+"""Several `cstp mcp` over a shared data folder, as started by windows of clients."""
 
 import json
 import os
@@ -27,9 +27,9 @@ class WindowClosed(Exception):
 
 
 class Window:
-    """A `cstp mcp` over `data` with the rights of an agent; its log is in a file if one is given.
+    """A `cstp mcp` over `data` with an agent's rights; the log is in a file if given.
 
-    It is `ready` once it has answered to `initialize`.
+    It is `ready` once it has answered `initialize`.
     """
 
     def __init__(self, data: Path, agent: str, log: Path = Path(os.devnull), **environment: str) -> None:
@@ -42,7 +42,7 @@ class Window:
         self.ready = False
 
     def call(self, tool: str, **arguments: object) -> Any:
-        """Return what a tool answers: `isError` and its structured content or text. Raises WindowClosed."""
+        """Return a tool's answer: `isError` and structured content or text. Raises WindowClosed."""
         if not self.ready:
             self._say(INITIALIZE)
             self._hear()
@@ -55,10 +55,10 @@ class Window:
         return result.get("structuredContent") or json.loads(result["content"][0]["text"])
 
     def close(self) -> int:
-        """Ends it as a client does, by the end of its standard input; its exit code."""
+        """End it as a client does, by closing standard input; return the exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        self.process.stdin = None  # which `communicate` would flush
+        self.process.stdin = None  # `communicate` would flush it
         return self.process.wait(60)
 
     def _say(self, message: object) -> None:
@@ -78,7 +78,7 @@ class Window:
 
 
 def holder_of(data: Path) -> int | None:
-    """The process that answers on the socket of a data folder; None while none does."""
+    """Return the process answering on a data folder's socket; None without such a process."""
     try:
         with folder_socket.connect(data / "indexes") as connection:
             found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))

@@ -1,4 +1,4 @@
-"""Records with seeded vectors, a reference that filters and ranks them the slow way, and servers over them."""
+"""Records with seeded vectors, a slow reference for filtering and ranking, and servers over them."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Known:
-    """A decision as the reference knows it; `vectors` None where it has none."""
+    """A decision as known to the reference; `vectors` None without vectors."""
 
     decision: Decision
     vectors: FloatArray | None
@@ -42,7 +42,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Reference:
-    """What the answers must be, worked out record by record."""
+    """Expected answers, computed record by record."""
 
     known: Mapping[str, Known]
 
@@ -61,7 +61,7 @@ class Reference:
     def semantic(
         self, filters: QueryFilters, viewer: Viewer, vector: FloatArray, limit: int
     ) -> list[tuple[str, float]]:
-        """Ids and cosines, best first, ties by id."""
+        """Return ids and cosines, best first, ties by id."""
         found = [(one.decision.id, self.cosine(one, vector)) for one in self.matching(filters, viewer)]
         return best([(id, cosine) for id, cosine in found if cosine is not None], limit)
 
@@ -71,14 +71,14 @@ def best(scored: Iterable[tuple[str, float]], limit: int) -> list[tuple[str, flo
 
 
 def may_see(decision: Decision, viewer: Viewer) -> bool:
-    """The rule of isolation, stated once more."""
+    """Return whether the viewer may see a record: the isolation rule restated."""
     if int(decision.sensitivity) > int(viewer.clearance):
         return False
     return viewer.projects is None or (decision.project is not None and decision.project in viewer.projects)
 
 
 def meets(decision: Decision, filters: QueryFilters) -> bool:
-    """The rule of the filters, stated once more."""
+    """Return whether a record meets the filters: their rule restated."""
 
     def among(given: str | None, wanted: Sequence[str]) -> bool:
         return given is not None and given.casefold() in {text.casefold() for text in wanted}
@@ -103,7 +103,7 @@ def meets(decision: Decision, filters: QueryFilters) -> bool:
 
 
 def random_decision(random: Random, number: int) -> Decision:
-    """Few different values of everything, so that filters meet some and ties are common."""
+    """Return a decision with few distinct values, so that filters match some and ties are common."""
 
     def maybe(value: Any) -> Any:
         return None if random.random() < 0.25 else value
@@ -127,7 +127,7 @@ def random_decision(random: Random, number: int) -> Decision:
 
 
 def random_filters(random: Random) -> QueryFilters:
-    """Each condition in about a third of them."""
+    """Return filters, each condition in about a third of them."""
 
     def maybe(make: Callable[[], Any]) -> Any:
         return make() if random.random() < 0.3 else None
@@ -151,7 +151,7 @@ def random_viewer(random: Random) -> Viewer:
 
 
 def random_vectors(random: Random) -> FloatArray | None:
-    """None, one or several windows; small whole numbers, so that equal vectors are common."""
+    """Return no, a single or several windows; small whole numbers, so that equal vectors are common."""
     windows = random.choice([0, 1, 1, 1, 2, 5])
     if windows == 0:
         return None
@@ -160,7 +160,7 @@ def random_vectors(random: Random) -> FloatArray | None:
 
 
 def put(records: Records, known: Sequence[Known], model: str = "seeded-8") -> None:
-    """Stores decisions with their vectors; those without any are stored without."""
+    """Store decisions with their vectors, or without if they have none."""
     for has, name in ((True, model), (False, None)):
         entries = []
         for one in known:
@@ -173,7 +173,7 @@ def put(records: Records, known: Sequence[Known], model: str = "seeded-8") -> No
 
 @pytest.fixture(scope="session")
 def kit() -> ModuleType:
-    """The functions and values of this file, which tests cannot import."""
+    """Return functions and values of this file, which tests cannot import."""
     return sys.modules[__name__]
 
 
@@ -186,7 +186,7 @@ def records(stores: Stores, tmp_path: Path) -> Iterator[Records]:
 
 @pytest.fixture(scope="module")
 def asking(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Callable[..., Serving]]:
-    """`asking(embedder, known)`: a server over these records, with this value as its embedding model."""
+    """Yield `asking(embedder, known)`: starts a server over these records, with this value as embedding model."""
     stops: list[Callable[[], None]] = []
 
     def run(embedder: Embedder | None, known: Sequence[Known] = ()) -> Serving:

@@ -1,4 +1,4 @@
-"""What `include` adds to the answers of cstp.queryDecisions: snippets, links and provenance."""
+"""Additions by `include` to cstp.queryDecisions answers: snippets, links and provenance."""
 
 import json
 import re
@@ -53,7 +53,7 @@ SECRET = (
 def asked(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores
 ) -> Iterator[tuple[Serving, Path]]:
-    """A server over the files above, with and without the model, and the folder that they are in."""
+    """Start servers over the files above, with and without the model; yield them with the folder."""
     folder = tmp_path_factory.mktemp("repository") / "docs" / "adr"
     folder.mkdir(parents=True)
     (folder.parents[1] / ".git").mkdir()
@@ -79,7 +79,7 @@ def read(serving: Serving, embedder: Embedder | None, path: Path, options: Optio
 
 @pytest.fixture
 def titled(asked: tuple[Serving, Path]) -> Callable[..., Mapping[str, Any]]:
-    """`titled("what is sought", token)`: the decisions found, by title, with everything included."""
+    """Return `titled("what is sought", token)`: found decisions, by title, with everything included."""
 
     def found(query: str, token: str | None = None, **params: Any) -> Mapping[str, Any]:
         serving, _ = asked
@@ -119,7 +119,7 @@ def test_each_part_comes_exactly_when_it_is_included(asked: tuple[Serving, Path]
 @pytest.mark.parametrize(
     "wrong", [["snippet", "snippet"], ["text"], "snippet", [None], [["links"]], {"links": True}], ids=str
 )
-def test_what_is_not_among_the_parts_or_is_there_twice_is_refused(asked: tuple[Serving, Path], wrong: Any) -> None:
+def test_unknown_or_repeated_parts_are_refused(asked: tuple[Serving, Path], wrong: Any) -> None:
     serving, _ = asked
     (field,) = serving.refused("queryDecisions", query=ALL, include=wrong)
     assert field.startswith("include")
@@ -128,7 +128,7 @@ def test_what_is_not_among_the_parts_or_is_there_twice_is_refused(asked: tuple[S
 def test_a_snippet_fits_the_query(asked: tuple[Serving, Path], titled: Callable[..., Mapping[str, Any]]) -> None:
     serving, _ = asked
     if has_model(asked):
-        # not one word of it is in the answer
+        # no word of it is in the answer
         found = titled("who has experience with disaster recovery")["Use PostgreSQL"]
     else:
         found = titled("postgresql engineers restore outage")["Use PostgreSQL"]
@@ -179,7 +179,7 @@ def test_provenance_names_the_file(asked: tuple[Serving, Path], titled: Callable
 
 
 @pytest.mark.long("makes many records")
-def test_provenance_of_a_file_that_is_in_no_repository_is_its_name(serve: Callable[..., Serving]) -> None:
+def test_provenance_of_a_file_outside_repositories_is_its_name(serve: Callable[..., Serving]) -> None:
     server = serve()
     origin = Origin("/home/somebody/notes.jsonl", 0, None, "digest")
     server.records.put([Entry(Decision("a", "Keep a queue"), origin)], None)
@@ -189,7 +189,7 @@ def test_provenance_of_a_file_that_is_in_no_repository_is_its_name(serve: Callab
 
 
 class Thirds(SeededEmbedder):
-    """Three windows of each text, whose vectors are those of "part 0" to "part 2"; counts what it is asked to cut."""
+    """Three windows per text, with the vectors of "part 0" to "part 2"; counts texts it is asked to cut."""
 
     asked_for: ClassVar[list[int]] = []
 

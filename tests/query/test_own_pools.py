@@ -1,4 +1,4 @@
-"""Each part of a search works in its own pool, and an outage has the name of the part that does not answer."""
+"""Each part of a search works in a separate pool, and an outage names the part that does not answer."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ TEXT = "window filter"
 
 @dataclass(frozen=True)
 class Noted:
-    """The real words of a space, with a note of the threads that ask for them; they hang while `hangs` is not set."""
+    """The real keyword index of a space, noting requesting threads; they hang while `hangs` is not set."""
 
     words: KeywordSource
     hangs: Event

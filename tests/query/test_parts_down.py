@@ -1,4 +1,4 @@
-"""Every method with each part down: an error that names the part, or the answer where the part is not needed."""
+"""Every method with each part down: an error naming the part, or the answer if it does not need the part."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -24,12 +24,12 @@ from tests.stores import Stores, free_port, wait_for
 
 PARTS = ("records", "keywords", "vectors", "embedder")
 ALL = {"records", "keywords", "embedder"}  # so few vectors are ranked without the vector index
-SECONDS = 15.0  # that a change of a part may take to show
+SECONDS = 15.0  # seconds before a part's change shows
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A call, and the parts that it cannot be answered without."""
+    """A call, and the parts required for an answer."""
 
     method: str
     params: Mapping[str, Any]
@@ -47,7 +47,7 @@ EMBEDDED = {"cstp.recordDecision", "cstp.storeEpisode", "cstp.remember", "cstp.s
 
 
 def needs(method: Method[Any, Any]) -> set[str]:
-    """Return the parts without which the call of a method in tests/calls.py has no answer."""
+    """Return the parts required by a method's call in tests/calls.py."""
     if method.scope is None:
         return set()
     if method.name in EMBEDDED:
@@ -75,7 +75,7 @@ CALLS_DOWN = [
     asked("recall", {"records"}, conversationId="talk-1"),
     asked("recall", {"records"}, context="meeting"),
     asked("putRecords", {"records"}, lookUp={"guards": True}),
-    # what finds nothing asks the records all the same
+    # searches without results read the records, too
     asked("queryDecisions", ALL, query="?", filters={"category": "zzzqqq"}),
     asked("searchKnowledge", ALL, query="?", filters={"topic": "zzzqqq"}),
     asked("searchKnowledge", ALL, query="?", filters={"source": "zzzqqq"}),
@@ -87,7 +87,7 @@ CALLS_DOWN = [
 
 @dataclass(frozen=True)
 class StoppableEmbedder(SeededEmbedder):
-    """A model that does not answer while it is stopped."""
+    """A model that does not answer while stopped."""
 
     stopped: Event = field(default_factory=Event)
 
@@ -104,7 +104,7 @@ class StoppableEmbedder(SeededEmbedder):
 
 @contextmanager
 def records_down(serving: Serving) -> Iterator[None]:
-    """Another process has renamed the tables of records and of the audit."""
+    """Rename the tables of records and audit in another process."""
     engine = sa.create_engine(serving.settings.store_url)
     with engine.begin() as connection:
         for table in ("records", "audit_rows"):
@@ -120,7 +120,7 @@ def records_down(serving: Serving) -> Iterator[None]:
 
 @contextmanager
 def keywords_down(serving: Serving) -> Iterator[None]:
-    """The folders are gone, and something else is in their place."""
+    """Replace the index folders with something else."""
     folders = list(serving.settings.indexes_path.glob("*/keywords"))
     assert len(folders) == len(serving.indexes.all_spaces)
     for folder in folders:
@@ -160,7 +160,7 @@ def serving_with(
 
 @dataclass
 class Asking:
-    """Asks every call with words that no call before had, so that no vector of them is kept."""
+    """Caller of every call with unique words, so that no vector is kept."""
 
     serving: Serving
     ids: Mapping[str, Any]
@@ -171,7 +171,7 @@ class Asking:
         return self.serving.send(call.method, **fill(call.params, words))
 
     def wrong(self, down: str | None) -> list[str]:
-        """The calls that are not answered as they must be while this part is down."""
+        """Return the calls with wrong answers while this part is down."""
         return [f"{call}: {reply}" for call in CALLS_DOWN if not _as_it_must(call, reply := self.ask(call), down)]
 
 
@@ -191,7 +191,7 @@ def _as_it_must(call: Asked, reply: Any, down: str | None) -> bool:
 
 @pytest.mark.long("waits for parts that are down")
 @pytest.mark.parametrize("part", PARTS)
-def test_only_what_needs_a_failed_part_names_it(part: str, tmp_path: Path, stores: Stores) -> None:
+def test_only_calls_needing_a_failed_part_name_it(part: str, tmp_path: Path, stores: Stores) -> None:
     model, world = StoppableEmbedder(), make_world(Random(3))
     vectors = f"http://127.0.0.1:{free_port()}" if part == "vectors" else None
     ids = ids_of(world)
@@ -211,7 +211,7 @@ def test_only_what_needs_a_failed_part_names_it(part: str, tmp_path: Path, store
             else:
                 wait_for(lambda: asking.ask(CALLS_DOWN[0]).get("error") is not None, SECONDS)
             assert asking.wrong(part) == []
-        if part != "vectors":  # a server that was never there does not come back; see test_vectors_down.py
+        if part != "vectors":  # an always absent server does not come back; see test_vectors_down.py
             wait_for(lambda: asking.wrong(None) == [], SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""Passages: slices of a text that fit their room and have the words that were asked for."""
+"""Passages: text slices that fit their room and have the query words."""
 
 import time
 from itertools import pairwise
@@ -30,11 +30,11 @@ def test_a_passage_is_a_fitting_slice(text: str, most: int, data: st.DataObject,
     assert measure(found) <= max(most, 4)
 
 
-def test_it_begins_with_a_sentence_that_has_a_word_of_the_query() -> None:
+def test_it_begins_with_a_sentence_with_a_word_of_the_query() -> None:
     assert of(PLAIN, "which table is the lamp on", Room(50)) == "The lamp is on the table. Nothing else is known."
 
 
-def test_without_any_word_it_begins_where_the_window_begins() -> None:
+def test_without_any_word_it_begins_at_the_beginning_of_the_window() -> None:
     assert of(PLAIN, "xyz", Room(40), (19, 60)) == "Another thing is there."
     assert of(PLAIN, "xyz", Room(20)) == "One thing is here."
 
@@ -43,7 +43,7 @@ def test_words_outside_the_window_do_not_count() -> None:
     assert "lamp" not in of(PLAIN, "lamp", Room(30), (0, 40))
 
 
-def test_what_the_window_leaves_of_the_room_is_filled_with_what_is_around_it() -> None:
+def test_room_left_by_the_window_is_filled_with_surrounding_text() -> None:
     assert of(PLAIN, "lamp", Room(80), (43, 60)) == "The lamp is on the table."
     assert of(PLAIN, "lamp", Room(80, beyond=True), (43, 60)) == PLAIN.partition("there. ")[2]
 
@@ -52,7 +52,7 @@ def test_a_heading_without_its_text_is_left_out() -> None:
     assert of("Tea is hot.\n\n## Why\n\nBecause the water boiled for a while.", "tea", Room(30)) == "Tea is hot."
 
 
-def test_a_word_that_few_sentences_have_weighs_more_than_one_that_most_have() -> None:
+def test_a_rare_word_weighs_more_than_a_common_word() -> None:
     assert of("The cat sat. The dog ran. The cat ran. A zebra came.", "the zebra", Room(14)) == "A zebra came."
 
 

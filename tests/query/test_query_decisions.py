@@ -18,7 +18,7 @@ QUERY = "which database"
 
 @pytest.fixture(scope="module")
 def crowd(kit: ModuleType, asking: Callable[..., Any]) -> Any:
-    """200 records near the query in category near, 7 opposite to it in category far, and the fields that vary."""
+    """Store 200 records near the query in category near, 7 opposite to it in category far, with varying fields."""
     embedder = kit.SeededEmbedder()
     vector = embedder.embed_query(QUERY)
     known = [
@@ -56,7 +56,7 @@ def token(crowd: Any) -> str:
 
 @pytest.fixture(scope="module")
 def ids(crowd: Any, token: str) -> Callable[..., list[str]]:
-    """`ids(mode, category="far")`: the ids found with these filters, and that each mode of asking agrees."""
+    """Return `ids(mode, category="far")`: ids found with these filters, asserting that all modes agree."""
 
     def found(mode: str, limit: int = 50, **filters: Any) -> list[str]:
         result = crowd.ask("queryDecisions", token, query=QUERY, mode=mode, limit=limit, filters=filters)
@@ -116,7 +116,7 @@ FAR = [f"far-{n}" for n in range(7)]
     ],
     ids=lambda value: str(value)[:60],
 )
-def test_a_filter_leaves_exactly_what_meets_it(
+def test_a_filter_leaves_exactly_its_matches(
     ids: Callable[..., list[str]], mode: str, filters: dict[str, Any], expected: list[str]
 ) -> None:
     assert ids(mode, **filters) == expected
@@ -142,7 +142,7 @@ def test_ties_are_ordered_by_id(ids: Callable[..., list[str]], mode: str) -> Non
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_a_record_does_not_say_is_null_and_present(crowd: Any, token: str, mode: str) -> None:
+def test_missing_members_of_a_record_are_null_and_present(crowd: Any, token: str, mode: str) -> None:
     (one,) = crowd.ask("queryDecisions", token, query=QUERY, mode=mode, filters={"category": "bare"})["decisions"]
     assert set(one) == SUMMARY
     unknown = {name for name, value in one.items() if value is None}
@@ -150,7 +150,7 @@ def test_what_a_record_does_not_say_is_null_and_present(crowd: Any, token: str, 
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_reasons_are_there_exactly_when_asked_for(crowd: Any, token: str, mode: str) -> None:
+def test_reasons_are_included_exactly_on_request(crowd: Any, token: str, mode: str) -> None:
     for category, reasons in (("far", ["pattern", "analysis"]), ("bare", [])):
         asked = {"query": QUERY, "mode": mode, "filters": {"category": category}}
         found = crowd.ask("queryDecisions", token, includeReasons=True, **asked)["decisions"]

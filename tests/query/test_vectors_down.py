@@ -1,4 +1,4 @@
-"""A Chroma server that is not there, goes away and comes back; and the default model over a socket."""
+"""A Chroma server that is absent, stops and returns; and the default model over a socket."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,11 +19,11 @@ TITLES = {
     "d-queue": "Put slow work on a message queue",
     "d-auth": "Bearer tokens identify agents",
 }
-SECONDS = 8.0  # that a change of the server's state may take to show
+SECONDS = 8.0  # seconds before a change of the server's state shows
 
 
 def fill(url: str) -> None:
-    """Records without vectors: a server embeds them itself."""
+    """Store records without vectors: a server embeds them itself."""
     records = open_records(url)
     records.put([Entry(Decision(id, title), Origin("/x.md", 0, None, title)) for id, title in TITLES.items()], None)
     records.close()
@@ -31,7 +31,7 @@ def fill(url: str) -> None:
 
 @pytest.fixture
 def start(live_server: Callable[..., Any], stores: Stores, tmp_path: Path) -> Callable[..., Any]:
-    """`start(url)`: a server with the default model, these records and that Chroma server."""
+    """Return `start(url)`: starts a server with the default model, these records and the Chroma server."""
 
     def started(url: str) -> Any:
         fill(stores.records(tmp_path / "data"))
@@ -50,7 +50,7 @@ def asked(live: Any, token: str, mode: str) -> Any:
 
 @pytest.fixture
 def worth_asking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The best of three vectors is asked for at the Chroma server, like the best ten of hundreds of thousands."""
+    """Make the top of three vectors use the Chroma server, like the top ten among hundreds of thousands."""
     for cost in ("NEIGHBOUR_CALL", "NEIGHBOUR"):
         monkeypatch.setattr(search, cost, 0.0)
     monkeypatch.setattr(search, "LEAST_NEIGHBOURS", 1)
@@ -58,7 +58,7 @@ def worth_asking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def reported(request_bytes: Any) -> Callable[[Any], str]:
-    """What `/readyz` answers with, and how it reports the vectors."""
+    """Return the `/readyz` status, and the vector report."""
 
     def look(live: Any) -> str:
         with live.connect() as connection:
@@ -70,7 +70,7 @@ def reported(request_bytes: Any) -> Callable[[Any], str]:
 
 
 def component(reply: Any) -> str | None:
-    """The part that failed; None for an answer."""
+    """Return the failed part; None for an answer."""
     if "result" in reply:
         return None
     assert (reply["error"]["code"], reply["error"]["message"]) == (-32003, "Query failed")
@@ -79,7 +79,7 @@ def component(reply: Any) -> str | None:
 
 
 def first(reply: Any) -> str | None:
-    """The id that came first; None before the server has embedded anything, and while the part is down."""
+    """Return the first id; None before the server has embedded anything, and while the part is down."""
     found = reply["result"]["decisions"] if component(reply) is None else []
     return found[0]["id"] if found else None
 
@@ -104,7 +104,7 @@ MODES = ("semantic", "hybrid", "keyword")
 
 @pytest.mark.long("kills a Chroma server")
 @pytest.mark.usefixtures("worth_asking")
-def test_a_chroma_server_that_dies_costs_no_answer_and_is_used_again_when_it_is_back(
+def test_a_dying_chroma_server_costs_no_answer_and_is_used_again_after_its_return(
     start: Callable[..., Any],
     own_chroma: ChromaProgram,
     wait_until: Callable[..., None],
@@ -129,7 +129,7 @@ def test_a_chroma_server_that_dies_costs_no_answer_and_is_used_again_when_it_is_
 
 @pytest.mark.long("kills a Chroma server")
 @pytest.mark.usefixtures("worth_asking")
-def test_a_receipt_says_that_vectors_were_not_looked_at_while_their_server_is_gone(
+def test_a_receipt_reports_unchecked_vectors_while_their_server_is_gone(
     start: Callable[..., Any],
     own_chroma: ChromaProgram,
     wait_until: Callable[..., None],
@@ -151,7 +151,7 @@ def test_a_receipt_says_that_vectors_were_not_looked_at_while_their_server_is_go
 
 @pytest.mark.long("kills a Chroma server")
 @pytest.mark.usefixtures("worth_asking")
-def test_a_chroma_server_that_hangs_costs_calls_their_deadline_once_and_then_no_answer(
+def test_a_hanging_chroma_server_costs_calls_their_deadline_once_and_then_no_answer(
     start: Callable[..., Any],
     own_chroma: ChromaProgram,
     wait_until: Callable[..., None],
@@ -163,7 +163,7 @@ def test_a_chroma_server_that_hangs_costs_calls_their_deadline_once_and_then_no_
     wait_until(lambda: own_chroma.windows() == len(TITLES) and reported(live) == "200 ready", SECONDS)
     own_chroma.freeze()
     try:
-        # it is asked once a second, and an answer that does not come in 5 s is none
+        # it is asked once a second; an answer later than 5 s counts as missing
         assert component(asked(live, token, "semantic")) in ("vectors", None)
         wait_until(lambda: reported(live) == "200 degraded", 2 * SECONDS)
         began = monotonic()

@@ -1,4 +1,4 @@
-"""Servers over records of all kinds that a test makes, and an embedder whose vectors follow the words."""
+"""Servers over test records of all kinds, and a word vector embedder."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ DIM = 32
 
 @dataclass(frozen=True)
 class WordEmbedder:
-    """The sum of a vector for each word: texts with words in common are alike."""
+    """An embedder summing word vectors: texts with common words are alike."""
 
     model: str = "words-32"
     dim: int = DIM
@@ -44,7 +44,7 @@ def _direction(word: str) -> Any:
 
 @dataclass(frozen=True)
 class Remembering(Serving):
-    """A server whose records have vectors of its embedder; what is put or deleted is found at once."""
+    """A server with embedder vectors; stored or deleted records take effect at once."""
 
     def put(self, entries: Sequence[Entry]) -> None:
         put(self.records, self.embedder, entries)
@@ -55,11 +55,11 @@ class Remembering(Serving):
         self.caught_up()
 
     def answer(self, method: str, **params: Any) -> dict[str, Any]:
-        """The whole answer to one who may see what is normal."""
+        """Return the whole answer to a reader of normal records."""
         return self.send(method, self.token(), **params)
 
     def recall(self, token: str, **params: Any) -> dict[str, Any]:
-        """The result; an error fails the test."""
+        """Return the result; an error fails the test."""
         return self.ask("recall", token, **params)
 
 
@@ -81,9 +81,9 @@ def put(records: Records, embedder: Embedder | None, entries: Sequence[Entry]) -
 def remembering(
     tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores
 ) -> Iterator[Callable[..., Remembering]]:
-    """`remembering(entries)`: a server over these records; `embedder=None` for one without a model.
+    """Yield `remembering(entries)`: a server over these records; `embedder=None` omits the model.
 
-    Others are groups of settings.
+    Other arguments are groups of settings.
     """
     stops: list[Callable[[], None]] = []
 
@@ -102,5 +102,5 @@ def remembering(
 
 @pytest.fixture(scope="module")
 def token(memory: Remembering) -> str:
-    """A token for the server that the test's module has as `memory`."""
+    """Return a token for the server that the test's module has as `memory`."""
     return memory.token()

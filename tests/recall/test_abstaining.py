@@ -1,4 +1,4 @@
-"""`abstain` in the searches over all kinds: no results rather than poor ones, and the nearest record is named."""
+"""`abstain` in searches over all kinds: no results rather than poor results, and the nearest record is named."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -39,7 +39,7 @@ def memory(remembering: Callable[..., Any]) -> Any:
 
 @pytest.mark.parametrize("mode", ["hybrid", "semantic"])
 @pytest.mark.parametrize("method", list(LISTS))
-def test_what_has_an_answer_is_answered_as_without(memory: Any, method: str, mode: str) -> None:
+def test_answerable_questions_are_answered_as_without_abstaining(memory: Any, method: str, mode: str) -> None:
     asked = {"query": "buy a crane lifts the mast", "mode": mode}
     found = memory.answer(method, **asked, abstain=True)["result"]
     plain = memory.answer(method, **asked)["result"]
@@ -50,7 +50,7 @@ def test_what_has_an_answer_is_answered_as_without(memory: Any, method: str, mod
 
 
 @pytest.mark.parametrize("method", list(LISTS))
-def test_what_has_none_is_not_answered_and_the_nearest_visible_record_is_named(memory: Any, method: str) -> None:
+def test_unanswerable_questions_get_no_results_and_the_nearest_visible_record(memory: Any, method: str) -> None:
     found = memory.answer(method, query="zebra walrus quagga", abstain=True)["result"]
     assert found[LISTS[method]] == []
     assert found["noGoodMatch"] is True
@@ -82,7 +82,7 @@ def test_a_search_over_all_kinds_names_the_nearest_record(remembering: Callable[
     assert found["type"] == kind
 
 
-def test_the_nearest_episode_is_named_by_the_number_that_it_is_read_by(memory: Any) -> None:
+def test_the_nearest_episode_is_named_by_its_readable_number(memory: Any) -> None:
     for method in ("findEpisodes", "search"):
         given = {"query": "zebra walrus quagga", "abstain": True}
         only = {"kinds": ["episode"]} if method == "search" else {}
@@ -92,7 +92,7 @@ def test_the_nearest_episode_is_named_by_the_number_that_it_is_read_by(memory: A
 
 
 @pytest.mark.parametrize("method", ["queryDecisions", "searchKnowledge"])
-def test_an_answer_without_results_says_how_long_it_took(memory: Any, method: str) -> None:
+def test_an_answer_without_results_has_its_duration(memory: Any, method: str) -> None:
     # the model of these tests takes microseconds for a word, so hundreds of them take milliseconds
     query = f"{method} " + " ".join(f"z{number}" for number in range(1000))
     began = perf_counter()
@@ -109,19 +109,19 @@ def test_an_expired_record_is_not_named(remembering: Callable[..., Any]) -> None
     assert "nearest" not in found
 
 
-def test_an_answer_within_tokens_says_that_nothing_was_omitted(memory: Any) -> None:
+def test_an_answer_within_tokens_reports_no_omission(memory: Any) -> None:
     found = memory.answer("recall", query="zebra walrus quagga", abstain=True, maxTokens=500)["result"]
     assert (found["noGoodMatch"], found["omitted"]) == (True, 0)
 
 
-def test_where_there_is_no_record_none_is_named(memory: Any) -> None:
+def test_no_nearest_record_is_named_without_records(memory: Any) -> None:
     found = memory.answer("queryDecisions", query="crane", filters={"category": "tooling"}, abstain=True)["result"]
     assert (found["noGoodMatch"], found["total"]) == (True, 0)
     assert "nearest" not in found
 
 
 def said(**turns: str) -> list[Any]:
-    """Turns of a conversation of Ana, Ben and an assistant, by speaker; a digit after it makes a name another one."""
+    """Return conversation turns of Ana, Ben and an assistant, by speaker; a digit makes a name distinct."""
     return [
         entry(
             Kind.TURN,
@@ -153,7 +153,7 @@ OF_SPEAKERS = {
 @pytest.mark.parametrize("method", ["recall", "search"])
 @pytest.mark.parametrize("mode", ["hybrid", "semantic"])
 @pytest.mark.parametrize("case", OF_SPEAKERS)
-def test_a_question_about_a_speaker_is_refused_if_turns_say_it_of_another_one(
+def test_a_question_about_a_speaker_is_refused_if_the_turns_are_about_another_speaker(
     remembering: Callable[..., Any], case: str, mode: str, method: str
 ) -> None:
     turns, query, refused = OF_SPEAKERS[case]
@@ -180,7 +180,7 @@ def test_words_alone_cannot_abstain(memory: Any, method: str) -> None:
     assert error["data"]["violations"] == [{"field": "abstain", "message": message}]
 
 
-def test_a_model_of_which_nothing_is_known_needs_the_setting(remembering: Callable[..., Any]) -> None:
+def test_an_unknown_model_needs_the_setting(remembering: Callable[..., Any]) -> None:
     error = remembering(some()).answer("recall", query="crane", abstain=True)["error"]
     message = "needs search.least_cosine, which is not known of this model"
     assert error["data"]["violations"] == [{"field": "abstain", "message": message}]

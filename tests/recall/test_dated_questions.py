@@ -1,4 +1,4 @@
-"""A time in a question over the wire, in all searches: what was read, what it lifts, from when it is seen."""
+"""Periods in questions, in all searches over the wire: the recognized period, the boost, and the reference date."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ INTERPRETED = {"dateFrom": "2023-05-01T00:00:00Z", "dateTo": "2023-05-31T23:59:5
 
 
 def some() -> list[Any]:
-    """Two of each kind, of two times, of which the text of the later one is nearer to the question."""
+    """Return two records of each kind, at two times; the later text is nearer to the question."""
     near, far = "We buy a crane for the mast.", "We buy a crane for the mast and paint it."
     guarded = {"title": near, "text": near, "date": MAY, "sensitivity": Sensitivity.SENSITIVE}
     return [
@@ -49,7 +49,7 @@ def dates(answer: dict[str, Any], method: str) -> list[float | None]:
 
 
 @pytest.mark.parametrize("method", list(LISTS))
-def test_an_explained_answer_shows_the_time_that_was_read(memory: Any, method: str) -> None:
+def test_an_explained_answer_shows_the_recognized_time(memory: Any, method: str) -> None:
     asked = {"query": "a crane in May 2023", "asOf": "2024-12-31"}
     assert "interpreted" not in memory.answer(method, **asked)["result"]
     assert "interpreted" not in memory.answer(method, query="a crane we may buy", explain=True)["result"]
@@ -69,7 +69,7 @@ def test_other_modes_show_the_time_and_rank_without_it(memory: Any, method: str,
 
 
 @pytest.mark.parametrize("method", list(LISTS))
-def test_a_time_is_seen_from_the_moment_that_is_given(memory: Any, method: str) -> None:
+def test_a_time_is_relative_to_the_given_moment(memory: Any, method: str) -> None:
     read = {}
     for as_of in ("2023-05-01", "2023-04-30T23:59:59Z", "2024-05-01T01:00:00+05:00"):
         answer = memory.answer(method, query="a crane in May", asOf=as_of, explain=True)
@@ -78,7 +78,7 @@ def test_a_time_is_seen_from_the_moment_that_is_given(memory: Any, method: str) 
 
 
 @pytest.mark.parametrize("method", list(LISTS))
-def test_a_moment_that_is_none_is_refused(memory: Any, method: str) -> None:
+def test_an_invalid_moment_is_refused(memory: Any, method: str) -> None:
     error = memory.answer(method, query="a crane", asOf="in May")["error"]
     assert [one["field"] for one in error["data"]["violations"]] == ["asOf"]
 
@@ -91,7 +91,7 @@ def test_an_answer_without_a_good_match_shows_the_time(remembering: Callable[...
         assert found["interpreted"] == INTERPRETED
 
 
-def test_what_fits_into_tokens_comes_with_the_time(memory: Any) -> None:
+def test_results_fitting_into_tokens_come_with_the_time(memory: Any) -> None:
     for method in ("queryDecisions", "searchKnowledge", "recall"):
         found = memory.answer(method, query="a crane in May 2023", maxTokens=8000, explain=True)["result"]
         assert found["interpreted"] == INTERPRETED

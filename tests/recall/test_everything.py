@@ -1,4 +1,4 @@
-"""`cstp.search`: records of all kinds in one order, each parameter, and scores that depend on nothing else."""
+"""`cstp.search`: records of all kinds in a single ranking, each parameter, and scores independent of other records."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -72,7 +72,7 @@ def test_all_kinds_come_in_one_order_with_scores_from_0_to_1(memory: Any, mode: 
     assert len(set(scores)) > 1
 
 
-def test_an_id_is_one_that_the_method_for_the_whole_takes(memory: Any) -> None:
+def test_an_id_is_accepted_by_the_method_for_the_whole_record(memory: Any) -> None:
     for each in found(memory):
         if each["type"] in WHOLE:
             method, name = WHOLE[each["type"]]
@@ -85,7 +85,7 @@ def test_an_artifact_and_its_chunks_are_one_result_with_the_id_of_the_artifact(m
     assert long[0]["snippet"].startswith("The crane rusts.")
 
 
-def test_kinds_are_those_that_come_back_and_their_scores_do_not_change(memory: Any) -> None:
+def test_kinds_restrict_the_results_without_changing_scores(memory: Any) -> None:
     every = {each["id"]: each["score"] for each in found(memory)}
     for kind in ("extraction", *WHOLE):
         results = found(memory, kinds=[kind])
@@ -93,7 +93,7 @@ def test_kinds_are_those_that_come_back_and_their_scores_do_not_change(memory: A
         assert all(each["score"] == every[each["id"]] for each in results)
 
 
-def test_every_filter_leaves_out_kinds_that_cannot_meet_it(memory: Any) -> None:
+def test_every_filter_leaves_out_kinds_unable_to_meet_it(memory: Any) -> None:
     assert types(memory, project="p") == {"decision"}
     assert types(memory, tags=["tools"]) == {"decision", "chunk", "extraction", "episode"}
     assert types(memory, tags=["TOOLS"]) == {"decision", "chunk", "extraction"}  # tags of episodes are exact
@@ -127,7 +127,7 @@ def test_content_and_explanations_come_when_they_are_asked_for(memory: Any) -> N
     assert by_id["dec-1"]["explain"]["cosine"] is not None
 
 
-def test_an_answer_fits_the_tokens_that_it_may_have(memory: Any) -> None:
+def test_an_answer_fits_its_tokens(memory: Any) -> None:
     params = {"query": "the crane rusts in the quiet yard", "limit": 50, "include": ["content"], "maxTokens": 500}
     result = memory.answer("search", **params)["result"]
     assert len(str(result).encode()) <= 500 * 3
@@ -145,7 +145,7 @@ def test_titles_and_sources_are_those_of_the_kind(memory: Any) -> None:
     assert shown["episode"] == (None, None, None)
 
 
-def test_a_score_depends_on_no_other_record_that_is_found(memory: Any, remembering: Callable[..., Any]) -> None:
+def test_a_score_depends_on_no_other_found_record(memory: Any, remembering: Callable[..., Any]) -> None:
     one = remembering([each for each in some() if each.record.id == "art_say"], search=SETTINGS)
     alone = found(one, mode="semantic")
     assert alone == [each for each in found(memory, mode="semantic") if each["type"] == "turn"]
@@ -177,7 +177,7 @@ def test_a_time_in_the_query_raises_the_scores_of_its_records_and_is_returned(me
     assert {each["explain"]["boosts"]["date"] for each in words["results"]} == {None}
 
 
-def test_a_write_is_found_by_a_search_that_waits_for_it(memory: Any) -> None:
+def test_a_search_waiting_for_a_write_finds_it(memory: Any) -> None:
     seq = memory.records.last_seq()
     assert found(memory, minSeq=seq) == found(memory)
     assert memory.answer("search", query=QUERY, minSeq=seq + 10**12)["error"]["code"] == -32003

@@ -1,4 +1,4 @@
-"""`explain` in the searches over all kinds: the scores and places of the legs, and what it changes: nothing else."""
+"""`explain` in searches over all kinds: scores and places of the legs, without any other change."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +32,7 @@ def found(memory: Any, method: str, **params: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("method", list(LISTS))
-def test_every_result_says_why_it_ranks_where_it_does(memory: Any, method: str) -> None:
+def test_every_result_explains_its_rank(memory: Any, method: str) -> None:
     modes = ("hybrid", "semantic", "keyword") if memory.embedder is not None else ("keyword",)
     for mode in modes:
         plain = found(memory, method, mode=mode)
@@ -51,6 +51,6 @@ def test_every_result_says_why_it_ranks_where_it_does(memory: Any, method: str) 
             assert min(one["ranks"]["semantic"] for one in reasons) == 1
 
 
-def test_what_was_not_searched_for_has_no_explanation(memory: Any) -> None:
+def test_unsearched_records_have_no_explanation(memory: Any) -> None:
     answer = memory.recall(memory.token(), id="art_note1", explain=True)
     assert "explain" not in answer["results"][0]

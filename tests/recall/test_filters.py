@@ -1,4 +1,4 @@
-"""cstp.recall over a socket: what filters mean, and that they hold before the limit."""
+"""cstp.recall over a socket: meaning of filters, applied before the limit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ QUERY = "harvest report"
 
 @pytest.fixture(scope="module")
 def memory(remembering: Callable[..., Any]) -> Any:
-    """200 records that are just the query, five of another system that have little to do with it, and odd ones."""
+    """Store 200 records equal to the query, five of another system with little relation to it, and odd records."""
     entries = [entry(Kind.ARTIFACT, f"near{number}", content=QUERY, context="meeting") for number in range(200)]
     entries += [
         entry(Kind.ARTIFACT, f"far{number}", content=f"{QUERY} among a great many other words that are no such thing",

@@ -1,4 +1,4 @@
-"""cstp.recall over a socket: related records, why they are related, and the entities named."""
+"""cstp.recall over a socket: related records, the reason of each relation, and named entities."""
 
 from collections.abc import Callable
 from typing import Any
@@ -53,7 +53,7 @@ def reasons(answer: dict[str, Any]) -> dict[str, tuple[str, str]]:
     return {item["id"]: (item["reason"], item["via"]) for item in answer["related"]}
 
 
-def test_every_related_item_says_why(memory: Any, token: str) -> None:
+def test_every_related_item_has_a_reason(memory: Any, token: str) -> None:
     answer = memory.recall(token, id="start", graphBudget=50)
     assert reasons(answer) == {
         "evt_actor": ("same_actor", "Ana Ruiz"),
@@ -62,7 +62,7 @@ def test_every_related_item_says_why(memory: Any, token: str) -> None:
         "art_told": ("same_actor", "Ana Ruiz"),
         "evt_subject": ("same_subject", "CACHE"),
         "evt_cached": ("same_subject", "cache"),
-        "art_about": ("same_subject", "Cache"),  # which does not spell it itself
+        "art_about": ("same_subject", "Cache"),  # without its spelling
         "art_mention": ("same_subject", "cache"),
         "evt_out": ("edge", "Bo Chen"),
         "evt_in": ("edge", "Cy"),
@@ -146,7 +146,7 @@ def test_references_to_nothing_break_nothing(remembering: Callable[..., Any]) ->
 
 @pytest.fixture(scope="module")
 def crowd(remembering: Callable[..., Any]) -> Any:
-    """4,000 events of one actor, one of which says what is asked."""
+    """Store 4,000 events of a single actor; one event answers the query."""
     entries = [event(f"e{number:04}", ["Ana"], narrative=f"routine {number % 7}") for number in range(4_000)]
     entries[3_654] = event("needle", ["Ana"], narrative="the reactor was shut down")
     entries.append(entry(Kind.ARTIFACT, "start", content="Ana writes", context="note", participants=["Ana"]))
@@ -189,7 +189,7 @@ def test_two_calls_give_the_same_answer(crowd: Any) -> None:
 )
 def test_recall_makes_few_store_calls(crowd: Any, params: dict[str, Any], most: int, limit: int, budget: int) -> None:
     token = crowd.token()
-    crowd.recall(token, **params, limit=limit, graphBudget=budget)  # a server's first list also reads what there is
+    crowd.recall(token, **params, limit=limit, graphBudget=budget)  # a server's first list also reads existing records
     before = crowd.calls.count
     crowd.recall(token, **params, limit=limit, graphBudget=budget)
     assert 1 <= crowd.calls.count - before <= most

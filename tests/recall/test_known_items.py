@@ -143,7 +143,7 @@ def test_no_record_is_put_first_if_several_or_none_have_the_item(memory: Any, mo
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_filter_decides_which_record_is_the_only_one(memory: Any, mode: str) -> None:
+def test_a_filter_decides_the_only_record(memory: Any, mode: str) -> None:
     memory.put([entry(Kind.DECISION, "tagged", title="Note", text="Also E1003.", tags=["anchor"])])
     query = f"E1003 of {OTHERS}"
     assert not any("exact" in one["explain"]["boosts"] for one in found(memory, "queryDecisions", query, mode=mode))
@@ -152,7 +152,7 @@ def test_a_filter_decides_which_record_is_the_only_one(memory: Any, mode: str) -
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_an_item_that_a_filter_leaves_to_one_record_is_found_behind_many(memory: Any, mode: str) -> None:
+def test_an_item_left_to_one_record_by_a_filter_is_found_behind_many(memory: Any, mode: str) -> None:
     many = [("alpha", f"gear-{number:02d}") for number in range(MOST_HOLDERS + 8)] + [("beta", "gear-x")]
     memory.put(
         [entry(Kind.DECISION, name, title="Note", text="Gearbox GB-70.1", project=project) for project, name in many]
@@ -165,7 +165,7 @@ def test_an_item_that_a_filter_leaves_to_one_record_is_found_behind_many(memory:
     assert not any("exact" in one["explain"]["boosts"] for one in everything)
 
 
-def test_no_record_is_the_only_one_of_more_than_were_looked_at(memory: Any) -> None:
+def test_no_record_is_the_only_one_beyond_the_examined_records(memory: Any) -> None:
     texts = [("alpha", f"mast-{number:04d}") for number in range(MOST_FILTERED)] + [("beta", "mast-x")]
     memory.put([entry(Kind.DECISION, id, title="Note", text="MK-80.2", project=project) for project, id in texts])
     (one,) = found(memory, "queryDecisions", "mast MK-80.2", mode="keyword", filters={"project": "beta"})
@@ -184,7 +184,7 @@ def test_a_query_in_capitals_names_no_codes() -> None:
     assert read_items("ECONNRESET")[0] == "ECONNRESET"
 
 
-def test_a_record_that_the_caller_may_not_see_neither_comes_first_nor_hides_another(memory: Any) -> None:
+def test_a_record_hidden_from_the_caller_neither_comes_first_nor_hides_another(memory: Any) -> None:
     memory.put([entry(Kind.DECISION, "secret", title="Note", text="2.14.3", sensitivity=Sensitivity.HIGHLY_SENSITIVE)])
     token = memory.token(clearance="normal")
     first = found(memory, "queryDecisions", f"2.14.3 of {OTHERS}", token=token)[0]

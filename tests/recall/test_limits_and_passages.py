@@ -1,4 +1,4 @@
-"""cstp.recall over a socket: what counts toward the limit, attached events, passages with their neighbours."""
+"""cstp.recall over a socket: results counted by the limit, attached events, passages with their neighbours."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def test_limit_counts_results_and_events(memory: Any, token: str, selector: dict
     shown = [*(result["id"] for result in answer["results"]), *attached]
     assert len(shown) <= limit
     assert len(set(shown)) == len(shown)
-    # results come first, and what they leave is used; of what a query finds, events of results have a third
+    # results come first, and use the remaining room; events of results have a third of found records
     if "query" in selector:
         assert len(shown) == min(limit, answer["totalCount"])
         assert len(answer["results"]) >= min(limit - limit // 3, 12)
@@ -81,7 +81,7 @@ def test_a_long_artifact_is_one_result_and_whole_by_id(memory: Any, token: str) 
     assert [event["id"] for event in part["events"]] == ["evt_of-long"]
 
 
-def test_neighbours_do_not_repeat_what_overlaps(memory: Any, token: str) -> None:
+def test_neighbours_do_not_repeat_overlaps(memory: Any, token: str) -> None:
     (middle,) = memory.recall(token, id="long::chunk::001", expandNeighbors=True)["results"]
     assert middle["content"] == TEXT
     (first,) = memory.recall(token, id="long::chunk::000", expandNeighbors=True)["results"]
@@ -116,7 +116,7 @@ def test_shared_text_joins_passages(remembering: Callable[..., Any], before: str
     assert memory.recall(memory.token(), id="c1")["results"][0]["content"] == here
 
 
-def test_positions_that_are_not_true_are_not_believed(remembering: Callable[..., Any]) -> None:
+def test_false_positions_are_not_believed(remembering: Callable[..., Any]) -> None:
     memory = remembering(
         [
             chunk("c0", 0, "one thing", start_char=0, end_char=9),
@@ -129,7 +129,7 @@ def test_positions_that_are_not_true_are_not_believed(remembering: Callable[...,
     assert result["content"] == "one thing\nanother thing\nfar away"
 
 
-def test_a_hidden_or_filtered_neighbour_is_none(remembering: Callable[..., Any]) -> None:
+def test_a_hidden_or_filtered_neighbour_is_left_out(remembering: Callable[..., Any]) -> None:
     memory = remembering(
         [
             chunk("c0", 0, "secret", sensitivity="sensitive", source="kindle"),
@@ -145,7 +145,7 @@ def test_a_hidden_or_filtered_neighbour_is_none(remembering: Callable[..., Any])
     assert result["content"] == "secret\nopen"
 
 
-def test_a_filter_that_a_record_by_id_fails_gives_no_result(memory: Any, token: str) -> None:
+def test_a_filter_not_met_by_a_record_by_id_gives_no_result(memory: Any, token: str) -> None:
     answer = memory.recall(token, id="doc0", context="email")
     assert (answer["results"], answer["related"], answer["entities"], answer["totalCount"]) == ([], [], [], 0)
 
@@ -161,7 +161,7 @@ def test_an_artifact_with_missing_chunks_is_not_counted(remembering: Callable[..
 
 @dataclass
 class Failing:
-    """The same vector for every text, and none for one to be stored while it is down."""
+    """An embedder with a constant vector for every text, and none for stored texts while it is down."""
 
     model: str = "same-4"
     dim: int = 4
@@ -177,7 +177,7 @@ class Failing:
 
 
 @pytest.mark.long("makes many records")
-def test_what_waits_for_its_vector_is_counted_once_it_is_found_by_its_words(remembering: Callable[..., Any]) -> None:
+def test_records_waiting_for_vectors_are_counted_once_found_by_words(remembering: Callable[..., Any]) -> None:
     def part(id: str, artifact: str, content: str) -> Any:
         return entry(Kind.ARTIFACT_CHUNK, id, artifact_id=artifact, content=content, chunk_index=0, total_chunks=2)
 

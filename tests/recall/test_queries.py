@@ -54,7 +54,7 @@ def test_a_query_within_a_conversation_shows_nothing_hidden_and_keeps_the_filter
     assert memory.recall(token, query="crane", conversationId="unknown")["results"] == []
 
 
-def test_every_mode_that_the_server_has_is_answered_and_another_one_is_refused(memory: Any) -> None:
+def test_every_mode_of_the_server_is_answered_and_others_are_refused(memory: Any) -> None:
     token = memory.token()
     assert ids(memory.recall(token, query="bakery", mode="keyword")) == ["art_b0"]
     has_model = memory.embedder is not None
@@ -75,7 +75,7 @@ def test_a_mode_without_a_query_is_refused(memory: Any) -> None:
 
 
 @pytest.mark.long("makes many records")
-def test_events_push_no_document_out_and_lift_the_one_that_they_are_of(remembering: Callable[..., Any]) -> None:
+def test_events_push_no_document_out_and_lift_their_own_document(remembering: Callable[..., Any]) -> None:
     entries = [entry(Kind.ARTIFACT, f"note{number}", content=f"crane {'tide ' * number}") for number in range(8)]
     entries += [entry(Kind.ARTIFACT, "minutes", content="tide tide tide tide")]
     entries += [
@@ -94,7 +94,7 @@ def test_events_push_no_document_out_and_lift_the_one_that_they_are_of(rememberi
 
 
 @pytest.mark.long("makes many records")
-def test_an_event_of_no_document_ranks_as_one(remembering: Callable[..., Any]) -> None:
+def test_an_event_without_a_document_ranks_as_a_document(remembering: Callable[..., Any]) -> None:
     entries = [
         entry(Kind.ARTIFACT, "note", content="the tide"),
         entry(Kind.EVENT, "alone", category="Decision", narrative="buy a crane"),

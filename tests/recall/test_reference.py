@@ -31,7 +31,7 @@ DEFAULT = {"decision", "commitment", "qualityrisk"}
 
 @dataclass(frozen=True)
 class Fact:
-    """What the reference knows of a record: what isolation and filters go by, and its artifact."""
+    """A record as known to the reference: artifact, and basis of isolation and filters."""
 
     record: Any
     project: str | None
@@ -81,7 +81,7 @@ def facts_of(records: list[Any]) -> dict[str, Fact]:
         owner = facts.get(getattr(fact.record, "artifact_id", None) or "")
         if not isinstance(fact.record, Event | ArtifactChunk) or owner is None:
             continue
-        if fact.project not in (None, owner.project):  # who sees the one may not see the other
+        if fact.project not in (None, owner.project):  # readers of either may not see the other
             facts[id] = replace(fact, sensitivity=max(fact.sensitivity, owner.sensitivity))
         else:
             facts[id] = Fact(
@@ -262,7 +262,7 @@ def check_total(answer: dict[str, Any], params: dict[str, Any], passing: dict[st
 
 
 def check_documents(ids: list[str], passing: Mapping[str, Fact]) -> None:
-    """Each document is one result, and no event of one is another."""
+    """Check that each document is a single result, and no event of a result is another result."""
     groups = [group(passing[id]) for id in ids]
     assert len(set(groups)) == len(groups)
     assert not [id for id in ids if isinstance(passing[id].record, Event) and passing[id].parent in groups]
@@ -274,7 +274,7 @@ def group(fact: Fact) -> str:
 
 @pytest.mark.long("makes many records")
 def test_every_condition_was_met_by_some_record_and_not_by_another(world: Any) -> None:
-    """Else the test above would say nothing."""
+    """Check that no condition above was trivial."""
     _, facts, _, _ = world
     everyone = Viewer(Sensitivity.HIGHLY_SENSITIVE)
     for seed in range(60):

@@ -1,4 +1,4 @@
-"""cstp.recall over a socket: its selectors, what they find, how limits and filters hold."""
+"""cstp.recall over a socket: selectors, results, and the effect of limits and filters."""
 
 from collections.abc import Callable
 from itertools import product
@@ -60,7 +60,7 @@ def test_ids_resolve_with_and_without_prefix(memory: Any, token: str, id: str, s
     assert (result["id"], result["type"], result["score"]) == (stored, type, None)
 
 
-def test_everything_that_a_turn_and_a_chunk_say_comes_back(memory: Any, token: str) -> None:
+def test_all_members_of_a_turn_and_a_chunk_come_back(memory: Any, token: str) -> None:
     (turn,) = memory.recall(token, id="t0")["results"]
     assert (turn["content"], turn["context"]) == ("ok", "conversation")
     assert (turn["metadata"]["conversationId"], turn["metadata"]["session"]) == ("c1", "first")
@@ -80,7 +80,7 @@ def test_an_unknown_id_is_not_found_and_named_as_sent(memory: Any, token: str, i
     assert (error["code"], error["data"]) == (-32007, {"id": id})
 
 
-def test_a_conversation_gives_its_turns_and_two_equal_ones_stay_two(memory: Any, token: str) -> None:
+def test_a_conversation_has_all_its_turns_including_equal_turns(memory: Any, token: str) -> None:
     assert memory.recall(token, conversationId="c1") == {
         "results": [], "related": [], "entities": [], "totalCount": 2, "selector": "conversationId",
         "turns": [
@@ -171,7 +171,7 @@ def test_a_deleted_record_is_in_no_answer(remembering: Callable[..., Any]) -> No
     assert "art_mail" not in {item["id"] for item in [*answer["results"], *answer["related"]]}
 
 
-def test_without_a_model_words_find_and_what_has_none_is_not_counted(remembering: Callable[..., Any]) -> None:
+def test_without_a_model_words_find_and_missing_vectors_are_not_counted(remembering: Callable[..., Any]) -> None:
     memory = remembering(small(), embedder=None)
     answer = memory.recall(memory.token(), query="launch")
     (mail,) = answer["results"]
@@ -181,7 +181,7 @@ def test_without_a_model_words_find_and_what_has_none_is_not_counted(remembering
     assert memory.recall(memory.token(), query="nobody said this")["totalCount"] == 0
 
 
-def test_a_long_query_works_and_what_is_too_long_is_refused(memory: Any, token: str) -> None:
+def test_a_long_query_works_and_a_too_long_query_is_refused(memory: Any, token: str) -> None:
     assert memory.recall(token, query="launch " * 714 + "12")["totalCount"] == 7
     assert memory.send("recall", token, **{"query": "x" * 5001})["error"]["code"] == -32602
 

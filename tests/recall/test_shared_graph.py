@@ -1,4 +1,4 @@
-"""The memory corpus through cstp.recall: what its ground truth links is reached."""
+"""The memory corpus through cstp.recall: ground truth links are reached."""
 
 import sys
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def test_every_link_of_the_shared_graph_is_reachable(data: Path, recall: Any) ->
     assert unreached(data, recall) == []
 
 
-def test_expansion_finds_more_of_what_is_expected(data: Path, recall: Any) -> None:
+def test_expansion_finds_more_of_the_expected_records(data: Path, recall: Any) -> None:
     alone, expanded = shares(data, recall, 0), shares(data, recall, 20)
     assert expanded.document_recall > alone.document_recall
     assert expanded.entity_recall > alone.entity_recall

@@ -1,4 +1,4 @@
-"""Questions about what someone said, over the wire: turns of that speaker, preferences and instructions."""
+"""Questions about a person's statements, over the wire: that speaker's turns, preferences and instructions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -70,15 +70,15 @@ def test_other_modes_rank_by_the_whole_question(memory: Any, mode: str) -> None:
 
 
 def test_a_speaker_whom_the_caller_does_not_see_changes_nothing(memory: Any) -> None:
-    """The name stays a part of the meaning, as a name that no record has."""
+    """Keep the name as part of the meaning, like a name absent from all records."""
     for query in ("What has Mara said of the lake?", "What has mara said of the lake?"):
         assert "hidden" not in ids(memory, query)
     one, other = (recall(memory, f"What has {name} said of the lake?") for name in ("Mara", "mara"))
     assert [(each["id"], each["score"]) for each in one] == [(each["id"], each["score"]) for each in other]
 
 
-def test_a_question_that_asks_for_advice_finds_what_a_person_prefers_or_demands(memory: Any) -> None:
-    """Both questions have the same words; an assistant's preference is none of a person."""
+def test_a_request_for_advice_finds_preferences_and_demands_of_a_person(memory: Any) -> None:
+    """Use questions with equal words; an assistant's preference is not a person's."""
     advice, other = (
         {each["id"]: each["score"] for each in recall(memory, f"{words} the harbour report look?")}
         for words in ("How should", "Should how")
@@ -88,7 +88,7 @@ def test_a_question_that_asks_for_advice_finds_what_a_person_prefers_or_demands(
     assert {id for id in advice if advice[id] == other[id]} == advice.keys() - {"art_wanted", "art_lesson"}
 
 
-def test_explain_names_the_turns_that_gain_by_their_speaker_or_as_a_statement(memory: Any) -> None:
+def test_explain_names_turns_gaining_by_their_speaker_or_as_a_statement(memory: Any) -> None:
     def gained(query: str, boost: str, **params: Any) -> set[str]:
         found = recall(memory, query, explain=True, limit=20, **params)
         return {one["id"].removeprefix("art_") for one in found if one["explain"]["boosts"].get(boost)}

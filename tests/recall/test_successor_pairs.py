@@ -1,4 +1,4 @@
-"""Fifty pairs of decisions of which one replaced the other, and a question about the present for each."""
+"""Fifty pairs of a decision and a replacement, with a question about the present for each."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ PAIRS = [json.loads(line) for line in Path(__file__).with_name("replaced.jsonl")
 def memory(remembering: Callable[..., Any]) -> Any:
     entries = []
     for number, pair in enumerate(PAIRS):
-        old, new = f"a-{number:02d}", f"b-{number:02d}"  # so that a tie favours the old one
+        old, new = f"a-{number:02d}", f"b-{number:02d}"  # so that a tie favours the old decision
         entries.append(entry(Kind.DECISION, old, status="accepted", superseded_by=(new,), **pair["old"]))
         entries.append(entry(Kind.DECISION, new, status="accepted", supersedes=(old,), **pair["new"]))
     return remembering(entries, embedder=open_embedder(EmbeddingChoice()))

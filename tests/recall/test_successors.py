@@ -1,4 +1,4 @@
-"""A decision in force comes before the one that it replaced if both match about equally; the old one stays."""
+"""A decision in force ranks before the predecessor if both match about equally; the predecessor stays."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -40,7 +40,7 @@ def found(memory: Any, method: str, query: str, token: str | None = None, **para
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("method", list(MEMBER))
-def test_the_decision_in_force_comes_before_the_one_that_it_replaced(memory: Any, method: str, mode: str) -> None:
+def test_the_decision_in_force_comes_before_its_predecessor(memory: Any, method: str, mode: str) -> None:
     first, second, *_ = found(memory, method, QUESTION, mode=mode)
     assert [first["id"], second["id"]] == ["b-new", "a-old"]
     assert first["explain"]["boosts"]["current"] is True
@@ -50,9 +50,7 @@ def test_the_decision_in_force_comes_before_the_one_that_it_replaced(memory: Any
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("method", ["search", "recall"])
-def test_a_memory_comes_before_the_one_that_it_replaced(
-    remembering: Callable[..., Any], method: str, mode: str
-) -> None:
+def test_a_memory_comes_before_its_predecessor(remembering: Callable[..., Any], method: str, mode: str) -> None:
     old = entry(Kind.ARTIFACT, "m-early", content="The wifi password of the boathouse is heron", context="note")
     content = "The wifi password of the boathouse is otter since last winter"
     new = entry(Kind.ARTIFACT, "m-later", content=content, context="note", supersedes=("m-early",))
@@ -76,14 +74,14 @@ def test_a_question_about_the_past_keeps_the_order(memory: Any, query: str) -> N
     assert not any("current" in one["explain"]["boosts"] for one in results)
 
 
-def test_a_successor_that_matches_far_less_stays_behind(remembering: Callable[..., Any]) -> None:
+def test_a_far_weaker_successor_stays_behind(remembering: Callable[..., Any]) -> None:
     far = decision("b-new", "Rent a rack", supersedes=("a-old",))
     results = found(remembering([PAIR[0], far, *OTHERS]), "queryDecisions", QUESTION)
     assert results[0]["id"] == "a-old"
     assert not any("current" in one["explain"]["boosts"] for one in results)
 
 
-def test_a_successor_that_the_caller_may_not_see_changes_nothing(remembering: Callable[..., Any]) -> None:
+def test_a_successor_hidden_from_the_caller_changes_nothing(remembering: Callable[..., Any]) -> None:
     title, secret = "Keep sessions of visitors in the database cluster", Sensitivity.HIGHLY_SENSITIVE
     hidden = decision("b-new", title, supersedes=("a-old",), sensitivity=secret)
     memory = remembering([PAIR[0], hidden, *OTHERS])

@@ -1,4 +1,4 @@
-"""A fresh store for each test, on SQLite and on a real PostgreSQL, whatever the rest of the run is on."""
+"""A fresh store for each test, on SQLite and on a real PostgreSQL, whatever the stores of the run."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,14 +26,14 @@ def sqlite_url(tmp_path: Path) -> str:
 
 @pytest.fixture(params=DATABASES)
 def new_url(request: pytest.FixtureRequest) -> str:
-    """Where no store is yet."""
+    """Return a URL without a store."""
     value: str = request.getfixturevalue(f"{request.param}_url")
     return value
 
 
 @pytest.fixture(params=DATABASES)
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Of an empty store; in PostgreSQL it is there already, since its tables take a while to be made."""
+    """Yield the URL of an empty store; PostgreSQL has the tables already, since creating them takes a while."""
     if request.param == "sqlite":
         yield request.getfixturevalue("sqlite_url")
         return
@@ -52,7 +52,7 @@ def records(url: str) -> Iterator[Records]:
 
 @pytest.fixture
 def entry() -> EntryMaker:
-    """Makes an entry; the digest is the text unless given, `windows` the number of its vectors."""
+    """Make an entry; the digest is the text unless given, `windows` is the vector count."""
 
     def make(
         id: str = "d-1",
@@ -75,7 +75,7 @@ def entry() -> EntryMaker:
 
 @pytest.fixture
 def floats() -> Callable[[int, float], FloatArray]:
-    """Makes an array of that many windows, counting up from a first value."""
+    """Return an array of this many windows, counting up from a first value."""
     return array
 
 
@@ -96,7 +96,7 @@ ROWS = sa.text("SELECT * FROM records JOIN decisions USING (key)")
 
 @pytest.fixture
 def rows() -> Callable[[str], dict[str, Row]]:
-    """`rows(url)`: every row by id, with its vectors, as the database holds them; key and seq left out."""
+    """Return `rows(url)`: every database row by id, with vectors; without key and seq."""
 
     def read(url: str) -> dict[str, Row]:
         engine = sa.create_engine(url)

@@ -1,4 +1,4 @@
-"""The chain of audit rows: what breaks it is found, and pruning, copies and backups keep it."""
+"""The chain of audit rows: violations are detected, and pruning, copies and backups keep it."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ Alter = Callable[..., None]
 
 
 def entry(number: int, **given: Any) -> AuditEntry:
-    """The entry of one of many calls: two records each, one of them shared."""
+    """Return the entry of a numbered call: two records each, one shared."""
     records = (AuditedRecord("decision", f"d-{number}"), AuditedRecord("decision", "d-all", number % 2 == 0))
     fixed = {"at": BEGIN + timedelta(hours=number), "agent": "ann", "via": "cstp", "method": "cstp.getDecision"}
     return AuditEntry(**{**fixed, "request_id": f"r-{number}", "records": records, **given})
@@ -34,7 +34,7 @@ def fill(records: Records, first: int, last: int) -> None:
 
 @pytest.fixture
 def alter(records: Records, url: str) -> Iterator[Alter]:
-    """Changes the tables past the program."""
+    """Change the tables, bypassing the program."""
     engine = sa.create_engine(url)
 
     def run(*statements: str) -> None:
@@ -121,7 +121,7 @@ def test_each_break_of_a_chain_is_found(records: Records, alter: Alter, case: st
     assert problems(records) == found
 
 
-def test_rows_whose_places_were_exchanged_are_reordered(records: Records, alter: Alter) -> None:
+def test_rows_with_exchanged_places_are_reordered(records: Records, alter: Alter) -> None:
     fill(records, 1, 6)
     for table in ("audit_rows", "audit_records"):
         for before, after in ((3, 100), (4, 3), (100, 4)):
@@ -131,7 +131,7 @@ def test_rows_whose_places_were_exchanged_are_reordered(records: Records, alter:
     assert ("reordered", 3) in found
 
 
-def test_a_row_that_was_taken_out_with_the_rest_renumbered_is_found(records: Records, alter: Alter) -> None:
+def test_a_row_taken_out_with_the_rest_renumbered_is_found(records: Records, alter: Alter) -> None:
     fill(records, 1, 6)
     for table in ("audit_records", "audit_rows"):
         alter(f"DELETE FROM {table} WHERE number = 3")
@@ -153,7 +153,7 @@ def test_an_external_note_reveals_a_chain_cut_with_its_head(records: Records, al
     kept = records.audit.page(AuditParams(limit=1, before=5)).rows[0]
     alter("DELETE FROM audit_records WHERE number > 4", "DELETE FROM audit_rows WHERE number > 4")
     alter(f"UPDATE audit_head SET number = 4, hash = '{kept.hash}'")
-    assert problems(records) == []  # which is what a chain alone cannot show
+    assert problems(records) == []  # a chain alone cannot show it
     assert problems(records, (head.number, head.hash)) == [("noted", 6)]
     assert problems(records, (4, kept.hash)) == []
     assert problems(records, (4, START)) == [("noted", 4)]
@@ -172,7 +172,7 @@ def test_a_pruned_chain_begins_at_the_hash_of_the_cut(records: Records, alter: A
     assert problems(records) == [("missing", 5)]
 
 
-def test_a_chain_that_was_pruned_whole_goes_on(records: Records) -> None:
+def test_a_fully_pruned_chain_continues(records: Records) -> None:
     fill(records, 1, 3)
     assert records.audit.prune(BEGIN + timedelta(days=300)) == 3
     assert records.audit.prune(BEGIN + timedelta(days=300)) == 0
@@ -181,7 +181,7 @@ def test_a_chain_that_was_pruned_whole_goes_on(records: Records) -> None:
     assert (report.intact, report.rows, report.head.number) == (True, 2, 5)
 
 
-def test_rows_given_again_after_a_commit_that_was_not_reported_are_there_once(records: Records) -> None:
+def test_rows_given_again_after_an_unreported_commit_exist_once(records: Records) -> None:
     attempts: list[Any] = []
     records.audit.append([entry(1), entry(2)], attempts)
     fill(records, 3, 3)
@@ -189,7 +189,7 @@ def test_rows_given_again_after_a_commit_that_was_not_reported_are_there_once(re
     assert numbers(records) == [3, 2, 1]
 
 
-def test_audit_rows_change_neither_the_counter_nor_what_followers_read(records: Records, entry: Any) -> None:
+def test_audit_rows_change_neither_the_counter_nor_reads_of_followers(records: Records, entry: Any) -> None:
     records.put([entry("d-1")], None)
     before = records.last_seq(), changes_of(records, 0, 100, None)
     fill(records, 1, 3)
@@ -228,7 +228,7 @@ def test_copies_have_the_whole_chain(records: Records, tmp_path: Path, quiet: Wa
     target.close()
 
 
-def test_a_copy_into_a_store_that_has_an_audit_is_refused(records: Records, tmp_path: Path, quiet: Watcher) -> None:
+def test_a_copy_into_a_store_with_an_audit_is_refused(records: Records, tmp_path: Path, quiet: Watcher) -> None:
     target = open_records(f"sqlite:///{tmp_path}/copy/records.sqlite3")
     fill(target, 1, 1)
     with pytest.raises(ConfigurationError, match="audit"):

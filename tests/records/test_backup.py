@@ -1,4 +1,4 @@
-"""Backup files: what they are, where they may be written, and what is refused as damaged or as somebody else's."""
+"""Backup files: their form and location, and refusal of damaged or foreign files."""
 
 import fcntl
 import os
@@ -26,7 +26,7 @@ Make = Callable[..., Entry]
 Floats = Callable[[int, float], FloatArray]
 Rows = Callable[[str], dict[str, Any]]
 
-# Puts batches of three for ever and deletes each third batch again, each in one transaction.
+# Puts batches of three forever and deletes each third batch again, each in a transaction.
 ENDLESS_WRITER = """
 import sys
 from itertools import count
@@ -55,7 +55,7 @@ def filled(records: Records, entry: Make, floats: Floats) -> Records:
 
 @pytest.fixture
 def kept(sqlite_url: str, entry: Make, floats: Floats) -> Iterator[Records]:
-    """The same, for what does not depend on the database."""
+    """Yield a filled store on SQLite, for tests independent of the database."""
     records = open_records(sqlite_url)
     fill(records, entry, floats)
     yield records
@@ -79,7 +79,7 @@ def back_up(records: Records, file: Path, watcher: Watcher, *, replace: bool = F
     write_backup(records.store, file, "1.2.3", {"tokens": "kept"}, replace=replace, watcher=watcher)
 
 
-def test_a_backup_is_one_file_for_its_owner_that_says_what_it_is(filled: Records, file: Path, quiet: Watcher) -> None:
+def test_a_backup_is_one_self_describing_file_for_its_owner(filled: Records, file: Path, quiet: Watcher) -> None:
     back_up(filled, file, quiet)
     assert list(file.parent.iterdir()) == [file]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -127,7 +127,7 @@ def test_a_backup_beside_a_writer_holds_whole_transactions_of_one_moment(url: st
             assert len(ids) == 3 * len(batches)
             last = batches[-1]
             assert last >= told
-            # the last batch may be there without the deletion that follows it
+            # the last batch may exist without the following deletion
             undeleted = {last - 1} if last % 3 == 2 else set()
             gone = {batch for batch in range(last) if batch % 3 == 1 and batch < last}
             assert set(range(last + 1)) - set(batches) in (gone, gone - undeleted)
@@ -139,7 +139,7 @@ def test_a_backup_beside_a_writer_holds_whole_transactions_of_one_moment(url: st
     assert len(seen) > 3
 
 
-def test_an_existing_file_is_kept_unless_told_otherwise(kept: Records, file: Path, quiet: Watcher) -> None:
+def test_an_existing_file_is_kept_by_default(kept: Records, file: Path, quiet: Watcher) -> None:
     back_up(kept, file, quiet)
     before = file.read_bytes()
     kept.delete(Kind.DECISION, ["d-1"])
@@ -152,7 +152,7 @@ def test_an_existing_file_is_kept_unless_told_otherwise(kept: Records, file: Pat
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_a_file_that_appears_meanwhile_is_kept(kept: Records, file: Path) -> None:
+def test_a_file_appearing_meanwhile_is_kept(kept: Records, file: Path) -> None:
     class Appearing:
         def start(self, step: str, records: int) -> None:
             file.write_text("mine")
@@ -181,7 +181,7 @@ def test_only_a_backup_is_ever_replaced(kept: Records, file: Path, quiet: Watche
     assert not list(file.parent.glob("*.partial-*"))
 
 
-def test_a_folder_that_is_not_there_is_told_and_not_made(kept: Records, tmp_path: Path, quiet: Watcher) -> None:
+def test_a_missing_folder_is_reported_and_not_made(kept: Records, tmp_path: Path, quiet: Watcher) -> None:
     with pytest.raises(ConfigurationError, match=r"nowhere is no folder"):
         back_up(kept, tmp_path / "nowhere" / "file", quiet)
     assert not (tmp_path / "nowhere").exists()
@@ -212,7 +212,7 @@ def test_of_two_backups_to_one_name_the_first_to_finish_wins(kept: Records, file
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_reading_a_backup_does_not_look_at_what_lies_beside_it(kept: Records, file: Path, quiet: Watcher) -> None:
+def test_reading_a_backup_ignores_neighbouring_files(kept: Records, file: Path, quiet: Watcher) -> None:
     back_up(kept, file, quiet)
     journal = file.with_name("nightly-journal")
     journal.write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"\0" * 504)  # SQLite would roll it back
@@ -224,7 +224,7 @@ def test_reading_a_backup_does_not_look_at_what_lies_beside_it(kept: Records, fi
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"SQLite format 3\0", os.urandom(100_000)], ids=len)
-def test_a_file_that_is_something_else_is_refused(file: Path, content: bytes, quiet: Watcher) -> None:
+def test_a_foreign_file_is_refused(file: Path, content: bytes, quiet: Watcher) -> None:
     file.write_bytes(content)
     with pytest.raises(ConfigurationError, match="is no backup of this program"), opened_backup(file, quiet):
         pytest.fail("opened")
@@ -253,14 +253,14 @@ def test_a_damaged_backup_is_refused_or_whole(sqlite_url: str, file: Path, entry
         refused = None
         try:
             with opened_backup(file, quiet) as backup:
-                assert backup.notes == before, seed  # what was hit holds nothing
+                assert backup.notes == before, seed  # damaged bytes that hold nothing
         except (BackupFailed, ConfigurationError) as error:
             refused = str(error)
         assert refused is None or re.search(rf"{file} (is damaged|was written by a newer)", refused), seed
 
 
 def damaged(whole: bytes, random: Random, *, cut: bool) -> bytes:
-    """Return a part of a file, or the file with some other bytes in one place."""
+    """Return a part of a file, or the file with different bytes in some place."""
     content = bytearray(whole)
     at = random.randrange(100, len(content))
     if cut:
@@ -293,7 +293,7 @@ def edited(file: Path) -> Iterator[sqlite3.Connection]:
         "DROP TABLE backup",
     ],
 )
-def test_a_backup_that_was_edited_is_refused(kept: Records, file: Path, edit: str, quiet: Watcher) -> None:
+def test_an_edited_backup_is_refused(kept: Records, file: Path, edit: str, quiet: Watcher) -> None:
     back_up(kept, file, quiet)
     with edited(file) as connection:
         connection.execute(edit)

@@ -1,4 +1,4 @@
-"""Whether something was committed, by whatever process: asked cheaply, and answered to who waits for it."""
+"""Notice of commits by any process: a cheap check, and an answer to waiters."""
 
 from collections.abc import Callable, Iterator
 from threading import Event
@@ -18,7 +18,7 @@ from tests.stores import PostgreSQL
 
 @pytest.fixture
 def opened(url: str) -> Iterator[tuple[Records, Records]]:
-    """The same records twice: one watches, one writes."""
+    """Open the records twice: a watcher and a writer."""
     watching, writing = open_records(url), open_records(url)
     yield watching, writing
     watching.close()

@@ -1,4 +1,4 @@
-"""Events and chunks take project, clearance and facets from their artifact, whatever comes first."""
+"""Events and chunks inherit project, clearance and facets from their artifact, in any order of arrival."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ def test_an_edge_is_as_guarded_as_its_artifact(records: Records, first: str) -> 
     assert facets(records, Kind.EDGE, "ab") == Facets("p", Sensitivity.SENSITIVE)
 
 
-def test_an_event_that_comes_before_its_artifact_is_mended(records: Records) -> None:
+def test_an_event_arriving_before_its_artifact_inherits_later(records: Records) -> None:
     records.put([event()], None)
     assert facets(records, Kind.EVENT, "e") == Facets(None, Sensitivity.NORMAL)
     seen = records.last_seq()
@@ -87,7 +87,7 @@ def test_an_event_that_comes_before_its_artifact_is_mended(records: Records) -> 
     assert facets(records, Kind.EVENT, "e").sensitivity is Sensitivity.HIGHLY_SENSITIVE
 
 
-def test_what_an_event_states_itself_stays_and_clearance_only_grows(records: Records) -> None:
+def test_an_event_keeps_its_own_statements_and_clearance_only_grows(records: Records) -> None:
     own = event(project="q", sensitivity="sensitive", event_time="2020-01-01")
     records.put([artifact(project="p", ts="2024-03-18"), own, event("f", sensitivity="normal")], None)
     found = facets(records, Kind.EVENT, "e")
@@ -100,7 +100,7 @@ def test_what_an_event_states_itself_stays_and_clearance_only_grows(records: Rec
     assert one(records, Kind.EVENT, "f").record.sensitivity is Sensitivity.NORMAL  # type: ignore[union-attr]
 
 
-def test_an_event_of_another_project_tells_nothing_of_its_artifact(records: Records) -> None:
+def test_an_event_of_another_project_reveals_nothing_about_its_artifact(records: Records) -> None:
     parent = artifact(project="p", sensitivity="sensitive", importance=0.9, context="meeting", ts="2024-03-18")
     records.put([parent, event(project="q"), event("f", project="p")], None)
     assert facets(records, Kind.EVENT, "e") == Facets("q", Sensitivity.SENSITIVE)
@@ -110,7 +110,7 @@ def test_an_event_of_another_project_tells_nothing_of_its_artifact(records: Reco
     assert facets(records, Kind.EVENT, "f") == Facets("p", Sensitivity.NORMAL)
 
 
-def test_an_artifact_that_becomes_sensitive_takes_its_events_and_chunks_along(records: Records) -> None:
+def test_an_artifact_becoming_sensitive_takes_its_events_and_chunks_along(records: Records) -> None:
     records.put([artifact(), event(), chunk(), entry(Kind.ARTIFACT, "b", content="Other")], None)
     for level, hidden in (("sensitive", True), ("normal", False)):
         seen = records.last_seq()
@@ -120,14 +120,14 @@ def test_an_artifact_that_becomes_sensitive_takes_its_events_and_chunks_along(re
         assert (one(records, Kind.ARTIFACT_CHUNK, "part", Viewer()) is None) is hidden
 
 
-def test_an_artifact_whose_words_alone_change_leaves_its_events_alone(records: Records) -> None:
+def test_an_artifact_changing_only_words_leaves_its_events_alone(records: Records) -> None:
     records.put([artifact(), event()], None)
     seen = records.last_seq()
     records.put([artifact(title="Other words")], None)
     assert changed(records, seen) == {"art_a"}
 
 
-def test_an_event_that_moves_to_another_artifact_takes_its_facets(records: Records) -> None:
+def test_an_event_moving_to_another_artifact_takes_its_facets(records: Records) -> None:
     records.put([artifact(sensitivity="sensitive"), event(), entry(Kind.ARTIFACT, "b", content="x", project="p")], None)
     records.put([entry(Kind.EVENT, "e", category="Decision", narrative="Done", artifact_id="b")], None)
     found = facets(records, Kind.EVENT, "e")
@@ -144,7 +144,7 @@ def test_an_event_of_a_turn_is_as_guarded_as_the_turn(records: Records) -> None:
     assert one(records, Kind.EVENT, "e", Viewer()) is None
 
 
-def test_what_belonged_to_a_deleted_artifact_stays_as_guarded_as_it_was(records: Records) -> None:
+def test_parts_of_a_deleted_artifact_stay_as_guarded_as_before(records: Records) -> None:
     records.put([artifact(sensitivity="sensitive", project="p"), event(), chunk()], None)
     seen = records.last_seq()
     records.delete(Kind.ARTIFACT, ["a"])

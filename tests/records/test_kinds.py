@@ -1,4 +1,4 @@
-"""Records of every kind: stored and read back, told apart, counted, deleted, copied."""
+"""Records of every kind: stored and read back, distinguished, counted, deleted, copied."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -121,12 +121,12 @@ def test_ids_are_found_with_and_without_their_prefix(records: Records) -> None:
         (Entry(validate_record(Kind.SOURCE, {"id": "x", "title": "t"}), ORIGIN, np.ones((1, 3), "f4")), "vectors"),
     ],
 )
-def test_what_is_not_settled_is_refused(records: Records, bad: Entry, reason: str) -> None:
+def test_unsettled_records_are_refused(records: Records, bad: Entry, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         records.put([bad], "m" if bad.vectors is not None else None)
 
 
-def test_vectors_are_given_where_there_is_a_text_to_embed(records: Records) -> None:
+def test_vectors_are_given_for_texts_to_embed(records: Records) -> None:
     vectors = np.ones((1, 3), np.float32)
     whole, cut = small(Kind.ARTIFACT, "a"), small(Kind.ARTIFACT, "b", chunked=True)
     batch = [Entry(whole.record, ORIGIN, vectors), Entry(cut.record, ORIGIN), small(Kind.ENTITY)]
@@ -140,7 +140,7 @@ def test_vectors_are_given_where_there_is_a_text_to_embed(records: Records) -> N
 
 
 def test_pages_have_the_columns_of_their_space(records: Records) -> None:
-    for kind in Kind:  # one after another: those of one transaction come in any order
+    for kind in Kind:  # in sequence: records of a transaction come in any order
         if kind is not Kind.ARTIFACT_CHUNK:
             records.put([small(kind, "two") if kind is Kind.TURN else small(kind)], None)
     memory = records.changes.page(MEMORY, 0, 9, None)
@@ -186,7 +186,7 @@ def part(id: str, source_id: str = "s", file: str = "/notes/memory.jsonl") -> En
     return replace(small(Kind.CHUNK, id, source_id=source_id), origin=Origin(file, PART, None, "1"))
 
 
-def test_a_document_that_is_read_again_drops_what_it_no_longer_yields(records: Records) -> None:
+def test_a_reread_document_drops_its_former_parts(records: Records) -> None:
     own = small(Kind.CHUNK, "own", source_id="s")
     others = [part("other", "s-2"), part("moved", file="/notes/before.jsonl"), own, small(Kind.SOURCE, "s")]
     records.put([*map(part, "abc"), *others], None)
@@ -197,7 +197,7 @@ def test_a_document_that_is_read_again_drops_what_it_no_longer_yields(records: R
     assert sum(records.counts().values()) == len(kept)
 
 
-def test_references_that_point_nowhere_are_told_by_file_and_role(records: Records) -> None:
+def test_dangling_references_are_reported_by_file_and_role(records: Records) -> None:
     batch = [
         small(Kind.CHUNK, "a", source_id="s-1", cluster_ids=["c-1", "c-2"]),
         small(Kind.CHUNK, "b", source_id="s-2", cluster_ids=["c-1"]),
@@ -245,7 +245,7 @@ def test_a_copy_and_a_backup_hold_records_of_all_kinds(
         assert one.facets == other.facets or (one.facets.parent is not None and other.facets.parent is not None)
 
 
-def test_what_a_record_says_to_searches() -> None:
+def test_searches_get_a_text_of_each_embeddable_kind() -> None:
     said = {kind: embedding_text(small(kind).record) for kind in Kind}
     assert said[Kind.DECISION] == "Use SQLite\n"
     assert said[Kind.CHUNK] == "A passage"

@@ -1,4 +1,4 @@
-"""A kind that is added to a copy of the packages as docs/decisions/0040 shows it: stored, found and moved."""
+"""A kind added to a copy of the packages by docs/decisions/0040: stored, found and moved."""
 
 import json
 import os
@@ -21,7 +21,7 @@ RECORDS = [
     {"kind": "entity", "name": "Ana", "type": "person"},
     {"kind": "commitment", "by": "Ana", "content": "Hide this.", "sensitivity": "sensitive"},
 ]
-# What a program that knows the new kind does with it; prints what it saw.
+# Use of the new kind by a program; prints its results.
 PROGRAM = """
 import asyncio
 import json
@@ -79,7 +79,7 @@ print(json.dumps(seen))
 
 
 def patched(text: str, hunks: list[list[str]]) -> str:
-    """The text with each hunk's removed lines replaced by the added ones, after its context."""
+    """Return the text with each hunk's removed lines replaced by the added lines, after the context."""
     for hunk in hunks:
         before = "\n".join(line[1:] for line in hunk if line[0] in " -")
         after = "\n".join(line[1:] for line in hunk if line[0] in " +")
@@ -90,7 +90,7 @@ def patched(text: str, hunks: list[list[str]]) -> str:
 
 @pytest.fixture
 def packages(tmp_path: Path) -> Path:
-    """A copy of the packages with the new kind; the files that the example touches are noted in `touched.json`."""
+    """Copy the packages and add the new kind; the example's files are noted in `touched.json`."""
     copy = tmp_path / "copy"
     for folder in ("skills", "tests"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "wire", "data"))

@@ -37,7 +37,7 @@ def file_of(sqlite_url: str) -> Path:
 
 
 @pytest.mark.long("starts processes, and kills one")
-def test_processes_that_open_a_new_store_at_once_all_succeed(new_url: str) -> None:
+def test_processes_opening_a_new_store_concurrently_all_succeed(new_url: str) -> None:
     openers = [
         subprocess.Popen(
             [sys.executable, "-c", OPENER, new_url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -76,7 +76,7 @@ def test_two_new_stores_have_different_ids(tmp_path: Path) -> None:
         store.close()
 
 
-def test_a_new_store_has_the_tables_that_the_program_works_with(new_url: str) -> None:
+def test_a_new_store_has_the_tables_of_the_program(new_url: str) -> None:
     open_records(new_url).close()
     engine = sa.create_engine(new_url)
     with engine.connect() as connection:
@@ -142,7 +142,7 @@ BAD_URLS = [
 
 
 @pytest.mark.parametrize("bad", BAD_URLS)
-def test_another_kind_of_url_is_refused_without_telling_its_password(bad: str) -> None:
+def test_another_kind_of_url_is_refused_without_its_password(bad: str) -> None:
     with pytest.raises(ConfigurationError, match=r"^store\.url: ") as caught:
         open_records(bad)
     assert "secret" not in str(caught.value)
@@ -163,7 +163,7 @@ def test_an_existing_folder_keeps_its_mode(tmp_path: Path) -> None:
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
 
 
-def test_a_place_that_cannot_hold_a_database_is_refused(tmp_path: Path) -> None:
+def test_a_place_unfit_for_a_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigurationError, match=r"cannot use .*file/records\.sqlite3"):
         open_records(f"sqlite:///{tmp_path}/file/records.sqlite3")
@@ -178,19 +178,19 @@ def test_a_relative_path_is_resolved_at_opening(tmp_path: Path, monkeypatch: pyt
     assert (tmp_path / "here.sqlite3").exists()
 
 
-def test_a_file_that_is_no_database_fails_as_the_component(tmp_path: Path) -> None:
+def test_a_file_without_a_database_fails_as_the_component(tmp_path: Path) -> None:
     (tmp_path / "records.sqlite3").write_bytes(b"not a database " * 1000)
     with pytest.raises(ComponentFailed, match=r"^records: the database is damaged$") as caught:
         open_records(f"sqlite:///{tmp_path}/records.sqlite3")
     assert caught.value.component == "records"
 
 
-def test_a_server_that_does_not_answer_fails_as_the_component() -> None:
+def test_an_unanswering_server_fails_as_the_component() -> None:
     with pytest.raises(ComponentFailed, match=r"^records: the database does not answer \(connection refused\)$"):
         open_records("postgresql://user:secret@127.0.0.1:1/db")
 
 
-def test_a_failing_statement_tells_neither_sql_nor_content(records: Records, url: str, entry: Make) -> None:
+def test_a_failing_statement_reveals_neither_sql_nor_content(records: Records, url: str, entry: Make) -> None:
     engine = sa.create_engine(url)
     with engine.begin() as connection:
         connection.execute(sa.text("DROP TABLE tombstones"))
@@ -221,7 +221,7 @@ def test_every_sqlite_connection_has_its_pragmas(sqlite_url: str) -> None:
     store.reader.dispose()
 
 
-def test_deleted_text_is_gone_from_the_file(sqlite_url: str, entry: Make) -> None:
+def test_deleted_text_is_removed_from_the_file(sqlite_url: str, entry: Make) -> None:
     records = open_records(sqlite_url)
     records.put([entry("a", "the quick brown fox " * 500)], None)
     records.close()
@@ -232,7 +232,7 @@ def test_deleted_text_is_gone_from_the_file(sqlite_url: str, entry: Make) -> Non
     assert b"quick brown fox" not in file_of(sqlite_url).read_bytes()
 
 
-def test_a_postgresql_that_may_not_be_written_says_what_to_do(postgresql_url: str) -> None:
+def test_a_read_only_postgresql_names_the_remedy(postgresql_url: str) -> None:
     read_only = sa.make_url(postgresql_url).update_query_dict({"options": "-c default_transaction_read_only=on"})
     with pytest.raises(ComponentFailed, match="read-only; give the URL of the one that takes writes"):
         open_records(read_only.render_as_string(hide_password=False))

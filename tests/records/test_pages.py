@@ -1,4 +1,4 @@
-"""Following the store page by page; that columns agree with the records is claimed in tests/query and tests/indexes."""
+"""Page-by-page reads of the store; tests/query and tests/indexes check that columns agree with the records."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from cognition_engines.store.values import Entry
 Make = Callable[..., Entry]
 
 
-def test_a_page_that_begins_elsewhere_is_refused(records: Records, entry: Make) -> None:
+def test_a_page_beginning_elsewhere_is_refused(records: Records, entry: Make) -> None:
     columns = Columns(DECISIONS, 3)
     for id in "abc":
         records.put([entry(id, windows=1)], "m")
@@ -26,7 +26,7 @@ def test_a_page_that_begins_elsewhere_is_refused(records: Records, entry: Make) 
     assert columns.publish().ids == ["a", "b", "c"]
 
 
-def test_a_page_without_changes_is_empty_and_ends_where_it_began(records: Records, entry: Make) -> None:
+def test_a_page_without_changes_is_empty_and_ends_at_its_beginning(records: Records, entry: Make) -> None:
     assert not records.changes.page(DECISIONS, 0, 10, "m")
     records.put([entry("a", windows=1)], "m")
     assert len(records.changes.page(DECISIONS, 0, 10, None)) == 1

@@ -35,7 +35,7 @@ def hurried(postgresql_url: str) -> Iterator[Records]:
 
 @pytest.fixture
 def session(postgresql_url: str) -> Iterator["psycopg.Connection[Any]"]:
-    """A connection that holds locks until it is rolled back."""
+    """Yield a connection that holds locks until rolled back."""
     with psycopg.connect(postgresql_url.replace("+psycopg", "")) as connection:
         yield connection
 
@@ -51,7 +51,7 @@ def test_reads_end_a_second_after_deadline(hurried: Records, entry: Make, sessio
     assert hurried.reads.find([(Kind.DECISION, "a")], None)
 
 
-def test_what_reads_or_writes_much_may_take_as_long_as_it_needs(
+def test_large_reads_and_writes_may_take_as_long_as_they_need(
     hurried: Records, entry: Make, session: "psycopg.Connection[Any]", wait_until: Callable[..., None]
 ) -> None:
     hurried.put([entry("a")], None)
@@ -78,7 +78,7 @@ def test_what_reads_or_writes_much_may_take_as_long_as_it_needs(
 
 
 def parameters(url: str, deadline: float | None = None) -> Mapping[str, str]:
-    """What a connection of the pool is made with."""
+    """Return the connection parameters of the pool."""
     store = open_store(url, deadline)
     with store.reader.connect() as connection:
         driver = connection.connection.driver_connection
@@ -88,7 +88,7 @@ def parameters(url: str, deadline: float | None = None) -> Mapping[str, str]:
     return found
 
 
-def test_a_host_that_vanishes_is_noticed_on_every_connection_and_the_url_may_say_otherwise(postgresql_url: str) -> None:
+def test_a_vanished_host_is_noticed_on_every_connection_unless_the_url_says_otherwise(postgresql_url: str) -> None:
     found = parameters(postgresql_url, 2.5)
     assert (found["connect_timeout"], found["tcp_user_timeout"], found["keepalives_idle"]) == ("10", "10000", "10")
     assert found["options"] == "-c statement_timeout=3500"
@@ -117,7 +117,7 @@ def test_records_are_read_and_written_again_after_a_restart(
 
 
 @pytest.mark.long("restarts a PostgreSQL")
-def test_a_running_server_answers_again_after_a_restart_without_one_of_its_own(
+def test_a_running_server_answers_again_after_a_database_restart(
     own_postgresql: PostgreSQL,
     entry: Make,
     live_server: Callable[..., Any],
@@ -156,7 +156,7 @@ def test_a_running_server_answers_again_after_a_restart_without_one_of_its_own(
 
 @pytest.fixture(scope="module")
 def guarded(postgresql: PostgreSQL) -> Iterator[sa.URL]:
-    """A PostgreSQL that wants a password of one user and has no connection for another."""
+    """Yield a PostgreSQL that requires a password of one user and has no connection for another."""
     with postgresql.connect() as connection:
         connection.execute("CREATE ROLE guarded LOGIN PASSWORD 'right'")
         connection.execute("CREATE ROLE crowded LOGIN CONNECTION LIMIT 0")
@@ -184,7 +184,7 @@ def guarded(postgresql: PostgreSQL) -> Iterator[sa.URL]:
     ],
     ids=str,
 )
-def test_a_connection_that_is_refused_says_why_and_what_to_do(
+def test_a_refused_connection_names_reason_and_remedy(
     guarded: sa.URL, parts: dict[str, str], reason: str, wait_until: Callable[..., None]
 ) -> None:
     url = guarded.set(**parts).render_as_string(hide_password=False)
@@ -198,7 +198,7 @@ def test_a_connection_that_is_refused_says_why_and_what_to_do(
     assert "wrong" not in told()
 
 
-def test_a_host_that_cannot_be_resolved_says_so_and_what_to_do() -> None:
+def test_an_unresolvable_host_names_reason_and_remedy() -> None:
     with pytest.raises(ComponentFailed, match=r"^records: the host .* cannot be resolved; correct it in the URL"):
         open_records("postgresql://me:secret@nowhere.invalid/x")
 
@@ -222,7 +222,7 @@ def refused(done: "subprocess.CompletedProcess[str]") -> bool:
 
 
 @pytest.mark.long("restarts a PostgreSQL")
-def test_a_server_whose_database_is_down_says_so_and_ends_with_1(tmp_path: Path) -> None:
+def test_a_server_with_a_stopped_database_says_so_and_ends_with_1(tmp_path: Path) -> None:
     assert refused(serve(f"postgresql://me:secret@127.0.0.1:{free_port()}/x", tmp_path))
 
 

@@ -1,4 +1,4 @@
-"""What `put` and `delete` do to a store."""
+"""Effects of `put` and `delete` on a store."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ Make = Callable[..., Entry]
 
 
 @pytest.mark.parametrize("id", ["\U0010ffff" * MAX_ID, "a'b\"c%_\\;--", "é", "e\u0301", "İ", "ß", "\u202e\t\n"])
-def test_ids_of_any_characters_are_told_apart(records: Records, entry: Make, id: str) -> None:
+def test_ids_of_any_characters_are_distinguished(records: Records, entry: Make, id: str) -> None:
     records.put([entry(id), entry("E"), entry("e")], None)
     (found,) = records.reads.find([(Kind.DECISION, id)], None)
     assert found.record.id == id
@@ -25,7 +25,7 @@ def test_ids_of_any_characters_are_told_apart(records: Records, entry: Make, id:
     assert set(records.reads.by_ids(Kind.DECISION, [id, "e"])) == {id, "e"}
 
 
-def test_a_first_put_is_new_and_a_repeated_one_changes_nothing(records: Records, entry: Make) -> None:
+def test_a_first_put_is_new_and_a_repeated_put_changes_nothing(records: Records, entry: Make) -> None:
     assert records.put([entry("a"), entry("b")], None) == (Outcome.NEW, Outcome.NEW)
     before, last = records.reads.by_ids(Kind.DECISION, ["a", "b"]), records.last_seq()
     assert records.put([entry("b"), entry("c")], None) == (Outcome.UNCHANGED, Outcome.NEW)
@@ -136,7 +136,9 @@ def test_a_batch_of_several_dimensions_is_refused(records: Records, entry: Make)
         records.put([entry("a", windows=1), wide], "m")
 
 
-def test_vectors_of_another_dimension_than_those_stored_of_the_model_are_refused(records: Records, entry: Make) -> None:
+def test_vectors_with_another_dimension_than_the_stored_vectors_of_the_model_are_refused(
+    records: Records, entry: Make
+) -> None:
     other = np.ones((2, 5), np.float32)
     records.put([entry("d-1", windows=1)], "model-a")
     last = records.last_seq()
@@ -151,7 +153,7 @@ def test_vectors_of_another_dimension_than_those_stored_of_the_model_are_refused
     assert records.dimension("model-b") == 5
 
 
-def test_a_model_whose_vectors_were_dropped_may_come_back_with_another_dimension(records: Records, entry: Make) -> None:
+def test_a_model_with_dropped_vectors_may_return_with_another_dimension(records: Records, entry: Make) -> None:
     records.put([entry("d-1", windows=1)], "model-a")
     records.put([entry("d-2", windows=1)], "model-b")
     records.drop_vectors("model-b")
@@ -187,7 +189,7 @@ def test_a_failing_entry_leaves_nothing_of_its_batch(records: Records, entry: Ma
     assert records.put([entry("a")], None) == (Outcome.NEW,)
 
 
-def test_delete_tells_what_existed_and_leaves_a_removal_for_each(records: Records, entry: Make) -> None:
+def test_delete_names_deleted_records_and_leaves_a_removal_for_each(records: Records, entry: Make) -> None:
     records.put([entry("a", windows=2), entry("b", windows=2), entry("c", windows=2)], "m")
     keys = {id: stored.key for id, stored in records.reads.by_ids(Kind.DECISION, ["a", "b", "c"]).items()}
     last = records.last_seq()
@@ -202,7 +204,7 @@ def test_delete_tells_what_existed_and_leaves_a_removal_for_each(records: Record
     assert records.last_seq() == last
 
 
-def test_an_id_that_comes_back_has_a_new_key(records: Records, entry: Make) -> None:
+def test_a_returning_id_has_a_new_key(records: Records, entry: Make) -> None:
     keys = []
     for _ in range(3):
         assert records.put([entry("a")], None) == (Outcome.NEW,)

@@ -1,4 +1,4 @@
-"""What is read, and by whom."""
+"""Reads by viewers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -146,7 +146,7 @@ def test_a_record_is_read_as_it_is_now(url: str, records: Records) -> None:
     (found,) = records.reads.find([(Kind.EVENT, "e")], None)
 
     def agree(sees: tuple[Viewer, ...], others: tuple[Viewer, ...] = ()) -> None:
-        """Twice, for the second one is answered by the first."""
+        """Check a read twice, since the second read is answered from the first."""
         fresh = open_records(url)
         for _ in range(2):
             for viewer in (None, *sees):
@@ -167,7 +167,7 @@ def test_a_record_is_read_as_it_is_now(url: str, records: Records) -> None:
     other.close()
 
 
-def test_a_database_that_cannot_be_opened_is_an_outage_of_the_records(sqlite_url: str, tmp_path: Path) -> None:
+def test_an_unopenable_database_is_an_outage_of_the_records(sqlite_url: str, tmp_path: Path) -> None:
     records = open_records(sqlite_url)
     records.put([entry_of(Kind.DECISION, "d", title="Use a queue", text="Use a queue")], None)
     (found,) = records.reads.find([(Kind.DECISION, "d")], None)

@@ -1,4 +1,4 @@
-"""The lock that processes over one PostgreSQL share: one has it, and it passes on however its holder ends."""
+"""The lock shared by processes over a PostgreSQL: a single holder, passed on however the holder ends."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ def store(postgresql_url: str) -> Iterator[Store]:
 
 @pytest.fixture
 def lock(store: Store) -> Iterator[Callable[..., SharedLock]]:
-    """`lock()`: one more process's view of the lock."""
+    """Yield `lock()`: an additional process's view of the lock."""
     made: list[SharedLock] = []
 
     def another(name: str = "index", lease: float = 60) -> SharedLock:
@@ -45,7 +45,7 @@ def test_the_holder_keeps_it_until_it_ends(lock: Callable[..., SharedLock], wait
     assert not first.is_held()
 
 
-def test_locks_of_different_names_have_nothing_to_do_with_each_other(lock: Callable[..., SharedLock]) -> None:
+def test_locks_with_different_names_are_independent(lock: Callable[..., SharedLock]) -> None:
     assert lock("one").is_held()
     assert lock("two").is_held()
 
@@ -56,7 +56,7 @@ def test_the_holder_is_named(lock: Callable[..., SharedLock], postgresql: Postgr
     assert name.startswith(f"cstp {os.getpid()} ")
 
 
-def test_a_holder_whose_connection_ends_has_lost_it_and_takes_it_again_only_when_it_is_free(
+def test_a_holder_with_an_ended_connection_has_lost_it_and_retakes_it_only_when_free(
     lock: Callable[..., SharedLock], postgresql_url: str, store: Store, wait_until: Callable[..., None]
 ) -> None:
     first, second = lock(), lock()
@@ -87,7 +87,7 @@ def test_renewals_keep_it_beyond_its_lease(lock: Callable[..., SharedLock], wait
 
 
 @pytest.mark.long("restarts a PostgreSQL")
-def test_while_the_database_is_gone_nobody_has_it_and_afterwards_somebody(
+def test_the_lock_has_no_holder_during_an_outage_and_one_afterwards(
     own_postgresql: PostgreSQL, wait_until: Callable[..., None]
 ) -> None:
     records = open_records(own_postgresql.url)
@@ -104,7 +104,7 @@ def test_while_the_database_is_gone_nobody_has_it_and_afterwards_somebody(
     records.close()
 
 
-def test_over_sqlite_there_is_none(sqlite_url: str) -> None:
+def test_sqlite_has_no_shared_lock(sqlite_url: str) -> None:
     records = open_records(sqlite_url)
     assert shared_lock(records.store, "index") is None
     records.close()

@@ -1,4 +1,4 @@
-"""Copying a store and making one equal to another: every row, one snapshot, one transaction, ordinary changes."""
+"""Copying a store and making a store equal to another: every row, a snapshot, a transaction, ordinary changes."""
 
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ DERIVED = {
 
 @dataclass
 class Doing:
-    """A watcher that does something when so many records were seen."""
+    """A watcher that acts after a given record count."""
 
     after: int
     act: Callable[[], object]
@@ -88,7 +88,7 @@ LATER = datetime(2126, 1, 1, 0, 0, 0, 1, UTC)
 
 @pytest.fixture
 def other_url(postgresql_url: str, url: str, tmp_path: Path) -> str:
-    """A second place, on the other kind of database."""
+    """Return a second location, on the other kind of database."""
     return postgresql_url if url.startswith("sqlite") else f"sqlite:///{tmp_path}/other/records.sqlite3"
 
 
@@ -101,7 +101,7 @@ def other(other_url: str) -> Iterator[Records]:
 
 @pytest.fixture
 def filled(records: Records, entry: Make, floats: Floats) -> Records:
-    """More than two pages, written and changed in another order than that of the keys, with vectors of two models."""
+    """Store more than two pages, written and changed in another order than by key, with vectors of two models."""
     records.put([Entry(FULL, Origin("/notes/ü.md", 7, "beta", "digest"), floats(3, 0.5), expires_at=LATER)], "first")
     records.put([entry(f"d-{number}", f"text {number}", windows=1, first=number) for number in range(MANY)], "first")
     records.put([entry("bare", "")], None)
@@ -125,7 +125,7 @@ def test_a_copy_equals_its_source_in_everything_but_key_and_seq(
     assert dict(done.windows) == {"Second": 3, "first": 3 + MANY}
     full = other.reads.find([(Kind.DECISION, "ü-full")], None)[0]
     assert (full.record, full.expires_at) == (FULL, LATER)  # type: ignore[union-attr]
-    # in the order in which the source has them, under keys of its own
+    # in the order of the source, under new keys
     before = {change.stored.key: change.stored.record.id for change in upserts(filled)}
     after = {change.stored.key: change.stored.record.id for change in upserts(other)}
     assert [after[key] for key in sorted(after)] == [before[key] for key in sorted(before)]
@@ -164,7 +164,7 @@ def test_a_copy_of_an_emptied_store_numbers_on(filled: Records, other: Records, 
     assert sorted(change.stored.key for change in upserts(other)) == list(range(3, 3 + MANY + 1))
 
 
-def test_a_target_that_stores_other_data_is_found_out(filled: Records, tmp_path: Path, quiet: Watcher) -> None:
+def test_a_target_storing_other_data_is_detected(filled: Records, tmp_path: Path, quiet: Watcher) -> None:
     target = open_records(f"sqlite:///{tmp_path}/altering.sqlite3")
     engine = sa.create_engine(f"sqlite:///{tmp_path}/altering.sqlite3")
     with engine.begin() as connection:
@@ -180,7 +180,7 @@ def test_a_target_that_stores_other_data_is_found_out(filled: Records, tmp_path:
     target.close()
 
 
-def test_a_target_that_fails_is_named_as_such(filled: Records, other: Records, other_url: str, quiet: Watcher) -> None:
+def test_a_failing_target_is_named_as_such(filled: Records, other: Records, other_url: str, quiet: Watcher) -> None:
     engine = sa.create_engine(other_url)
     with engine.begin() as connection:
         connection.execute(sa.text("DROP TABLE vectors"))
@@ -279,7 +279,7 @@ def test_every_table_is_carried_or_left_out_on_purpose() -> None:
 
 
 @pytest.mark.long("writes many records")
-def test_restoring_tells_followers_what_differs_and_nothing_else(
+def test_restoring_reports_only_differences_to_followers(
     filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, floats: Floats, quiet: Watcher
 ) -> None:
     file = tmp_path / "backup"
@@ -311,7 +311,7 @@ def test_restoring_tells_followers_what_differs_and_nothing_else(
     assert filled.last_seq() == seq
 
 
-def test_a_store_that_appears_while_the_backup_is_read_is_not_overwritten(
+def test_a_store_appearing_while_the_backup_is_read_is_not_overwritten(
     filled: Records, other: Records, other_url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher
 ) -> None:
     file = tmp_path / "backup"

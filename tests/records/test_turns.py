@@ -1,4 +1,4 @@
-"""A turn is found by the words of its neighbours, but only of those that whoever sees it may see too."""
+"""A turn is found by words of neighbours, but only if visible to the viewer."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ def turn(index: int, content: str | None = None, **members: Any) -> Entry:
 
 
 def around(records: Records) -> dict[str, list[list[str]]]:
-    """By id of every turn, the texts by whose words it is found: its own, those one turn away, and so on."""
+    """Return by turn id the texts whose words find it: the turn, texts a turn away, and so on."""
     page = records.changes.page(MEMORY, 0, 1000, None)
     ids = dict(zip(page.keys.tolist(), page.ids, strict=True))
     found = {}
@@ -60,7 +60,7 @@ def test_a_turn_is_found_by_the_words_of_three_turns_on_each_side(records: Recor
 
 
 @pytest.mark.parametrize("other", [{"conversation_id": "d"}, {"session": "two"}, {"project": "p"}])
-def test_other_conversations_and_projects_lend_no_words(records: Records, other: dict[str, str]) -> None:
+def test_turns_of_other_conversations_and_projects_add_no_words(records: Records, other: dict[str, str]) -> None:
     records.put([turn(0), turn(1, **other), turn(2)], None)
     assert around(records) == {
         "art_0": [["turn 0"], ["turn 2"]],
@@ -99,7 +99,7 @@ def test_turns_with_an_index_come_first_the_others_by_time_then_by_their_place(r
     assert around(records)["art_untold"][:2] == [["untold"], ["2024-05-09 turn 5", "2024-05-02 one"]]
 
 
-def test_turns_without_an_index_are_numbered_without_those_that_are_hidden(records: Records) -> None:
+def test_turns_without_an_index_are_numbered_without_hidden_turns(records: Records) -> None:
     said = [
         entry(Kind.TURN, str(place), conversation_id="c", content="x", ts=f"2024-05-0{place + 1}", **rights)
         for place, rights in enumerate([{}, {"sensitivity": "sensitive"}, {}, {"project": "p"}])
@@ -134,7 +134,7 @@ def test_a_turn_is_indexed_again_when_a_neighbour_comes_changes_or_goes(records:
 
 
 @pytest.mark.long("writes many records")
-def test_whatever_changes_every_turn_whose_words_change_is_reported(records: Records) -> None:
+def test_every_turn_with_changed_words_is_reported_whatever_the_cause(records: Records) -> None:
     random = Random(7)
     for _ in range(60):
         before, seen = around(records), records.last_seq()

@@ -1,4 +1,4 @@
-"""Conditions as SQL: the same records as the columns in memory give."""
+"""Conditions as SQL: equal results to the columns in memory."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -52,7 +52,7 @@ def ids(url: str, conditions: Conditions) -> set[str]:
 
 
 @pytest.mark.long("writes many records")
-def test_sql_finds_what_the_columns_find(mixed: Records, url: str) -> None:
+def test_sql_and_columns_find_the_same_records(mixed: Records, url: str) -> None:
     columns = Columns(MEMORY, 1)
     columns.apply(mixed.changes.page(MEMORY, 0, 1000, None))
     snapshot = columns.publish()
@@ -83,6 +83,6 @@ def test_sql_finds_what_the_columns_find(mixed: Records, url: str) -> None:
 
 
 @pytest.mark.parametrize("condition", [OneOf(("category",), ("X",)), AtLeast("confidence", 0), HasAny("tags", ("x",))])
-def test_a_condition_on_what_not_every_record_has_is_refused(condition: OneOf | AtLeast | HasAny) -> None:
+def test_a_condition_on_a_member_missing_from_some_records_is_refused(condition: OneOf | AtLeast | HasAny) -> None:
     with pytest.raises(ValueError, match="not every record has this"):
         where((condition,))

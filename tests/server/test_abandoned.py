@@ -1,4 +1,4 @@
-"""Calls whose caller has gone: the work for them stops, and nothing is left of them."""
+"""Calls with a vanished caller: their work stops, and nothing of them is left."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ TOOL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"} | {
 
 @dataclass(frozen=True)
 class SlowEmbedder(SeededEmbedder):
-    """Embeds the text "slow" for as long as anybody waits for it."""
+    """An embedder that works on the text "slow" for as long as anybody waits."""
 
     begun: Event = field(default_factory=Event)
     stopped: Event = field(default_factory=Event)
@@ -46,7 +46,7 @@ class SlowEmbedder(SeededEmbedder):
     [("/cstp", SEARCH), ("/cstp", [SEARCH] * 20), ("/mcp", TOOL)],
     ids=["a call", "a batch", "a tool"],
 )
-def test_an_embedding_stops_when_its_client_is_gone(serve: Serve, wait_until: Any, path: str, body: Any) -> None:
+def test_an_embedding_stops_after_its_client_vanished(serve: Serve, wait_until: Any, path: str, body: Any) -> None:
     embedder = SlowEmbedder()
     serving = serve(embedder)
     connection = serving.connect(path, body)
@@ -60,14 +60,14 @@ def test_an_embedding_stops_when_its_client_is_gone(serve: Serve, wait_until: An
 
 
 @pytest.mark.long("starts servers or processes, and waits")
-def test_an_embedding_stops_when_its_call_has_failed_at_its_deadline(serve: Serve) -> None:
+def test_an_embedding_stops_after_its_call_failed_at_its_deadline(serve: Serve) -> None:
     embedder = SlowEmbedder()
     serving = serve(embedder)
     assert serving.failed_part("queryDecisions", query="slow") == "embedder"
     assert embedder.stopped.wait(SECONDS / 2)
 
 
-def test_an_embedding_goes_on_for_a_second_caller_of_the_same_text(serve: Serve, wait_until: Any) -> None:
+def test_an_embedding_continues_for_a_second_caller_of_the_same_text(serve: Serve, wait_until: Any) -> None:
     embedder = SlowEmbedder()
     serving = serve(embedder)
     first = serving.connect("/cstp", SEARCH)

@@ -1,4 +1,4 @@
-"""Who is let in, from which address, and how often one may try."""
+"""Admission of callers, their addresses, and limits on attempts."""
 
 import json
 from typing import Any
@@ -58,7 +58,7 @@ def test_without_configured_proxies_x_forwarded_for_means_nothing(live_server: A
     assert attempts == [401, 401, 429, 429]
 
 
-def test_behind_a_proxy_the_last_hop_that_is_no_proxy_counts_whatever_stands_to_its_left(live_server: Any) -> None:
+def test_behind_a_proxy_the_last_hop_outside_the_proxies_counts_regardless_of_earlier_hops(live_server: Any) -> None:
     server = live_server({"limits.auth_failures": "2/minute", "server.trusted_proxies": ("127.0.0.1/32", "10.0.0.0/8")})
     attempts = [try_wrong(server, 1, via=f"198.51.100.{n}, 203.0.113.9, 10.1.2.3")[0] for n in range(4)]
     assert attempts == [401, 401, 429, 429]
@@ -88,7 +88,7 @@ def test_the_address_of_a_caller(peer: str, forwarded: list[str], address: str) 
     assert client_address(peer, headers, parse_networks(["10.0.0.0/8", "fd00::/8"])) == address
 
 
-def test_a_proxy_that_is_no_network_is_refused_at_start(live_server: Any) -> None:
+def test_a_proxy_outside_networks_is_refused_at_start(live_server: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"server\.trusted_proxies"):
         live_server({"server.trusted_proxies": ("10.0.0.1/8",)})
 
@@ -127,5 +127,5 @@ def test_wrong_tokens_are_counted_for_the_64_bits_of_a_network_of_ipv6(live_serv
         ("", ""),
     ],
 )
-def test_the_network_that_failed_attempts_are_counted_for(address: str, network: str) -> None:
+def test_failed_attempts_count_for_their_network(address: str, network: str) -> None:
     assert client_network(address) == network

@@ -1,4 +1,4 @@
-"""Bodies before they are parsed: what is refused without reading them, and how many bytes of them are held."""
+"""Bodies before parsing: refusals without reading, and bounds on held bytes."""
 
 import json
 from collections.abc import Callable
@@ -77,7 +77,7 @@ def test_an_oversized_announced_body_is_refused_first(live_server: Any, request_
         with server.connect() as connection:
             connection.send(request_bytes(b"", headers(server, ("Content-Length", "101"))))
             reply = connection.read()
-            # what follows would be read for nothing, however long it is
+            # later bytes would be read for nothing, however many
             assert (reply.status, reply.header("connection")) == (413, "close")
 
 
@@ -99,7 +99,7 @@ def test_an_early_answer_can_be_read_by_its_sender(live_server: Any, request_byt
     server = live_server(gate=gate)
     with server.connect() as connection:
         connection.send(request_bytes(b"", headers(server, ("Content-Length", "1000000"))))
-        for _ in range(100):  # what is sent to a closed socket is answered with a reset, which takes away the answer
+        for _ in range(100):  # bytes sent to a closed socket cause a reset, which destroys the answer
             connection.send(b" " * 10_000)
         reply = connection.read()
         assert (reply.status, reply.header("connection")) == (503, "close")
@@ -112,7 +112,7 @@ async def messages(*chunks: bytes) -> Any:
     yield {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def test_large_bodies_are_held_in_a_bounded_memory_of_which_an_agent_has_half() -> None:
+async def test_large_bodies_share_a_bounded_memory_with_half_for_each_agent() -> None:
     bodies = Bodies(limit=3 * LARGE, total=8 * LARGE)
     opened = [bodies.open("greedy") for _ in range(3)]
     large = b" " * (2 * LARGE)
@@ -149,7 +149,7 @@ def test_used_up_body_memory_is_503(live_server: Any, request_bytes: Any, header
             found: int = connection.read().status
             return found
 
-    # twice the limit is all there is, and one agent has half of it
+    # twice the limit in total, half of it for each agent
     with server.connect() as slow:
         slow.send(request_bytes(b" " * size, fields)[:-1])
         wait_until(held)
@@ -159,7 +159,7 @@ def test_used_up_body_memory_is_503(live_server: Any, request_bytes: Any, header
     assert status(fields) == 200
 
 
-async def test_a_large_body_is_parsed_in_a_thread_and_a_small_one_at_once() -> None:
+async def test_a_large_body_is_parsed_in_a_thread_and_a_small_body_at_once() -> None:
     pool = Pool("bodies", 1, 5)
     parser, here = BodyParser(pool), get_ident()
     assert await parser.run("agent", lambda body: get_ident(), b" " * LARGE) == here
@@ -170,7 +170,7 @@ async def test_a_large_body_is_parsed_in_a_thread_and_a_small_one_at_once() -> N
 
 
 @pytest.mark.parametrize("path", ["/cstp", "/mcp"])
-def test_large_bodies_of_both_ways_in_go_through_that_thread(
+def test_large_bodies_of_both_endpoints_go_through_the_parsing_thread(
     live_server: Any, request_bytes: Any, headers: Headers, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads, real = [], orjson.loads

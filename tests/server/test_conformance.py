@@ -1,4 +1,4 @@
-"""The published conformance cases, by their own runner."""
+"""The published conformance cases, run by their own runner."""
 
 import subprocess
 import sys

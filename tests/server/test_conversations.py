@@ -1,4 +1,4 @@
-"""Replays every conversation of tests/wire over a real socket, each exchange on a connection of its own."""
+"""Replay of every conversation in tests/wire over a real socket, each exchange on a separate connection."""
 
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,9 @@ from cstp_server.settings import USUAL_LIMIT
 from tests.stores import Stores
 
 FILES = sorted(folder().glob("*.txt"))
-# the limits of a server that others can reach, which answers name
+# the limits of a server reachable by others, named in answers
 LIMITS = {"limits.default": USUAL_LIMIT}
-# what an answer says is not to depend on what else the machine does
+# answers are not to depend on the machine's load
 PATIENT = LIMITS | {"store.deadline_seconds": 60}
 
 

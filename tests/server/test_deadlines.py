@@ -1,4 +1,4 @@
-"""Clients that are slow, silent or gone, and one connection too many: cut in time, and nothing is left of them."""
+"""Slow, silent or vanished clients, and an excess connection: cut in time, and nothing of them is left."""
 
 import gc
 import json
@@ -24,7 +24,7 @@ SECONDS = 5.0  # by when a deadline of a fraction of a second has certainly pass
 
 
 def settings(**seconds: float) -> dict[str, object]:
-    """Short deadlines: `receive`, `idle`, `send` in seconds; 0.3 unless given."""
+    """Return short deadlines: `receive`, `idle`, `send` in seconds; 0.3 unless given."""
     chosen = {"receive": 0.3, "idle": 0.3, "send": 0.3} | seconds
     return {f"server.{name}_seconds": value for name, value in chosen.items()} | {"limits.default": "1000000/second"}
 
@@ -38,7 +38,7 @@ def headers() -> Callable[[Any], list[tuple[str, str]]]:
 
 
 def rest(connection: Any) -> bytes:
-    """What comes until the connection ends, which must be soon."""
+    """Return all bytes until the connection ends, which must be soon."""
     connection.socket.settimeout(SECONDS)
     try:
         found: bytes = connection.reader.read()
@@ -48,7 +48,7 @@ def rest(connection: Any) -> bytes:
 
 
 def dribble(connection: Any, data: bytes, pause: float = 0.02) -> None:
-    """Sends a byte at a time, until all is sent or the server says something or ends the connection."""
+    """Send a byte at a time, until all is sent or the server answers or ends the connection."""
     for byte in data:
         connection.send_if_open(bytes([byte]))
         if select([connection.socket], [], [], pause)[0]:
@@ -122,7 +122,7 @@ def test_a_silent_client_is_cut(common_server: Any, headers: Any, request_bytes:
 def slow_server(
     live_server: Callable[..., Any], redis_server: Callable[..., Any]
 ) -> Callable[..., tuple[Any, Callable[[], None]]]:
-    """A server, and what makes its calls take one and a half seconds until somebody has waited that long."""
+    """Return a server, and a function that slows calls to 1.5 seconds until someone waited that long."""
 
     def start(**seconds: float) -> tuple[Any, Callable[[], None]]:
         redis = redis_server()
@@ -145,7 +145,7 @@ def test_a_long_call_is_answered(slow_server: Any, headers: Any, request_bytes: 
         assert monotonic() - began > 1  # it was slow
 
 
-def test_a_request_that_finds_no_place_for_as_long_as_a_call_may_take_is_refused_and_not_run(
+def test_a_request_without_a_slot_for_a_whole_call_deadline_is_refused_and_not_run(
     live_server: Callable[..., Any],
     redis_server: Callable[..., Any],
     headers: Any,
@@ -201,14 +201,14 @@ def test_pipelined_clocks_start_in_turn(slow_server: Any, headers: Any, request_
 
 
 def big_batch(request_bytes: Any, fields: list[tuple[str, str]]) -> bytes:
-    """A request whose answer has some 30 KB."""
+    """Return a request whose answer has some 30 KB."""
     calls = [{"jsonrpc": "2.0", "method": "cstp.whoami", "id": number} for number in range(100)]
     data: bytes = request_bytes(json.dumps(calls).encode(), fields)
     return data
 
 
 def connect_narrow(server: Any) -> socket.socket:
-    """A socket that takes little before it is read."""
+    """Return a socket with a small receive buffer."""
     narrow = socket.socket()
     narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     narrow.settimeout(SECONDS)
@@ -227,8 +227,8 @@ def send_all_that_fits(client: socket.socket, data: bytes) -> None:
 
 
 @pytest.mark.long("waits for deadlines")
-@pytest.mark.parametrize("answers", [1, 300])  # the kernel holds one; many do not fit into it
-def test_a_client_that_does_not_take_its_answers_is_cut_and_leaves_nothing(
+@pytest.mark.parametrize("answers", [1, 300])  # the kernel holds one answer; many do not fit into it
+def test_a_client_ignoring_its_answers_is_cut_and_leaves_nothing(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None], answers: int
 ) -> None:
     server = live_server(settings(receive=60, idle=60, send=0.5))
@@ -274,7 +274,7 @@ def test_a_slow_reader_gets_its_answers(live_server: Callable[..., Any], headers
 
 @pytest.mark.long("waits for deadlines")
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="on Linux alone: the kernel lists its sockets")
-def test_the_kernel_keeps_nothing_for_a_client_that_is_gone(
+def test_the_kernel_keeps_nothing_for_a_vanished_client(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None]
 ) -> None:
     server = live_server(settings())
@@ -293,7 +293,7 @@ def test_the_kernel_keeps_nothing_for_a_client_that_is_gone(
 
 
 def of_the_stores(port: int) -> set[str]:
-    """Sockets that no client of the server at `port` can have: of another protocol, or connected to something else."""
+    """Return sockets that no client of the server at `port` can have: with another protocol, or connected elsewhere."""
     tcp, unix = (
         [line.split() for line in table.read_text().splitlines()[1:]] if table.exists() else []
         for table in (Path("/proc/net/tcp"), Path("/proc/net/unix"))
@@ -304,20 +304,20 @@ def of_the_stores(port: int) -> set[str]:
 
 
 def descriptors(port: int) -> "Counter[str]":
-    """What this process has open, without the stores' pools of connections, which have sizes of their own."""
-    gc.collect()  # what earlier tests left
+    """Return this process's descriptors, without the stores' connection pools, which have separate sizes."""
+    gc.collect()  # remains of earlier tests
     opened = []
     for descriptor in os.listdir("/dev/fd"):
         try:
             opened.append(os.readlink(f"/dev/fd/{descriptor}"))
-        except FileNotFoundError:  # the one that read the folder
+        except FileNotFoundError:  # the connection that read the folder
             continue
     others = of_the_stores(port)
     return Counter(name for name in opened if "records.sqlite3" not in name and name not in others)
 
 
 @pytest.mark.long("waits for deadlines")
-def test_a_connection_above_the_maximum_is_told_so_and_the_others_go_on(
+def test_a_connection_above_the_maximum_gets_the_reason_and_the_others_go_on(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None]
 ) -> None:
     server = live_server({"server.max_connections": 3, "server.idle_seconds": 60})
@@ -348,7 +348,7 @@ def test_a_connection_above_the_maximum_is_told_so_and_the_others_go_on(
 
 
 @pytest.mark.long("waits for deadlines")
-def test_a_client_that_asks_gets_the_place_of_the_one_that_has_been_silent_for_longest(
+def test_an_asking_client_gets_the_place_of_the_longest_silent_client(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None]
 ) -> None:
     server = live_server({"server.max_connections": 3, "server.idle_seconds": 60, "server.receive_seconds": 60})
@@ -362,7 +362,7 @@ def test_a_client_that_asks_gets_the_place_of_the_one_that_has_been_silent_for_l
 
     with ExitStack() as stack:
         active, silent, halting = [stack.enter_context(server.connect()) for _ in range(3)]
-        wait_until(lambda: len(server.state.connections) == 3, SECONDS)  # else an answer may come before the silent one
+        wait_until(lambda: len(server.state.connections) == 3, SECONDS)  # or an answer may precede the silent client
         active.send(request)
         assert active.read().status == 200
         halting.send(request[:20])

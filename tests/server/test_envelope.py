@@ -1,4 +1,4 @@
-"""The envelope: which bodies are read, and within which bounds. tests/chaos sends it any bytes and any JSON."""
+"""The envelope: accepted bodies, and their bounds. tests/chaos sends it any bytes and any JSON."""
 
 import json
 import tracemalloc
@@ -120,14 +120,14 @@ def test_too_many_values_are_refused_and_commas_in_texts_are_free(live_server: A
         ('{"jsonrpc": "2.0", "method": "cstp.whoami", "params": 1, "id": 1}', "params must be an object"),
     ],
 )
-def test_an_invalid_request_is_told_why_it_is_one(body: str, reason: str) -> None:
+def test_an_invalid_request_gets_the_reason(body: str, reason: str) -> None:
     found = read_requests([json.loads(body)], body.encode(), batch=False)[0]
     assert isinstance(found, Malformed)
     assert found.error.data == {"reason": reason}
 
 
 @pytest.mark.parametrize("count", [0, 101])
-def test_a_batch_of_no_call_or_too_many_is_told_how_many_it_may_have(count: int) -> None:
+def test_a_batch_of_no_call_or_too_many_gets_the_limit(count: int) -> None:
     with pytest.raises(InvalidRequest) as caught:
         read_body(json.dumps([1] * count).encode(), 100)
     assert caught.value.reason == "a batch must have 1 to 100 calls"

@@ -1,4 +1,4 @@
-"""A greedy agent and a modest one: whatever the first one asks, the other one is answered, in every method."""
+"""A greedy and a modest agent: whatever the first requests, the second is answered, in every method."""
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +29,7 @@ SECONDS = 20.0
 
 @dataclass(frozen=True)
 class EndlessEmbedder(SeededEmbedder):
-    """Embeds what the greedy agent asks window by window, each of which the test allows."""
+    """An embedder of the greedy agent's texts, window by window, each permitted by the test."""
 
     windows_begun: Semaphore = field(default_factory=lambda: Semaphore(0))
     allowed: Semaphore = field(default_factory=lambda: Semaphore(0))
@@ -53,7 +53,7 @@ def tool(number: int) -> Mapping[str, object]:
 
 
 def requests() -> Iterator[tuple[str, object]]:
-    """More than one agent may have in flight and waiting, with texts that no other has."""
+    """Yield more requests than an agent may have in flight and waiting, with unique texts."""
     numbers = count()
     for _ in range(40):
         yield "/cstp", search(next(numbers))
@@ -122,7 +122,7 @@ def test_waiting_too_long_for_a_thread_is_overload(serve: Serve, wait_until: Any
         asked = [search(number) for number in range(8)]
         sent = pool.submit(httpx.post, serving.url, json=asked, headers=fields, timeout=SECONDS, trust_env=False)
         wait_until(lambda: serving.figure('cstp_pool_waiting{pool="embedder"}') == 7, SECONDS)
-        embedder.allowed.release(WINDOWS)  # for the first; the next one holds the only thread
+        embedder.allowed.release(WINDOWS)  # for the first; the next call holds the only thread
         errors = [each.get("error", {"code": 0}) for each in sent.result().json()]
     codes = [error["code"] for error in errors]
     assert (codes.count(0), codes.count(-32003), codes.count(-32010)) == (1, 1, 6)
@@ -131,7 +131,7 @@ def test_waiting_too_long_for_a_thread_is_overload(serve: Serve, wait_until: Any
 
 
 @pytest.mark.long("starts servers or processes, and waits")
-def test_batches_of_one_agent_share_what_runs_of_them_at_a_time(serve: Serve, wait_until: Any) -> None:
+def test_batches_of_one_agent_share_its_concurrency(serve: Serve, wait_until: Any) -> None:
     embedder = EndlessEmbedder()
     serving = serve(embedder, server={"port": 0, "batch_concurrency": 3})
     numbers, one, other = count(), serving.token(), serving.token()

@@ -1,4 +1,4 @@
-"""Memory that a server has freed goes back to the system."""
+"""Memory freed by a server returns to the system."""
 
 import platform
 import subprocess
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-# Small blocks between the freed ones, so that no arena shrinks by itself.
+# Small blocks between the freed blocks, so that no arena shrinks by itself.
 PROGRAM = """
 import psutil
 from cognition_engines.background import Background
@@ -32,7 +32,7 @@ assert thread.has_ended
 """
 
 
-def test_a_server_runs_the_thread_that_returns_memory(live_server: Any, request_bytes: Any) -> None:
+def test_a_server_runs_the_memory_returning_thread(live_server: Any, request_bytes: Any) -> None:
     with live_server().connect() as connection:
         connection.send(request_bytes(b"", [("Connection", "close")], "GET", "/metrics"))
         assert b'cstp_work_failures_total{work="memory"} 0.0' in connection.read("GET").body

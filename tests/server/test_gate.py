@@ -1,4 +1,4 @@
-"""The places in flight: how many an agent has, and whose turn it is."""
+"""Slots in flight: an agent's share, and the order of turns."""
 
 import asyncio
 from collections import Counter
@@ -13,7 +13,7 @@ def wait(gate: AdmissionGate, agent: str) -> "asyncio.Task[bool]":
 
 
 async def waiting(gate: AdmissionGate, number: int) -> None:
-    """Waits until so many wait."""
+    """Wait until this many wait."""
     async with asyncio.timeout(20):
         while gate.waiting_calls != number:  # noqa: ASYNC110 - the gate has no event for it
             await asyncio.sleep(0)
@@ -24,7 +24,7 @@ async def held(gate: AdmissionGate, agent: str, number: int) -> None:
         assert await gate.enter(agent)
 
 
-async def test_an_agent_has_at_most_half_of_the_places_so_that_another_one_need_not_wait() -> None:
+async def test_an_agent_has_at_most_half_of_the_slots_so_another_agent_need_not_wait() -> None:
     gate = AdmissionGate(8, 8)
     await held(gate, "greedy", 4)
     fifth = wait(gate, "greedy")
@@ -57,7 +57,7 @@ async def test_places_are_handed_out_by_agent_in_turn() -> None:
     assert gate.empty
 
 
-async def test_who_fills_the_queue_makes_room_for_another_agent_with_his_newest_request() -> None:
+async def test_an_agent_filling_the_queue_makes_room_for_another_with_its_newest_request() -> None:
     gate = AdmissionGate(2, 10)
     await held(gate, "greedy", 1)
     await held(gate, "other", 1)
@@ -74,19 +74,19 @@ async def test_who_fills_the_queue_makes_room_for_another_agent_with_his_newest_
         task.cancel()
 
 
-async def test_without_a_queue_nobody_waits() -> None:
+async def test_without_a_queue_no_request_waits() -> None:
     gate = AdmissionGate(1, 0)
     await held(gate, "greedy", 1)
     assert not await gate.enter("modest")
 
 
-async def test_who_waits_too_long_is_refused_and_who_goes_leaves_no_place_behind() -> None:
+async def test_an_overlong_wait_is_refused_and_a_vanished_waiter_leaves_no_slot_behind() -> None:
     gate = AdmissionGate(1, 10, patience=0.05)
     await held(gate, "greedy", 1)
     assert not await gate.enter("modest")
     gone = wait(gate, "modest")
     await waiting(gate, 1)
-    gate.leave("greedy")  # hands the place to who is cancelled before he can take it
+    gate.leave("greedy")  # hands the slot to a waiter cancelled before it can take it
     gone.cancel()
     with pytest.raises(asyncio.CancelledError):
         await gone
@@ -94,7 +94,7 @@ async def test_who_waits_too_long_is_refused_and_who_goes_leaves_no_place_behind
     await held(gate, "greedy", 1)
 
 
-async def test_no_more_than_the_places_run_whatever_agents_come() -> None:
+async def test_no_more_requests_run_than_slots_for_any_mix_of_agents() -> None:
     gate, most, running = AdmissionGate(6, 1000), Counter[str](), Counter[str]()
 
     async def come(agent: str) -> None:

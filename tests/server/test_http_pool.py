@@ -1,4 +1,4 @@
-"""Pools of threads: deadlines, stuck threads, exceptions, and the end."""
+"""Thread pools: deadlines, stuck threads, exceptions, and closing."""
 
 import asyncio
 import threading
@@ -21,12 +21,12 @@ ALONE = Caller("alone", inf)
 
 
 class Panic(BaseException):
-    """What a crash inside a Rust extension looks like."""
+    """A stand-in for a crash inside a Rust extension."""
 
 
 @pytest.fixture
 def release() -> Iterator[Event]:
-    """Lets threads go that a test has blocked."""
+    """Release threads blocked by a test."""
     event = Event()
     yield event
     event.set()
@@ -70,7 +70,7 @@ async def until_it_works(pool: Pool) -> None:
 @pytest.mark.parametrize(
     "error", [ValueError("no"), ComponentFailed("other", "down"), OSError(2, "gone"), TimeoutError("its own")]
 )
-async def test_what_a_call_raises_is_carried_to_the_caller(error: Exception) -> None:
+async def test_an_exception_of_a_call_reaches_the_caller(error: Exception) -> None:
     pool = Pool("store", threads=1, deadline=5)
     with pytest.raises(type(error)) as caught:
         await pool.run(ALONE, raises, error)
@@ -90,7 +90,7 @@ async def test_a_panic_is_a_failure_of_the_component_and_the_thread_lives_on(err
     pool.close()
 
 
-async def test_a_pool_whose_threads_are_all_stuck_answers_at_once_and_recovers(release: Event) -> None:
+async def test_a_pool_with_all_threads_stuck_answers_at_once_and_recovers(release: Event) -> None:
     pool = Pool("vectors", threads=2, deadline=0.1)
     for _ in range(2):
         with pytest.raises(ComponentFailed, match=r"vectors: no answer within 0\.1 s"):
@@ -109,7 +109,7 @@ async def test_a_pool_whose_threads_are_all_stuck_answers_at_once_and_recovers(r
     pool.close()
 
 
-async def test_a_call_that_never_ends_costs_its_thread_and_not_the_pool(release: Event) -> None:
+async def test_an_endless_call_costs_its_thread_and_not_the_pool(release: Event) -> None:
     pool = Pool("lasting", threads=2, deadline=0.02)
     for _ in range(3):
         for outcome in await asyncio.gather(*[pool.run(ALONE, release.wait) for _ in range(2)], return_exceptions=True):
@@ -119,7 +119,7 @@ async def test_a_call_that_never_ends_costs_its_thread_and_not_the_pool(release:
     pool.close()
 
 
-async def test_threads_that_hang_do_not_pile_up_and_come_back(release: Event) -> None:
+async def test_hanging_threads_do_not_pile_up_and_come_back(release: Event) -> None:
     pool = Pool("piling", threads=2, deadline=0.01)
 
     def threads() -> int:
@@ -138,7 +138,7 @@ async def test_threads_that_hang_do_not_pile_up_and_come_back(release: Event) ->
     pool.close()
 
 
-async def test_a_call_that_waits_for_a_thread_has_a_deadline_too_and_then_never_runs(release: Event) -> None:
+async def test_a_call_waiting_for_a_thread_has_a_deadline_too_and_then_never_runs(release: Event) -> None:
     pool = Pool("store", threads=1, deadline=0.2)
     ran: list[int] = []
     stuck = asyncio.ensure_future(pool.run(ALONE, release.wait))
@@ -153,7 +153,7 @@ async def test_a_call_that_waits_for_a_thread_has_a_deadline_too_and_then_never_
     pool.close()
 
 
-async def test_a_call_that_waited_behind_others_until_its_deadline_finds_the_part_busy_and_not_failed() -> None:
+async def test_a_call_waiting_behind_others_until_its_deadline_finds_the_part_busy_and_not_failed() -> None:
     pool, blocked = Pool("store", threads=1, deadline=20), Blocked()
     first, second = blocked.ask(pool, "one"), blocked.ask(pool, "one")
     await blocked.until(one=1)
@@ -181,7 +181,7 @@ async def test_a_cancelled_caller_leaves_the_pool_usable(release: Event) -> None
     pool.close()
 
 
-async def test_close_ends_the_idle_threads_after_what_was_accepted() -> None:
+async def test_close_ends_the_idle_threads_after_accepted_calls() -> None:
     pool = Pool("closing", threads=3, deadline=5)
     running = [asyncio.ensure_future(pool.run(ALONE, divmod, n, 7)) for n in range(50)]
     await asyncio.sleep(0)
@@ -195,7 +195,7 @@ async def test_close_ends_the_idle_threads_after_what_was_accepted() -> None:
 
 @dataclass
 class Order:
-    """Calls that note their agent when they run."""
+    """Calls that note their agent when run."""
 
     ran: list[str] = field(default_factory=list)
 
@@ -204,7 +204,7 @@ class Order:
 
 
 class Blocked:
-    """Calls of agents that run until they are let go, and how many of each ran at a time at most."""
+    """Agents' calls that run until released, and the maximum of each at a time."""
 
     def __init__(self) -> None:
         self.running: Counter[str] = Counter()
@@ -224,14 +224,14 @@ class Blocked:
         return asyncio.ensure_future(pool.run(Caller(agent, inf), self.run, agent))
 
     async def until(self, **running: int) -> None:
-        """Waits until so many of each agent run."""
+        """Wait until this many of each agent run."""
         deadline = monotonic() + 20
         while any(self.running[agent] != number for agent, number in running.items()):
             assert monotonic() < deadline, self.running
             await asyncio.sleep(0)
 
 
-async def test_agents_are_served_in_turn_and_the_calls_of_one_in_order(release: Event) -> None:
+async def test_agents_are_served_in_turn_and_calls_of_each_in_order(release: Event) -> None:
     pool, order = Pool("store", threads=1, deadline=20), Order()
     first = asyncio.ensure_future(pool.run(ALONE, release.wait))
     asked = [order.ask(pool, agent) for agent in ("greedy",) * 20 + ("one",) * 3 + ("other",)]
@@ -252,13 +252,13 @@ async def test_an_agent_alone_has_every_thread() -> None:
     pool.close()
 
 
-async def test_an_agent_has_at_most_half_of_the_threads_while_another_one_is_there() -> None:
+async def test_an_agent_has_at_most_half_of_the_threads_beside_another_agent() -> None:
     pool, blocked = Pool("store", threads=4, deadline=20), Blocked()
     modest = blocked.ask(pool, "modest")
     await blocked.until(modest=1)
     asked = [blocked.ask(pool, "greedy") for _ in range(40)]
     await blocked.until(modest=1, greedy=2)
-    for _ in range(20):  # whatever ends, the other half stays free for others
+    for _ in range(20):  # whichever call ends, the other half stays free for others
         blocked.go.release()
         await asyncio.sleep(0.001)
         late = blocked.ask(pool, "modest")
@@ -270,7 +270,7 @@ async def test_an_agent_has_at_most_half_of_the_threads_while_another_one_is_the
     pool.close()
 
 
-async def test_an_agent_that_comes_while_another_has_every_thread_gets_the_next_ones_up_to_half() -> None:
+async def test_an_agent_arriving_with_every_thread_taken_gets_the_next_ones_up_to_half() -> None:
     pool, blocked = Pool("store", threads=4, deadline=20), Blocked()
     greedy = [blocked.ask(pool, "greedy") for _ in range(12)]
     await blocked.until(greedy=4)
@@ -284,17 +284,17 @@ async def test_an_agent_that_comes_while_another_has_every_thread_gets_the_next_
     pool.close()
 
 
-async def test_a_call_past_its_deadline_is_not_its_agents_any_more(release: Event) -> None:
+async def test_a_call_past_its_deadline_no_longer_counts_for_its_agent(release: Event) -> None:
     pool = Pool("store", threads=2, deadline=0.2)
     with pytest.raises(ComponentFailed):
         await pool.run(Caller("one", inf), release.wait)
     assert await pool.run(Caller("other", inf), len, "ab") == 2
-    # the thread that hangs was one's half; the other half is one's as well
+    # the hanging thread was half of an agent's threads; the other half is the agent's as well
     assert await pool.run(Caller("one", inf), len, "ab") == 2
     pool.close()
 
 
-async def test_a_call_whose_caller_has_gone_leaves_the_queue_at_once(release: Event) -> None:
+async def test_a_call_with_a_vanished_caller_leaves_the_queue_at_once(release: Event) -> None:
     pool, order = Pool("store", threads=1, deadline=20), Order()
     first = asyncio.ensure_future(pool.run(ALONE, release.wait))
     gone = [asyncio.ensure_future(order.ask(pool, "greedy")) for _ in range(100)]
@@ -309,7 +309,7 @@ async def test_a_call_whose_caller_has_gone_leaves_the_queue_at_once(release: Ev
     pool.close()
 
 
-async def test_a_function_learns_that_its_caller_has_gone() -> None:
+async def test_a_function_learns_of_its_vanished_caller() -> None:
     pool, steps = Pool("store", threads=1, deadline=20), SimpleQueue[bool]()
     go = threading.Semaphore(0)
 
@@ -415,7 +415,7 @@ async def test_a_failed_step_ends_the_call_which_is_tried_again_with_what_it_was
     one.close()
 
 
-async def test_a_call_that_a_part_has_failed_in_may_find_nothing_good_when_it_is_tried_again() -> None:
+async def test_a_retry_after_a_failed_part_may_raise_no_good_match() -> None:
     pool, errors = Pool("one", threads=1, deadline=5), [ComponentFailed("one", "down"), NoGoodMatch()]
     with pytest.raises(ComponentFailed, match="down"):
         await pool.run(ALONE, lambda: raises(errors.pop(0)))

@@ -1,4 +1,4 @@
-"""What agents may spend: in memory and on a real Redis, and what happens when that one goes away."""
+"""Spending limits of agents: in memory and on a real Redis, and during a Redis outage."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ NOTE = {"jsonrpc": "2.0", "method": "cstp.whoami"}
 
 @pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.long("starts Redis"))])
 def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    """Settings for each place where limits are kept; the Redis is emptied before each test."""
+    """Yield settings for each limit store; Redis is emptied before each test."""
     if request.param == "memory":
         yield {}
         return
@@ -31,7 +31,7 @@ def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
 
 
 def structured(text: str) -> dict[str, dict[str, int]]:
-    """A structured-field list of strings with integer parameters, read by hand; anything else fails."""
+    """Parse a structured-field list of strings with integer parameters by hand; anything else fails."""
     found = {}
     for item in text.split(", "):
         whole = re.fullmatch(r'"([ !#-\[\]-~]*)"((?:;[a-z*][a-z0-9_.*-]*=(?:0|[1-9]\d{0,14}))+)', item)
@@ -80,7 +80,7 @@ def test_the_longest_denial_is_told(live_server: Any, backend: dict[str, Any]) -
 
 
 @pytest.mark.long("waits for windows of time")
-def test_a_told_wait_is_enough_for_all_windows(live_server: Any, backend: dict[str, Any]) -> None:
+def test_a_stated_wait_is_enough_for_all_windows(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "2/3 second; 3/4 second"})
     token = server.token()
     assert spend(server, token, 2) == [200, 200]
@@ -119,7 +119,7 @@ def test_wrong_tokens_are_counted_over_all_servers_of_a_redis(live_server: Any, 
     replies = [second.post(CALL, "wrong") for _ in range(3)]
     assert [reply.status for reply in replies] == [401, 429, 429]
     assert 3500 < int(replies[-1].header("retry-after")) <= 3600
-    agent = second.token("127.0.0.1")  # a name that an address has, too
+    agent = second.token("127.0.0.1")  # a name that is also in an address
     assert second.post(CALL, agent).status == 200
     assert [shared_redis.command("LLEN", key) for key in ("cstp:LIMITER/127.0.0.1/3/1/hour",)] == [":0"]
 
@@ -129,7 +129,7 @@ def test_redis_keeps_no_more_than_needed(live_server: Any, shared_redis: Any) ->
     names = {"limits.redis_url": shared_redis.url, "limits.redis_timeout_seconds": 5}
     server = live_server(names | {"limits.default": "2/3 second; 9/minute"})
     token = server.token()
-    for pause in (0, 1.6, 1.6, 1.6):  # so long that a unit leaves the shorter window, so short that its key lives on
+    for pause in (0, 1.6, 1.6, 1.6):  # a unit leaves the shorter window, but its key survives
         sleep(pause)
         assert spend(server, token, 1) == [200]
     short, long = "cstp:LIMITER/agent-0/2/3/second", "cstp:LIMITER/agent-0/9/1/minute"
@@ -139,7 +139,7 @@ def test_redis_keeps_no_more_than_needed(live_server: Any, shared_redis: Any) ->
 
 
 @pytest.mark.long("waits for windows of time")
-def test_a_window_reopens_when_it_said_so(live_server: Any, backend: dict[str, Any], wait_until: Any) -> None:
+def test_a_window_reopens_at_the_stated_time(live_server: Any, backend: dict[str, Any], wait_until: Any) -> None:
     server = live_server(backend | {"limits.default": "2/second; 100/minute"})
     token = server.token()
     replies = [server.post(CALL, token) for _ in range(3)]
@@ -152,7 +152,7 @@ def test_a_window_reopens_when_it_said_so(live_server: Any, backend: dict[str, A
 def test_a_denied_dear_call_passes_after_its_wait(live_server: Any, backend: dict[str, Any]) -> None:
     names = backend | {"limits.default": "4/2 second", "limits.costs": {"cstp.queryDecisions": 4}}
     spending = live_server(names)
-    # what one server spends, the other knows from Redis alone
+    # each server learns the other's spending from Redis alone
     asking = live_server(names) if backend else spending
     spender = spending.token("agent")
     token = asking.token("agent") if backend else spender
@@ -170,7 +170,7 @@ def test_a_denied_dear_call_passes_after_its_wait(live_server: Any, backend: dic
 
 
 @pytest.mark.long("waits for windows of time")
-def test_methods_cost_what_the_settings_say(live_server: Any, backend: dict[str, Any]) -> None:
+def test_methods_cost_as_configured(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "20/minute", "limits.costs": {"cstp.whoami": 3}})
     token = server.token(scopes=("admin",))
     steps = [
@@ -212,7 +212,7 @@ def test_a_text_costs_a_unit_for_each_1024_characters_more(live_server: Any, bac
 
 
 @pytest.mark.parametrize("character", ["库", "!", "ж"])
-def test_a_text_costs_a_unit_more_for_each_window_that_its_characters_fill(live_server: Any, character: str) -> None:
+def test_a_text_costs_a_unit_more_for_each_window_filled_by_its_characters(live_server: Any, character: str) -> None:
     server = live_server({"limits.default": "600/minute"})
     token = server.token()
 
@@ -238,7 +238,7 @@ def test_a_text_dearer_than_a_window_takes_all_of_it(live_server: Any, backend: 
     assert (denied.status, denied.header("retry-after")) == (429, "1")
 
 
-def test_elements_of_a_batch_are_charged_one_by_one(live_server: Any, backend: dict[str, Any]) -> None:
+def test_elements_of_a_batch_are_charged_singly(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "50/minute", "server.batch_concurrency": 8})
     token = server.token()
     reply = server.post([CALL | {"id": n} for n in range(60)], token)
@@ -250,7 +250,7 @@ def test_elements_of_a_batch_are_charged_one_by_one(live_server: Any, backend: d
     assert all(one["error"]["data"]["policy"] == "minute" for one in reply.json if "error" in one)
 
 
-def test_each_agent_has_a_bucket_of_its_own_shared_by_its_tokens(live_server: Any, backend: dict[str, Any]) -> None:
+def test_each_agent_has_a_separate_bucket_shared_by_its_tokens(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "3/minute", "limits.agents": {"big": "5/minute; 4/second"}})
     one, other, big = server.token("a"), server.token("a"), server.token("big")
     assert spend(server, one, 2) + spend(server, other, 2) == [200, 200, 200, 429]
@@ -297,7 +297,7 @@ def test_whoami_and_the_headers_agree(live_server: Any, backend: dict[str, Any])
         assert reply.json["result"]["limits"][0]["remaining"] == left(reply)["minute"] == 30 - spent
 
 
-def test_limits_that_contradict_each_other_are_refused_at_start() -> None:
+def test_contradicting_limits_are_refused_at_start() -> None:
     methods = {method.name: method for method in METHODS}
     wrong = {
         "limits.costs: a call of cstp.whoami costs 7, more than limits.default allows": {
@@ -333,7 +333,7 @@ def test_limits_hold_without_redis(live_server: Any, redis_server: Any, request_
     token, others_token = one.token("agent"), other.token("agent")
     assert spend(one, token, 3) + spend(other, others_token, 1) == [200] * 4
     redis.freeze()
-    # three of its own and the other's one make four; of eight units in the shorter window four are left
+    # three of its own and one of the other make four; of eight units in the shorter window four are left
     assert spend(one, token, 1) == [200]
     assert spend(other, others_token, 5) == [200, 200, 200, 200, 429]
     redis.thaw()
@@ -342,7 +342,7 @@ def test_limits_hold_without_redis(live_server: Any, redis_server: Any, request_
 
 
 def commands(redis: Any) -> int:
-    """How often Redis has been asked anything, without the commands that scripts run inside it."""
+    """Return Redis's command count, without commands run inside scripts."""
     stats = redis.command("INFO", "commandstats")
     counts = dict(re.findall(r"cmdstat_(\w+):calls=(\d+)", stats))
     asked = {name: int(count) for name, count in counts.items() if name in ("eval", "evalsha", "get", "set", "ping")}
@@ -357,12 +357,12 @@ def test_a_call_asks_redis_once(live_server: Any, shared_redis: Any) -> None:
     server.post(CALL, token)
     before, began = commands(shared_redis), monotonic()
     assert spend(server, token, 100) == [200] * 100
-    refreshes = 2 * (monotonic() - began + 1)  # one of each window a second
+    refreshes = 2 * (monotonic() - began + 1)  # a unit of each window per second
     assert 100 <= commands(shared_redis) - before <= 100 + refreshes
 
 
 @pytest.mark.parametrize("trouble", ["wrong password", "nobody there", "not Redis"])
-def test_a_redis_that_cannot_be_used_means_the_same_limits_in_memory(
+def test_an_unusable_redis_means_the_same_limits_in_memory(
     live_server: Any, redis_server: Any, common_server: Any, log_output: Any, trouble: str
 ) -> None:
     log = log_output("info")

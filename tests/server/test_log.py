@@ -1,4 +1,4 @@
-"""The log: one short JSON line per call, and nothing in it that a caller sent or that is secret."""
+"""The log: a short JSON line per call, without secrets and without text from callers."""
 
 import json
 import logging
@@ -34,7 +34,7 @@ def call_lines(log: StringIO) -> list[dict[str, Any]]:
 
 
 def provoke(server: Any, token: str) -> None:
-    """Every kind of answer, with canaries in all places where a caller can put text."""
+    """Provoke every kind of answer, with canaries in all places for caller text."""
     query = {"jsonrpc": "2.0", "method": "cstp.queryDecisions", "id": QUERY_CANARY}
     server.post(query | {"params": {"query": QUERY_CANARY, "filters": {"category": QUERY_CANARY}}}, token)
     server.post(query | {"params": {"query": QUERY_CANARY, QUERY_CANARY: 1}}, token)
@@ -75,7 +75,9 @@ def test_the_log_has_no_tokens_or_queries(live_server: Any, log_output: Any, lev
     assert (level in ("debug", "info")) == any(line["event"] == "call" for line in written)
 
 
-def test_each_call_is_one_line_that_says_who_what_and_how(live_server: Any, log_output: Any, wait_until: Any) -> None:
+def test_each_call_is_one_line_with_caller_method_and_outcome(
+    live_server: Any, log_output: Any, wait_until: Any
+) -> None:
     log = log_output("info")
     server = live_server({"limits.default": "11/minute"})
     token = server.token("reader", scopes=("admin",))
@@ -151,7 +153,7 @@ def events(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("called", ["asyncio.run(several())", "threading.Thread(target=lambda: several()).start()"])
-def test_what_was_not_written_yet_is_written_at_the_exit(called: str) -> None:
+def test_unwritten_lines_are_written_at_the_exit(called: str) -> None:
     several = """
     for number in range(3):
         log(f"line {number}")
@@ -175,7 +177,7 @@ print("logged", flush=True)
 
 
 @pytest.mark.long("writes more than a pipe holds")
-def test_threads_log_on_when_nobody_reads_and_every_line_is_written_or_counted() -> None:
+def test_threads_keep_logging_without_a_reader_and_every_line_is_written_or_counted() -> None:
     with start(LOG_IN_THREADS + "sys.stdin.readline(); write_rest(60)", stdin=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "logged\n"
@@ -189,7 +191,7 @@ def test_threads_log_on_when_nobody_reads_and_every_line_is_written_or_counted()
 
 
 @pytest.mark.long("writes more than a pipe holds")
-def test_a_reader_that_is_always_behind_is_told_now_and_then_how_much_is_missing() -> None:
+def test_a_reader_always_behind_periodically_gets_the_number_of_missing_lines() -> None:
     program = f"""
 from cstp_server.observe import log as log_output
 log_output._TELL_EVERY = 0
@@ -208,7 +210,7 @@ write_rest(60)
         lines = []
         for _ in range(3):
             assert process.stdout.readline() == "logged\n"
-            # more than a pipe holds, so that some were written since the last one was left out, and many are left
+            # more than a pipe holds, so that some were written since the last omission, and many are left
             lines += [process.stderr.readline() for _ in range(3000)]
             process.stdin.write("on\n")
             process.stdin.flush()
@@ -219,7 +221,7 @@ write_rest(60)
     assert len(written) - len(lost) + sum(lost) == 6 * HELD
 
 
-def test_after_a_full_disk_the_log_goes_on_with_a_line_of_its_own(tmp_path: Path) -> None:
+def test_after_a_full_disk_the_log_resumes_on_a_new_line(tmp_path: Path) -> None:
     program = """
 import resource
 
@@ -239,8 +241,8 @@ log("kept")
 
 
 @pytest.mark.long("writes more than a pipe holds")
-def test_a_terminal_that_takes_nothing_holds_nothing_up() -> None:
-    reader, terminal = os.openpty()  # which nobody reads from
+def test_a_blocked_terminal_holds_nothing_up() -> None:
+    reader, terminal = os.openpty()  # read by nobody
     try:
         with start(LOG_IN_THREADS, stderr=terminal) as process:
             said, _ = process.communicate(timeout=60)
@@ -265,7 +267,7 @@ def test_an_end_does_not_wait_for_a_slow_reader() -> None:
         assert process.returncode == 0
 
 
-def test_a_line_of_what_no_encoding_knows_is_written_all_the_same() -> None:
+def test_a_line_with_unencodable_text_is_still_written() -> None:
     with start("""
 structlog.configure(processors=[lambda *line: line[2]["event"]])
 structlog.get_logger("test").error("half of a pair: \\ud800")
@@ -274,7 +276,7 @@ structlog.get_logger("test").error("half of a pair: \\ud800")
     assert written == "half of a pair: \\ud800\n"
 
 
-def test_a_request_id_cannot_start_a_line_of_its_own(live_server: Any, log_output: Any, wait_until: Any) -> None:
+def test_a_request_id_cannot_start_a_new_line(live_server: Any, log_output: Any, wait_until: Any) -> None:
     log = log_output("info")
     server = live_server()
     server.call("cstp.whoami", server.token(), headers={"X-Request-ID": '"} {"event": "forged"} \\n'})
@@ -288,7 +290,7 @@ def fail(depth: int, text: str) -> None:
     raise ValueError(text)
 
 
-def test_an_exception_is_told_by_its_type_and_place_never_by_its_words(log_output: Any) -> None:
+def test_an_exception_is_logged_by_its_type_and_place_never_by_its_words(log_output: Any) -> None:
     log = log_output("debug")
     secret = f"{TOKEN_CANARY} and {QUERY_CANARY}" * 100
     try:
@@ -307,7 +309,7 @@ def test_an_exception_is_told_by_its_type_and_place_never_by_its_words(log_outpu
     assert "c0ffee" not in log.getvalue()
 
 
-def test_what_cannot_be_logged_is_still_a_line(log_output: Any) -> None:
+def test_an_unloggable_value_is_still_a_line(log_output: Any) -> None:
     class Awkward:
         def __repr__(self) -> str:
             raise RuntimeError("no")
@@ -322,7 +324,7 @@ def test_what_cannot_be_logged_is_still_a_line(log_output: Any) -> None:
     assert len(lines(log)) == 5
 
 
-def test_secrets_are_cut_out_of_what_libraries_log(log_output: Any) -> None:
+def test_secrets_are_cut_out_of_library_logs(log_output: Any) -> None:
     log = log_output("debug")
     logging.getLogger("somewhere").warning(
         "GET %s with %s", "redis://user:hunter2@host/0", {"Authorization": f"Bearer {TOKEN_CANARY}"}
@@ -332,7 +334,7 @@ def test_secrets_are_cut_out_of_what_libraries_log(log_output: Any) -> None:
     assert len(lines(log)) == 1
 
 
-def test_a_log_that_cannot_be_written_takes_no_call_down(live_server: Any, log_output: Any) -> None:
+def test_an_unwritable_log_takes_no_call_down(live_server: Any, log_output: Any) -> None:
     buffer = log_output("info")
     server = live_server()
     token = server.token()
@@ -347,7 +349,7 @@ def test_names_of_settings_stay_in_the_log_and_tokens_do_not(log_output: Any) ->
     assert (line["names"], line["other"]) == ("CSTP_DATA_DIR, CSTP_SERVER__PORT", "x [redacted] y")
 
 
-def test_a_traceback_that_comes_as_text_is_logged_by_its_last_line(log_output: Any) -> None:
+def test_a_traceback_given_as_text_is_logged_by_its_last_line(log_output: Any) -> None:
     log = log_output("info")
     text = "Traceback (most recent call last):\n" + '  File "a.py", line 1, in a\n' * 40 + "ValueError: the cause\n"
     logging.getLogger("uvicorn.error").error(text)

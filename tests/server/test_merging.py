@@ -1,4 +1,4 @@
-"""Metrics and readiness of several workers as those of one server, and the share of each in its bounds."""
+"""Merged metrics and readiness of several workers as those of a single server, and each worker's share of bounds."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,7 +17,7 @@ READY = Readiness("ready", {"records": "ready", "embedder": "off"}, 7)
 
 
 def worker(calls: dict[str, int], seconds: list[float], **gauges: float) -> Iterable[Metric]:
-    """What one worker has counted."""
+    """Return a worker's counts."""
     registry = CollectorRegistry()
     counter = Counter("calls", "Calls.", ("method",), registry=registry)
     for method, number in calls.items():
@@ -31,7 +31,7 @@ def worker(calls: dict[str, int], seconds: list[float], **gauges: float) -> Iter
 
 
 def samples(*workers: Iterable[Metric]) -> dict[str, float]:
-    """Sums by name and labels, as they are read from what is written; without times."""
+    """Return sums by name and labels, as read from the written text; without times."""
     text = generate_latest(MergedMetrics(workers)).decode()
     return {
         sample.name + "".join(f" {value}" for value in sample.labels.values()): sample.value
@@ -41,7 +41,7 @@ def samples(*workers: Iterable[Metric]) -> dict[str, float]:
     }
 
 
-def test_counters_and_histograms_add_up_also_those_that_one_worker_alone_has() -> None:
+def test_counters_and_histograms_add_up_including_those_of_a_single_worker() -> None:
     one = worker({"whoami": 2, "recall": 1}, [0.5, 1.5], running=1)
     other = worker({"whoami": 3, "forget": 4}, [0.5, 5.0], running=2)
     assert samples(one, other) == {
@@ -57,7 +57,7 @@ def test_counters_and_histograms_add_up_also_those_that_one_worker_alone_has() -
     }
 
 
-def test_counts_that_are_written_are_read_again_and_a_part_of_them_counts_nothing(tmp_path: Path) -> None:
+def test_written_counts_are_read_again_and_a_part_of_them_counts_nothing(tmp_path: Path) -> None:
     file, counted = tmp_path / "1.counters", list(worker({"whoami": 2}, [0.5]))
     text = openmetrics.generate_latest(MergedMetrics([counted]))
     file.write_bytes(text)
@@ -78,7 +78,7 @@ def test_counts_that_are_written_are_read_again_and_a_part_of_them_counts_nothin
         ("process_resident_memory_bytes", 3),
     ],
 )
-def test_gauges_that_do_not_count_are_those_of_the_worker_that_is_worst_off(name: str, expected: float) -> None:
+def test_noncounting_gauges_are_those_of_the_worst_worker(name: str, expected: float) -> None:
     assert samples(worker({}, [], **{name: 1}), worker({}, [], **{name: 2}))[name] == expected
 
 
@@ -91,12 +91,12 @@ def test_gauges_that_do_not_count_are_those_of_the_worker_that_is_worst_off(name
         (["unavailable", "draining"], "unavailable", 503),
     ],
 )
-def test_all_are_as_ready_as_the_one_that_is_worst_off(statuses: list[Status], status: Status, http: int) -> None:
+def test_all_are_as_ready_as_the_worst_worker(statuses: list[Status], status: Status, http: int) -> None:
     seen = all_ready([Readiness(one, {"records": "ready"}, None) for one in statuses])
     assert (seen.status, seen.http_status) == (status, http)
 
 
-def test_a_part_is_as_well_as_where_it_is_worst_and_a_worker_without_an_answer_is_a_part_that_is_down() -> None:
+def test_a_part_is_as_well_as_its_worst_worker_and_a_worker_without_an_answer_is_down() -> None:
     down = Readiness("unavailable", {"records": "down", "embedder": "off"}, None)
     assert all_ready([READY, down]).parts == {"records": "down", "embedder": "off", "workers": "ready"}
     assert all_ready([READY, READY]) == Readiness("ready", {**READY.parts, "workers": "ready"}, 7)

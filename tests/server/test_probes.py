@@ -1,4 +1,4 @@
-"""What an operator's tools see: is it alive, can it answer, and what is it doing."""
+"""Views of an operator's tools: is it alive, can it answer, current work."""
 
 import json
 import sqlite3
@@ -29,7 +29,7 @@ def get(server: Any, request_bytes: Any, path: str, token: str | None = None, me
 
 
 def samples(reply: Any) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    """Name and sorted labels of each sample to its value."""
+    """Return each sample's value by name and sorted labels."""
     families = text_string_to_metric_families(reply.body.decode())
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
@@ -38,7 +38,7 @@ def samples(reply: Any) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     }
 
 
-def test_a_server_that_can_answer_is_ready_and_names_each_part(live_server: Any, request_bytes: Any) -> None:
+def test_an_answering_server_is_ready_and_names_each_part(live_server: Any, request_bytes: Any) -> None:
     reply = get(live_server(), request_bytes, "/readyz")
     assert reply.status == 200
     assert reply.header("content-type") == "application/json"
@@ -83,7 +83,7 @@ def test_probes_are_read_and_nothing_else(common_server: Any, request_bytes: Any
     assert (refused.status, refused.header("allow")) == (405, "GET, HEAD")
 
 
-def test_a_server_that_drains_is_not_ready(live_server: Any, request_bytes: Any) -> None:
+def test_a_draining_server_is_not_ready(live_server: Any, request_bytes: Any) -> None:
     gate = AdmissionGate(1, 1)
     server = live_server(gate=gate)
     assert get(server, request_bytes, "/readyz").status == 200
@@ -120,7 +120,7 @@ def test_a_failing_database(live_server: Any, request_bytes: Any, tmp_path: Path
     ("method", "params"),
     [("cstp.queryDecisions", {"query": "x"}), ("cstp.recall", {"id": "x"}), ("cstp.recall", {"conversationId": "x"})],
 )
-def test_a_part_whose_calls_fail_is_down_until_they_work_again_though_nobody_calls(
+def test_a_part_with_failing_calls_is_down_until_they_work_again_even_without_calls(
     live_server: Any, request_bytes: Any, tmp_path: Path, wait_until: Any, method: str, params: Any
 ) -> None:
     server = live_server(data_dir=tmp_path)
@@ -165,7 +165,7 @@ def test_a_hanging_database(live_server: Any, request_bytes: Any, own_postgresql
 
 
 @pytest.mark.long("restarts a PostgreSQL, or waits for what hangs")
-def test_a_part_whose_threads_all_hang_is_told(
+def test_a_part_with_all_threads_hanging_is_reported(
     live_server: Any, request_bytes: Any, stores: Stores, tmp_path: Path, wait_until: Any, monkeypatch: Any
 ) -> None:
     records = open_records(stores.records(tmp_path))
@@ -243,7 +243,7 @@ def test_the_state_of_every_part_can_be_watched(live_server: Any, request_bytes:
     assert ("cstp_event_loop_lag_seconds_count", ()) in found
 
 
-def test_metrics_tell_neither_agents_nor_tokens_nor_texts(live_server: Any, request_bytes: Any) -> None:
+def test_metrics_reveal_neither_agents_nor_tokens_nor_texts(live_server: Any, request_bytes: Any) -> None:
     server = live_server()
     token = server.token("a-most-secret-agent")
     server.call("cstp.queryDecisions", token, {"query": "a-most-secret-query"})
@@ -251,7 +251,7 @@ def test_metrics_tell_neither_agents_nor_tokens_nor_texts(live_server: Any, requ
     assert b"secret" not in get(server, request_bytes, "/metrics").body
 
 
-def test_metrics_need_the_scope_admin_where_others_can_reach_the_server(live_server: Any, request_bytes: Any) -> None:
+def test_metrics_need_the_scope_admin_if_others_can_reach_the_server(live_server: Any, request_bytes: Any) -> None:
     server = live_server({"server.host": "0.0.0.0"})
     refused = get(server, request_bytes, "/metrics")
     assert (refused.status, refused.json["error"]["code"]) == (401, -32001)
@@ -264,7 +264,7 @@ def test_metrics_need_the_scope_admin_where_others_can_reach_the_server(live_ser
     assert get(server, request_bytes, "/readyz").status == 200
 
 
-def test_readiness_repeats_nothing_of_what_is_inside(live_server: Any, request_bytes: Any, tmp_path: Path) -> None:
+def test_readiness_reveals_no_internals(live_server: Any, request_bytes: Any, tmp_path: Path) -> None:
     body = json.dumps(get(live_server(data_dir=tmp_path), request_bytes, "/readyz").json)
     assert str(tmp_path) not in body
 
@@ -295,7 +295,7 @@ def test_hidden_records_are_not_counted(live_server: Any, request_bytes: Any, st
 def test_a_page_of_another_host_is_refused(live_server: Any, path: str) -> None:
     server = live_server({"mcp.allowed_hosts": ["cstp.lan"], "server.public_url": "https://memory.example/team"})
 
-    let_in = 405 if path == "/mcp" else 200  # where a GET comes after the check
+    let_in = 405 if path == "/mcp" else 200  # if a GET comes after the check
 
     def status(*hosts: str, version: str = "1.1") -> int:
         with server.connect() as connection:

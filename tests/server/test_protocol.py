@@ -1,4 +1,4 @@
-"""HTTP itself: what a peer may send to confuse the server about where a request begins and what belongs to it."""
+"""HTTP itself: peers that try to confuse the server about the start and the parts of a request."""
 
 import json
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def test_headers_behind_the_body_are_not_read(server: Any) -> None:
     ],
     ids=["value", "name", "many", "path", "blank lines", "trailer", "many trailers"],
 )
-def test_what_never_ends_is_refused_and_the_refusal_can_be_read(server: Any, opening: bytes, endless: bytes) -> None:
+def test_an_endless_request_is_refused_and_the_refusal_can_be_read(server: Any, opening: bytes, endless: bytes) -> None:
     with server.connect() as connection:
         connection.send(opening)
         for _ in range(16):
@@ -202,7 +202,7 @@ def test_no_100_on_refusal(server: Any, headers: list[tuple[str, str]], log_outp
         b"post /cstp HTTP/1.1\r\nHost: a\r\n\r\n",
     ],
 )
-def test_what_is_no_http_is_a_400(server: Any, noise: bytes) -> None:
+def test_input_outside_http_is_a_400(server: Any, noise: bytes) -> None:
     with server.connect() as connection:
         connection.send(noise)
         assert connection.read().status == 400

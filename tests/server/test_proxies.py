@@ -1,4 +1,4 @@
-"""The server behind nginx and behind Caddy, with the files of docs/operations.md, over HTTPS on real sockets."""
+"""The server behind nginx and Caddy, with the files of docs/operations.md, over HTTPS on real sockets."""
 
 import json
 import re
@@ -33,7 +33,7 @@ LIST = {"jsonrpc": "2.0", "method": "tools/list", "id": 1}
 
 
 def block(heading: str) -> str:
-    """The first block of code after `heading`."""
+    """Return the first block of code after `heading`."""
     found = re.search(r"```\w*\n(.*?)^```$", PAGE.partition(heading)[2], re.MULTILINE | re.DOTALL)
     assert found is not None
     return found[1]
@@ -56,7 +56,7 @@ def nginx_command(folder: Path, listen: int, server: int, certificate: Path, key
         ("/etc/ssl/decisions.pem", str(certificate)),
         ("/etc/ssl/decisions.key", str(key)),
     )
-    # where nothing but a test would put things; workers as this user
+    # places used only by a test; workers as this user
     (folder / "nginx.conf").write_text(
         f"daemon off; user root; pid {folder}/pid; error_log stderr; events {{}} http {{ access_log off; {site} }}"
     )
@@ -78,21 +78,21 @@ def caddy_command(folder: Path, listen: int, server: int, certificate: Path, key
 
 @dataclass(frozen=True)
 class Proxied:
-    """A server and the proxy in front of it."""
+    """A server and the proxy in front."""
 
     server: Any
     port: int
     trusted: ssl.SSLContext
 
     def send(self, path: str, body: object = None, *, source: str = "127.0.0.2", **fields: str) -> httpx.Response:
-        """A request to the public name, from `source`, on a connection of its own; a GET without `body`."""
+        """Send a request to the public name, from `source`, on a separate connection; a GET without `body`."""
         with self.sent(path, body, source, **fields) as answer:
             answer.read()
             return answer
 
     @contextmanager
     def sent(self, path: str, body: object, source: str, **fields: str) -> Iterator[httpx.Response]:
-        """As `send`, with an answer whose body is still to be read."""
+        """Send as `send` does, and yield the answer with an unread body."""
         headers = {"Host": NAME} | {name.replace("_", "-"): value for name, value in fields.items()}
         transport = httpx.HTTPTransport(verify=self.trusted, local_address=source)
         with (
@@ -124,7 +124,7 @@ def in_front(
     tmp_path: Path,
     wait_until: Callable[..., None],
 ) -> Iterator[Proxied]:
-    """A server with the settings of the page, and the proxy of `command`; `ca.pem` vouches for its certificate."""
+    """Start a server with the page's settings, and the proxy of `command`; `ca.pem` signs the certificate."""
     settings = yaml.safe_load(block("```sh\ncstp serve --config behind-a-proxy.yaml\n```"))
     server = live_server({f"server.{name}": value for name, value in settings["server"].items()} | overrides)
     authority = trustme.CA()
@@ -156,7 +156,7 @@ def in_front(
         process.wait(30)
 
 
-def test_agents_reach_what_they_call_and_nothing_else(proxied: Proxied) -> None:
+def test_agents_reach_exactly_the_called_endpoints(proxied: Proxied) -> None:
     bearer = f"Bearer {proxied.server.token()}"
     assert proxied.send("/cstp", WHOAMI, Authorization=bearer).json()["result"]["agent"] == "agent-0"
     assert proxied.send("/cstp", [WHOAMI] * 3, Authorization=bearer).json()[2]["id"] == 1
@@ -186,7 +186,7 @@ def test_the_page_is_served_under_the_public_name(
 
 
 def followed(proxied: Proxied) -> tuple[list[dict[str, Any]], list[str]]:
-    """What two calls of half a minute return, and the lines of a stream from its beginning to its first event."""
+    """Return the results of two half-minute calls, and a stream's lines from the beginning to the first event."""
     bearer = f"Bearer {proxied.server.token(scopes=('read', 'write'))}"
     call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.changes", "params": {"since": "now", "waitMs": 30_000}}
     lines = []
@@ -203,7 +203,7 @@ def followed(proxied: Proxied) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 @pytest.mark.long("follows for a minute")
-def test_following_goes_on_for_a_minute(live_server: Any, tmp_path: Path, wait_until: Callable[..., None]) -> None:
+def test_following_lasts_for_a_minute(live_server: Any, tmp_path: Path, wait_until: Callable[..., None]) -> None:
     with ExitStack() as stack, ThreadPoolExecutor() as pool:
         running = []
         for command in (nginx_command, caddy_command):
@@ -262,13 +262,13 @@ def test_a_large_body_is_refused_as_without_a_proxy_and_the_largest_passes(proxi
     assert [sent(room), sent(room + 1)] == [200, 413]
 
 
-def test_a_large_head_that_the_server_takes_passes(proxied: Proxied) -> None:
+def test_a_large_head_accepted_by_the_server_passes(proxied: Proxied) -> None:
     bearer = f"Bearer {proxied.server.token()}"
     assert proxied.send("/cstp", WHOAMI, Authorization=bearer, X_Padding="x" * 15_000).status_code == 200
     assert proxied.send("/cstp", WHOAMI, Authorization=bearer, X_Padding="x" * 17_000).status_code == 400
 
 
-def test_connections_that_the_proxy_keeps_are_good_when_they_are_used_again(proxied: Proxied) -> None:
+def test_connections_kept_by_the_proxy_work_when_reused(proxied: Proxied) -> None:
     headers = {"Host": NAME, "Authorization": f"Bearer {proxied.server.token()}"}
     with httpx.Client(verify=proxied.trusted, headers=headers, timeout=30) as client:
         for _ in range(50):
@@ -280,14 +280,14 @@ def test_connections_that_the_proxy_keeps_are_good_when_they_are_used_again(prox
 
 
 @pytest.mark.long("starts a proxy")
-def test_behind_nginx_only_what_it_answers_itself_goes_otherwise(
+def test_behind_nginx_only_its_own_answers_differ(
     live_server: Any,
     tmp_path: Path,
     wait_until: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # what the server in this process logs is not the command's
+    # logs of the server in this process are not the command's
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
     with in_front(nginx_command, live_server, {}, tmp_path, wait_until) as running:

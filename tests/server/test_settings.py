@@ -1,4 +1,4 @@
-"""Settings: which place wins, and what is said about a value that is wrong."""
+"""Settings: precedence of sources, and messages about wrong values."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ from cstp_server.settings import Settings
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder and no CSTP_* variables."""
+    """Work in an empty folder without CSTP_* variables."""
     for name in list(os.environ):
         if name.upper().startswith("CSTP_"):
             monkeypatch.delenv(name)
@@ -33,7 +33,7 @@ def refused(flags: dict[str, Any] | None = None, config: Path | None = None) -> 
     return str(caught.value)
 
 
-def test_each_place_wins_over_the_next_one_and_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_source_wins_over_the_next_and_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def port() -> tuple[int, str]:
         loaded = load_settings({})
         return loaded.settings.server.port, loaded.origins["server.port"]
@@ -66,14 +66,14 @@ def test_a_file_of_the_working_folder_is_not_used_unless_it_is_named(folder: Pat
     assert loaded.sources == ()
 
 
-def test_what_was_given_is_named_without_flags_and_defaults(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_given_settings_are_named_without_flags_and_defaults(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write(folder / "mine.yaml", "server:\n  port: 1\n")
     monkeypatch.setenv("CSTP_SERVER__HOST", "::1")
     monkeypatch.setenv("CSTP_URL", "http://127.0.0.1:1")
     assert load_settings({"limits.default": "5/minute"}, file).sources == (str(file), "CSTP_SERVER__HOST")
 
 
-def test_the_file_that_ships_with_the_server_is_named_when_it_was_edited() -> None:
+def test_the_file_shipped_with_the_server_is_named_when_edited() -> None:
     file, edited = shipped_file(), Settings.model_validate({"server": {"port": 1}})
     assert load_settings({}).sources == ()
     assert LoadedSettings(edited, {"server.port": "flag"}, file).sources == ()
@@ -97,7 +97,7 @@ def test_layers_mix_within_a_section(folder: Path, monkeypatch: pytest.MonkeyPat
     assert settings.limits.redis_url == "redis://x"
 
 
-def test_the_environment_may_hold_json_where_a_setting_is_a_list_or_a_mapping(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_may_hold_json_for_a_list_or_mapping_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_SERVER__TRUSTED_PROXIES", '["10.0.0.0/8"]')
     monkeypatch.setenv("CSTP_LIMITS__COSTS", '{"cstp.whoami": 3}')
     monkeypatch.setenv("CSTP_DATA_DIR", "/somewhere")
@@ -120,7 +120,7 @@ def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "server:\n", "server:\n  # port: 1\nlimits:\n", "server: {}\n"])
-def test_a_file_whose_entries_are_all_commented_out_says_nothing(folder: Path, text: str) -> None:
+def test_a_file_with_only_comments_sets_nothing(folder: Path, text: str) -> None:
     path = write(folder / "mine.yaml", text)
     assert load_settings({}, path).settings == Settings()
     assert load_settings({"server.port": 1}, path).settings.server.port == 1
@@ -192,7 +192,7 @@ def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch, variable: st
     assert "CSTP_" in reason
 
 
-def test_a_wrong_flag_is_named_and_all_that_is_wrong_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_flag_is_named_and_all_errors_are_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_LOG__LEVEL", "loud")
     path = write(folder / "mine.yaml", "server:\n  max_batch: 0\n")
     reason = refused({"server.port": -1, "server.nope": 1}, path)
@@ -206,7 +206,7 @@ def test_a_wrong_flag_is_named_and_all_that_is_wrong_is_told(folder: Path, monke
         assert any(text.startswith(f"{line}: ") and text.endswith(f"(from {place})") for text in reason.splitlines())
 
 
-def test_all_unknown_variables_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_unknown_variables_are_reported_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_SERVER_PORT", "1")
     monkeypatch.setenv("CSTP_STORE_URL", "x")
     assert [line.partition(":")[0] for line in refused().splitlines()] == ["CSTP_SERVER_PORT", "CSTP_STORE_URL"]
@@ -219,21 +219,21 @@ def test_no_value_is_repeated_in_a_refusal(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"a: [", b"- 1\n", b"text", b"a: !!python/object:os.system {}\n"])
-def test_a_file_that_is_no_settings_file_is_refused_by_name(folder: Path, content: bytes) -> None:
+def test_a_file_other_than_settings_is_refused_by_name(folder: Path, content: bytes) -> None:
     path = folder / "mine.yaml"
     path.write_bytes(content)
     assert str(path) in refused(config=path)
 
 
-def test_a_file_that_is_asked_for_must_exist(folder: Path) -> None:
+def test_a_requested_file_must_exist(folder: Path) -> None:
     assert refused(config=folder / "nope.yaml") == f"{folder / 'nope.yaml'}: no such settings file"
 
 
-def test_a_file_that_the_environment_names_must_exist(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_named_by_the_environment_must_exist(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_CONFIG", "nope.yaml")
     assert refused() == "CSTP_CONFIG: nope.yaml: no such settings file"
 
 
-def test_a_settings_file_that_is_not_yaml_is_told_with_its_line(folder: Path) -> None:
+def test_a_settings_file_outside_yaml_is_reported_with_its_line(folder: Path) -> None:
     file = write(folder / "own.yaml", "server:\n  port: 1\n  host: [\n")
     assert refused(config=file).startswith(f"{file}:4: ")

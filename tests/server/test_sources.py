@@ -1,4 +1,4 @@
-"""Collections named in the settings: a server reads them by itself and reports how that goes."""
+"""Collections named in the settings: a server reads them automatically and reports progress."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ SEARCH = {"query": "heron", "mode": "keyword"}
 
 
 @pytest.mark.long("starts servers or processes, and waits")
-def test_a_server_answers_from_the_collections_that_its_settings_name(
+def test_a_server_answers_from_the_collections_named_in_its_settings(
     live_server: Any, request_bytes: Any, tmp_path: Path, wait_until: Callable[..., None]
 ) -> None:
     place = Place(str(tmp_path / "chroma"), CountingEmbedder())
@@ -49,7 +49,7 @@ def test_a_server_follows_configured_folders(live_server: Any, tmp_path: Path, w
     docs.mkdir()
     (docs / "a.md").write_text("# Herons\n\nThe heron waits.\n")
     (docs / "draft.md").write_text("# Draft\n\nA heron, perhaps.\n")
-    for name in ("cranes", "storks", "swans"):  # so that one file is less than a third
+    for name in ("cranes", "storks", "swans"):  # so that a file is less than a third
         (docs / f"{name}.md").write_text(f"# {name}\n\nThey wade.\n")
     server = live_server({"sources": [{"path": str(docs), "prune": True, "exclude": ["draft*"]}]})
     token = server.token()

@@ -1,4 +1,4 @@
-"""`store.threads` calls read records at a time, each with a connection of its own."""
+"""`store.threads` calls read records at a time, each with a separate connection."""
 
 from collections.abc import Callable
 from threading import Thread

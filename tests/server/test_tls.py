@@ -1,4 +1,4 @@
-"""HTTPS by the server itself, with a certificate that the test makes."""
+"""HTTPS by the server itself, with a test certificate."""
 
 import json
 import os
@@ -29,7 +29,7 @@ from cstp_server.tokens import create_token
 
 
 class Https:
-    """A server as a program, its URL, and what a client must trust."""
+    """A server as a program, the URL, and the certificate for clients to trust."""
 
     def __init__(self, folder: Path, **environment: str) -> None:
         self.authority = trustme.CA()
@@ -83,7 +83,7 @@ def https(tmp_path: Path) -> Iterator[Callable[..., Https]]:
 
 @pytest.fixture(params=["1", pytest.param("2", marks=pytest.mark.long("starts Redis"))])
 def workers(request: pytest.FixtureRequest) -> dict[str, str]:
-    """Settings of one worker, and of two with the Redis that these need."""
+    """Return settings of a single worker, and two with their required Redis."""
     if request.param == "1":
         return {}
     url = request.getfixturevalue("shared_redis").url
@@ -97,7 +97,7 @@ def test_a_call_over_https_is_answered_and_plain_http_is_not(
     request = {"jsonrpc": "2.0", "id": 1, "method": "cstp.whoami", "params": {}}
     fields = {"Authorization": f"Bearer {server.token}"}
     with httpx.Client(verify=server.trusted, trust_env=False) as client:
-        for _ in range(2):  # the second one on the same connection
+        for _ in range(2):  # the second request on the same connection
             answer = client.post(server.url, json=request, headers=fields)
             assert (answer.status_code, answer.json()["result"]["agent"]) == (200, "caller")
     with pytest.raises(httpx.HTTPError):
@@ -121,7 +121,7 @@ def test_old_versions_of_tls_are_refused(https: Callable[..., Https]) -> None:
 
 
 @pytest.mark.long("waits for deadlines")
-def test_a_client_that_never_speaks_tls_is_let_go(https: Callable[..., Https], workers: dict[str, str]) -> None:
+def test_a_client_never_speaking_tls_is_disconnected(https: Callable[..., Https], workers: dict[str, str]) -> None:
     server = https(CSTP_SERVER__RECEIVE_SECONDS="0.5", **workers)
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as silent:
         assert silent.recv(1) == b""  # uvloop alone would wait 60 s
@@ -165,7 +165,7 @@ def test_bad_files_are_told(files: dict[str, str], named: str, tmp_path: Path, m
 
 
 def locked(key: bytes) -> bytes:
-    """The same key with a passphrase."""
+    """Return the key with a passphrase."""
     return load_pem_private_key(key, None).private_bytes(
         Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret")
     )

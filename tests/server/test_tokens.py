@@ -1,4 +1,4 @@
-"""Tokens: what the file holds, and when a change of it counts."""
+"""Tokens: the file's content, and the moment when a change takes effect."""
 
 import json
 import stat
@@ -106,7 +106,7 @@ def test_a_token_ends_when_it_expires(path: Path) -> None:
     assert not found(path, text, token.expires_at)
 
 
-def test_what_cannot_be_made_is_refused_and_leaves_no_file(path: Path) -> None:
+def test_an_invalid_token_is_refused_and_leaves_no_file(path: Path) -> None:
     wrong: list[dict[str, Any]] = [
         {"agent": ""},
         {"agent": "  "},
@@ -176,7 +176,7 @@ def change(text: str, member: str, value: object) -> str:
 
 
 @pytest.mark.parametrize("damage", [function for _, function in DAMAGE], ids=[name for name, _ in DAMAGE])
-def test_a_damaged_file_keeps_the_last_good_state_and_says_so(path: Path, damage: Any) -> None:
+def test_a_damaged_file_keeps_the_last_good_state_and_is_reported(path: Path, damage: Any) -> None:
     _, text = create_token(path, "reader", lifetime=DAY)
     good = path.read_bytes()
     book = TokenBook(path, 1)
@@ -192,7 +192,7 @@ def test_a_damaged_file_keeps_the_last_good_state_and_says_so(path: Path, damage
     assert book.problem is None
 
 
-def test_a_file_that_cannot_be_read_keeps_the_last_good_state_and_one_that_is_gone_does_not(path: Path) -> None:
+def test_an_unreadable_file_keeps_the_last_good_state_but_a_removed_file_does_not(path: Path) -> None:
     _, text = create_token(path, "reader", lifetime=DAY)
     book = TokenBook(path, 1)
     book.refresh(0.0)

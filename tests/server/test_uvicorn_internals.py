@@ -1,4 +1,4 @@
-"""What `cstp_server.http.caps` uses of uvicorn is there, in the versions that are allowed."""
+"""uvicorn internals used by `cstp_server.http.caps` exist in the permitted versions."""
 
 import inspect
 from pathlib import Path
@@ -9,11 +9,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 PROJECT = loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-def test_a_cycle_writes_through_the_transport_that_it_holds() -> None:
+def test_a_cycle_writes_through_its_held_transport() -> None:
     assert "self.transport.write(" in source(RequestResponseCycle)
 
 
-def test_what_a_complete_response_does_is_what_is_done_here_but_for_the_timer_of_idle_connections() -> None:
+def test_our_response_completion_equals_uvicorns_but_for_the_idle_timer() -> None:
     lines = [line.split("#")[0].strip() for line in source(HttpToolsProtocol.on_response_complete).splitlines()[1:]]
     assert [line for line in lines if line] == [
         "self.server_state.total_requests += 1",

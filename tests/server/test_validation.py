@@ -1,4 +1,4 @@
-"""Params: whatever JSON comes, the answer is a result or the violations, and those repeat nothing that was sent."""
+"""Params: for any JSON the answer is a result or the violations, which repeat nothing from the request."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC
@@ -40,7 +40,7 @@ PARAMS = st.dictionaries(NAMES | TEXTS, VALUES | FILTERS, max_size=8) | VALUES
 
 @pytest.mark.parametrize("method", METHODS, ids=[method.name for method in METHODS])
 @given(params=PARAMS)
-def test_any_params_give_a_model_or_violations_that_repeat_nothing(method: Any, params: Any) -> None:
+def test_any_params_give_a_model_or_violations_without_repeated_input(method: Any, params: Any) -> None:
     found = violations(method.params, params)
     assert len(set(found)) == len(found)
     assert CANARY not in repr(found)
@@ -48,7 +48,7 @@ def test_any_params_give_a_model_or_violations_that_repeat_nothing(method: Any, 
 
 
 def violations(model: Any, params: object) -> tuple[Violation, ...]:
-    """All of them; none where the params are right."""
+    """Return all violations; none for valid params."""
     try:
         assert isinstance(parse_params(model, params), model)
     except InvalidParams as error:
@@ -69,7 +69,7 @@ def test_every_unknown_member_is_named_up_to_fifty_and_then_their_parent() -> No
     assert [violation.field for violation in caught.value.violations] == ["filters"]
 
 
-def test_a_list_that_is_too_long_is_one_violation() -> None:
+def test_a_too_long_list_is_one_violation() -> None:
     with pytest.raises(InvalidParams) as caught:
         parse_params(QueryDecisionsParams, {"query": "x", "filters": {"stakes": [1] * 300_000}})
     assert [violation.field for violation in caught.value.violations] == ["filters.stakes"]
@@ -77,7 +77,7 @@ def test_a_list_that_is_too_long_is_one_violation() -> None:
 
 @pytest.mark.parametrize("method", METHODS, ids=[method.name for method in METHODS])
 def test_every_list_of_a_parameter_has_a_longest_length(method: Any) -> None:
-    """Which pydantic checks while it reads the items, so that a longer list is one violation."""
+    """Check the longest length: pydantic enforces it while reading items, so a longer list is a single violation."""
     whole = method.params.model_json_schema()
 
     def unbounded(schema: Any, path: str) -> Iterator[str]:
@@ -118,7 +118,9 @@ MANY: Mapping[str, tuple[str, Mapping[str, object], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", MANY)
-def test_of_thousands_of_mistakes_a_hundred_are_told_and_how_many_more_there_are(common_server: Any, case: str) -> None:
+def test_of_thousands_of_mistakes_a_hundred_are_reported_with_the_number_of_others(
+    common_server: Any, case: str
+) -> None:
     method, params, last = MANY[case]
     live = common_server({"limits.default": "1000000/minute"})
     reply = live.call(method, live.token(scopes=("read", "write", "review")), params)
@@ -151,7 +153,7 @@ def test_violations_have_the_bound_of_an_answer_alone_and_in_a_batch(common_serv
     assert (codes[:2], codes[-1]) == ([-32602] * 2, -32003)
 
 
-def test_the_schema_says_what_an_integer_may_be_and_leaves_null_out() -> None:
+def test_the_schema_states_integer_bounds_and_leaves_null_out() -> None:
     members = QueryDecisionsParams.model_json_schema(by_alias=True)["properties"]
     assert {name: members["limit"].get(name) for name in ("type", "minimum", "maximum")} == {
         "type": "integer",
@@ -163,7 +165,7 @@ def test_the_schema_says_what_an_integer_may_be_and_leaves_null_out() -> None:
 
 
 @pytest.mark.parametrize("example", make_document()["methods"], ids=lambda one: one["name"])  # type: ignore[attr-defined]
-def test_null_for_what_may_be_left_out_is_the_same_as_leaving_it_out(example: Any) -> None:
+def test_null_for_an_optional_member_equals_leaving_it_out(example: Any) -> None:
     model = {method.name: method.params for method in METHODS}[example["name"]]
     given = {one["name"]: one["value"] for one in example["examples"][0]["params"]}
     optional = {str(one.alias): None for one in model.model_fields.values() if not one.is_required()}
@@ -228,7 +230,7 @@ def test_timestamps_are_read_as_utc_and_a_bare_date_as_a_whole_day(text: str, af
      "2026-01-31T09:30:00+25:00", "0001-01-01T00:00:00+23:00", "2026-01-31T09",
      "٢٠٢٦-٠١-٣١", 1767225600, 1.5, True, [], {}],
 )  # fmt: skip
-def test_what_is_no_timestamp_is_refused(value: object) -> None:
+def test_an_invalid_timestamp_is_refused(value: object) -> None:
     with pytest.raises(InvalidParams) as caught:
         parse_params(QueryDecisionsParams, {"query": "x", "filters": {"dateAfter": value}})
     assert [violation.field for violation in caught.value.violations] == ["filters.dateAfter"]

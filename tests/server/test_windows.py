@@ -1,4 +1,4 @@
-"""Moving windows: never more than the limit, never much less, for ever."""
+"""Moving windows: never more than the limit, never much less, permanently."""
 
 import tracemalloc
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ CALLS = st.lists(st.tuples(st.floats(0, 0.5), st.integers(1, 3)), max_size=100)
 
 @dataclass
 class Clock:
-    """A clock that a test sets."""
+    """A clock set by a test."""
 
     now: float = 1000.0
 
@@ -26,7 +26,7 @@ class Clock:
 
 
 @given(calls=CALLS, limit=st.integers(3, 12))
-def test_admits_what_fits_the_window_and_nothing_else(calls: list[tuple[float, int]], limit: int) -> None:
+def test_admits_exactly_requests_fitting_the_window(calls: list[tuple[float, int]], limit: int) -> None:
     clock = Clock()
     windows = MovingWindows(clock)
     taken: list[tuple[float, int]] = []
@@ -34,7 +34,7 @@ def test_admits_what_fits_the_window_and_nothing_else(calls: list[tuple[float, i
         clock.now += pause
         admitted = windows.take("agent", limit, 1, cost)
         within = sum(units for when, units in taken if when > clock.now - 1)
-        # what left the window less than two steps ago may still count
+        # units that left the window less than two steps ago may still count
         nearly = sum(units for when, units in taken if when > clock.now - 1 - 2 / STEPS)
         if admitted:
             assert within + cost <= limit
@@ -57,7 +57,7 @@ def test_a_wait_is_exact(calls: list[tuple[float, int]], limit: int, cost: int) 
     if wait > 0.001:
         clock.now = over - 0.001
         assert not windows.take("agent", limit, 1, cost)
-    clock.now = over + (wait and 1e-9)  # what floats make of the sum
+    clock.now = over + (wait and 1e-9)  # the floating-point sum
     assert windows.take("agent", limit, 1, cost)
 
 
@@ -68,7 +68,7 @@ def test_a_cost_above_the_limit_is_never_admitted_and_takes_nothing_and_agents_s
     assert windows.take("agent", 1, 1, 1)
 
 
-def test_what_is_given_back_can_be_taken_again() -> None:
+def test_returned_units_can_be_taken_again() -> None:
     clock = Clock()
     windows = MovingWindows(clock)
     windows.take("agent", 5, 60, 2)
@@ -80,7 +80,7 @@ def test_what_is_given_back_can_be_taken_again() -> None:
     assert not windows.take("agent", 5, 60, 1)
 
 
-def test_tells_what_is_taken_and_when_units_come_back() -> None:
+def test_reports_taken_units_and_their_return() -> None:
     clock = Clock()
     windows = MovingWindows(clock)
     assert windows.state("agent", 60) == (0, 0.0)
@@ -96,7 +96,7 @@ def test_tells_what_is_taken_and_when_units_come_back() -> None:
 
 
 @pytest.mark.parametrize("seconds", [1, 60, 3600, 86_400])
-def test_a_call_that_is_refused_is_told_to_wait(seconds: int) -> None:
+def test_a_refused_call_gets_a_wait(seconds: int) -> None:
     for number in range(2000):
         clock = Clock()
         windows = MovingWindows(clock)
@@ -121,7 +121,7 @@ def test_no_wait_is_longer_than_the_window_wherever_in_a_step_units_are_taken(se
         assert windows.take("agent", 2, seconds, 2)
 
 
-def test_what_is_taken_in_one_step_leaves_the_window_with_the_last_of_it() -> None:
+def test_units_taken_in_one_step_leave_the_window_together() -> None:
     clock = Clock()
     windows = MovingWindows(clock)
     clock.now = 1000.0001
@@ -134,7 +134,7 @@ def test_what_is_taken_in_one_step_leaves_the_window_with_the_last_of_it() -> No
     assert windows.take("agent", 2, 1, 2)
 
 
-def test_keys_that_count_nothing_any_more_are_dropped() -> None:
+def test_keys_without_counts_are_dropped() -> None:
     clock = Clock()
     windows = MovingWindows(clock)
     for number in range(5000):
@@ -157,13 +157,13 @@ def test_a_history_does_not_grow_with_the_limit() -> None:
     tracemalloc.start()
     try:
         first = take_for_a_second()
-        assert first < 500 * STEPS  # a history of every hit is several times that
+        assert first < 500 * STEPS  # a history of every hit is several times larger
         assert take_for_a_second() - first < 10 * STEPS
     finally:
         tracemalloc.stop()
 
 
-def test_what_others_took_counts_in_the_wait_as_if_it_had_been_taken_here() -> None:
+def test_units_taken_by_others_count_in_the_wait_as_if_taken_here() -> None:
     clock = Clock()
     here, others = MovingWindows(clock), MovingWindows(clock)
     assert here.take("agent", 10, 60, 3)
@@ -190,7 +190,7 @@ def test_all_windows_are_charged_or_none() -> None:
     assert not windows.take_all("agent", (long,), 1)
 
 
-def test_what_other_servers_spent_counts_where_it_is_given() -> None:
+def test_units_spent_on_other_servers_count_when_given() -> None:
     clock = Clock()
     windows, elsewhere = MovingWindows(clock), MovingWindows(clock)
     sizes = parse_windows("10/minute", "limits")

@@ -1,4 +1,4 @@
-"""A server of several workers as a process, and connections each of which stays with one of them."""
+"""A process of several server workers, and connections that each stay with a worker."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from tests.chaos.process import Served
 
 
 class Line:
-    """A connection that is kept open, and the worker that took it."""
+    """A kept-open connection, and the worker that accepted it."""
 
     def __init__(self, served: Served) -> None:
         self.served = served
@@ -22,7 +22,7 @@ class Line:
 
     @property
     def pid(self) -> int | None:
-        """The worker, once it has taken the connection."""
+        """Return the worker, once it has accepted the connection."""
         own: int = self.http.sock.getsockname()[1]
         for worker in workers_of(self.served):
             if any(one.raddr and one.raddr.port == own for one in worker.net_connections("tcp")):
@@ -30,24 +30,24 @@ class Line:
         return None
 
     def get(self, path: str) -> tuple[int, bytes]:
-        """Status and body."""
+        """Return status and body."""
         self.http.request("GET", path)
         answer = self.http.getresponse()
         return answer.status, answer.read()
 
     def send(self, method: str, params: Mapping[str, object] | None = None, token: str | None = None) -> None:
-        """A call whose answer is read later."""
+        """Send a call whose answer is read later."""
         body = json.dumps({"jsonrpc": "2.0", "method": method, "id": 1, "params": dict(params or {})})
         headers = {"Authorization": f"Bearer {token or self.served.token}", "Content-Type": "application/json"}
         self.http.request("POST", "/cstp", body, headers)
 
     def read(self) -> tuple[int, Any]:
-        """Status and the answer to what was sent."""
+        """Return status and answer of the sent call."""
         answer = self.http.getresponse()
         return answer.status, json.loads(answer.read())
 
     def call(self, method: str, params: Mapping[str, object] | None = None, token: str | None = None) -> Any:
-        """The result of a call."""
+        """Return a call's result."""
         self.send(method, params, token)
         status, reply = self.read()
         assert status == 200, reply
@@ -59,24 +59,24 @@ class Line:
 
 
 def workers_of(served: Served) -> list[psutil.Process]:
-    """The processes that the command has started."""
+    """Return the processes started by the command."""
     return psutil.Process(served.pid).children()
 
 
 @dataclass
 class Lines:
-    """Opens connections; all that it opened are closed in the end."""
+    """An opener of connections; all are closed in the end."""
 
     wait_until: Callable[..., None]
     opened: list[Line] = field(default_factory=list)
 
     def line(self, served: Served) -> Line:
-        """A new connection, to one of the workers."""
+        """Return a new connection, to any of the workers."""
         self.opened.append(Line(served))
         return self.opened[-1]
 
     def to_all(self, served: Served) -> list[Line]:
-        """A new connection to each worker."""
+        """Return a new connection to each worker."""
         lines: dict[int | None, Line] = {}
         while len(lines) < len(workers_of(served)):
             line = self.line(served)
@@ -90,7 +90,7 @@ class Lines:
 
 
 def folder_of(served: Served) -> Path:
-    """The folder that the workers share."""
+    """Return the folder shared by the workers."""
     (folder,) = {
         path
         for worker in workers_of(served)

@@ -1,4 +1,4 @@
-"""Processes that follow one store into one collection, killed at random while records are written."""
+"""Processes that follow a store into a shared collection, killed at random while records are written."""
 
 import subprocess
 import sys
@@ -44,7 +44,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def follower(tmp_path: Path, shared_servers: Servers) -> Iterator[Callable[[str], "subprocess.Popen[str]"]]:
-    """`follower(url)`: one more process that follows the records at `url`."""
+    """Yield `follower(url)`: an additional process that follows the records at `url`."""
     started: list[subprocess.Popen[str]] = []
 
     def start(url: str) -> "subprocess.Popen[str]":
@@ -60,7 +60,7 @@ def follower(tmp_path: Path, shared_servers: Servers) -> Iterator[Callable[[str]
 
 
 def change_something(records: Records, random: Random) -> None:
-    """Puts new records, changes some and deletes some, out of a hundred, with one to five windows each."""
+    """Put new records, change some and delete some, out of a hundred, with one to five windows each."""
     chosen = random.sample(range(100), 8)
     text = str(random.random())
     entries = [Entry(Decision(f"d-{n}", f"d-{n}", text), Origin("/x", 0, None, text), vectors(random)) for n in chosen]
@@ -73,7 +73,7 @@ def vectors(random: Random) -> FloatArray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def test_whenever_writers_are_killed_the_collection_ends_as_the_records_say_and_is_never_built_anew(
+def test_after_any_kills_of_writers_the_collection_equals_the_records_without_a_rebuild(
     follower: Callable[[str], "subprocess.Popen[str]"],
     shared_servers: Servers,
     tmp_path: Path,
@@ -111,7 +111,7 @@ def test_whenever_writers_are_killed_the_collection_ends_as_the_records_say_and_
 
 
 def holder(servers: Servers, database: str) -> int:
-    """The process that writes; 0 for none."""
-    # a session that ends, or one that opens the store, may hold a lock without a name for a moment
+    """Return the writing process; 0 for none."""
+    # an ending session, or a session opening the store, may briefly hold a lock without a name
     names = [name for name in servers.postgresql.lock_holders(database) if name.startswith("cstp ")]
     return int(names[0].split()[1]) if names else 0

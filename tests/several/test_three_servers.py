@@ -1,4 +1,4 @@
-"""Three servers as processes of their own over one PostgreSQL, one Chroma server, one Redis and one file of tokens."""
+"""Three separate server processes over a PostgreSQL, a Chroma server, a Redis and a tokens file."""
 
 import json
 import signal
@@ -19,15 +19,15 @@ from tests.chaos.process import Served, run_cstp
 from tests.stores import Servers, Stores
 
 MODES = ("semantic", "keyword", "hybrid")
-SOON = 3.0  # seconds: a change shows within one, and the machine may be busy
+SOON = 3.0  # seconds: a change shows within a second, and the machine may be busy
 TAKEN_OVER = 5.0  # seconds after the writer was killed
-LEASE = 10.0  # seconds after which a writer that is paused has lost its lock
+LEASE = 10.0  # seconds before a paused writer has lost its lock
 CALLS = 9
 
 
 @dataclass
 class Several:
-    """The processes, and what they share."""
+    """The processes and their shared stores."""
 
     servers: Sequence[Served]
     shared: Servers
@@ -37,10 +37,10 @@ class Several:
     tokens: Path
     wait_until: Callable[..., None]
     records: Records
-    limited: str = ""  # the token of an agent that may make few calls
+    limited: str = ""  # the token of an agent with a low limit
 
     def write(self, through: Served, *ids: str, text: str = "") -> float:
-        """Ingests records with the settings of one process; the moment it was done."""
+        """Ingest records with a process's settings; return the moment of completion."""
         file = self.folder / "records.jsonl"
         records = [{"kind": "decision", "id": id, "title": f"The {id} decision", "text": f"{text} {id}"} for id in ids]
         file.write_text("".join(json.dumps(record) + "\n" for record in records))
@@ -48,13 +48,13 @@ class Several:
         return monotonic()
 
     def found(self, server: Served, query: str, mode: str) -> list[tuple[str, float]]:
-        """Ids and distances."""
+        """Return ids and distances."""
         reply = server.call("cstp.queryDecisions", {"query": query, "mode": mode, "limit": 3})
         assert "result" in reply, reply
         return [(one["id"], one["distance"]) for one in reply["result"]["decisions"]]
 
     def everywhere(self, condition: Callable[[Served, str], bool], servers: Sequence[Served] | None = None) -> float:
-        """Waits until it holds at every process in every mode; the moment."""
+        """Wait until it holds at every process in every mode; return the moment."""
 
         def holds(server: Served) -> None:
             for mode in MODES:
@@ -72,13 +72,13 @@ class Several:
         return lambda server, mode: id not in [found for found, _ in self.found(server, f"the {id} decision", mode)]
 
     def writer(self) -> Served | None:
-        """The process that has the lock, as PostgreSQL tells it."""
+        """Return the process with the lock, as reported by PostgreSQL."""
         names = self.shared.postgresql.lock_holders(self.database)
         assert len(names) <= 1, names
         return next((one for one in self.servers if names and names[0].startswith(f"cstp {one.pid} ")), None)
 
     def covered(self, windows: int) -> bool:
-        """Whether there is a collection that holds just so much, up to the last change, and says so."""
+        """Return whether a collection has exactly this count, up to the last change, and says so."""
         told = [one["metadata"] for one in self.shared.chroma.collections(self.store_id)]
         return told == [{"seq": self.records.last_seq()}] and self.shared.chroma.windows(self.store_id) == windows
 
@@ -173,7 +173,7 @@ def test_the_collection_gets_a_new_writer_when_its_writer_is_killed(several: Sev
     assert several.shared.chroma.collections(several.store_id)[0]["id"] == collection["id"], "nothing was built anew"
 
 
-def test_a_writer_that_is_paused_is_replaced_and_does_no_harm_when_it_goes_on(several: Several) -> None:
+def test_a_paused_writer_is_replaced_and_does_no_harm_when_resumed(several: Several) -> None:
     several.write(several.servers[0], "otter", "falcon")
     several.wait_until(lambda: several.covered(2))
     (collection,) = several.shared.chroma.collections(several.store_id)

@@ -1,4 +1,4 @@
-"""`cstp serve --workers`: several processes over one data folder answer as one server."""
+"""`cstp serve --workers`: several processes over a data folder answer like a single server."""
 
 import json
 import os
@@ -21,21 +21,21 @@ from tests.several.crew import Line, Lines, folder_of, workers_of
 WORKERS = 2
 SETTINGS = {"server.workers": WORKERS, "server.idle_seconds": 120, "vectors.index": "auto"}
 CALLS = 41
-REPLACED_IN = 5.0  # seconds; a second, on a machine that is busy
+REPLACED_IN = 5.0  # seconds; a second, on a busy machine
 Start = Callable[..., Served]
 Through = Callable[..., list[Line]]
 
 
 @pytest.fixture
 def counted(shared_redis: Any) -> dict[str, object]:
-    """Settings of the empty Redis that counts for all workers, with a timeout for a busy machine."""
+    """Return settings of an empty Redis that counts for all workers, with a timeout for a busy machine."""
     shared_redis.command("FLUSHALL")
     return {"limits.redis_url": shared_redis.url, "limits.redis_timeout_seconds": 5}
 
 
 @pytest.fixture
 def start(tmp_path: Path, counted: dict[str, object]) -> Iterator[Start]:
-    """`start(**settings)`: a server of two workers; a dot in a name is `__`."""
+    """Yield `start(**settings)`: starts a server of two workers; a dot in a name is `__`."""
     started: list[Served] = []
 
     def run(**settings: object) -> Served:
@@ -60,7 +60,7 @@ def lines(wait_until: Callable[..., None]) -> Iterator[Lines]:
 
 @pytest.fixture
 def through(start: Start, lines: Lines) -> Through:
-    """`through(**settings)`: a server, as a connection to each of its workers."""
+    """Return `through(**settings)`: starts a server and returns a connection to each worker."""
     return lambda **settings: lines.to_all(start(**settings))
 
 
@@ -115,7 +115,7 @@ def test_several_workers_without_redis_are_refused_by_name(tmp_path: Path) -> No
     assert not (tmp_path / "data").exists()
 
 
-def test_what_one_worker_writes_the_next_call_of_any_worker_finds(through: Through) -> None:
+def test_the_next_call_of_any_worker_finds_the_writes_of_each(through: Through) -> None:
     connections = through()
     indexed = 0
     for number in range(10):
@@ -163,7 +163,7 @@ def metrics(line: Line) -> dict[str, float]:
 
 
 def replace(line: Line, wait_until: Callable[..., None]) -> float:
-    """Kills the worker of a connection; the seconds until another one answers in its place."""
+    """Kill a connection's worker; return the seconds until a replacement answers."""
     before = {worker.pid for worker in workers_of(line.served)}
     assert line.pid is not None
     began = monotonic()
@@ -200,7 +200,7 @@ def test_a_killed_worker_is_replaced(through: Through, lines: Lines, wait_until:
 
 
 def follow(line: Line) -> None:
-    """Sends a call that waits for the next change."""
+    """Send a call that waits for the next change."""
     line.send("cstp.changes", {"since": line.call("cstp.changes", {"since": "now"})["cursor"], "waitMs": 30_000})
 
 
@@ -217,8 +217,8 @@ def test_sigterm_lets_every_worker_finish_and_ends_with_0(through: Through) -> N
     assert "Traceback" not in served.last_log()
 
 
-def test_one_stop_for_all_processes(through: Through, lines: Lines, wait_until: Callable[..., None]) -> None:
-    # a call that nothing wakes waits for 30 s and is cut off after 20, which is enough to wake it on a busy machine
+def test_one_stop_ends_all_processes(through: Through, lines: Lines, wait_until: Callable[..., None]) -> None:
+    # a call without changes waits for 30 s and is cut off after 20, enough to wake it on a busy machine
     connections = through(server__drain_seconds=0.5, server__grace_seconds=30)
     served, workers = connections[0].served, workers_of(connections[0].served)
     for line in connections:
@@ -226,7 +226,7 @@ def test_one_stop_for_all_processes(through: Through, lines: Lines, wait_until: 
     watching = lines.line(served)
     wait_until(lambda: metrics(watching)["cstp_followers"] == WORKERS)
     for process in [*workers, psutil.Process(served.pid)]:
-        process.send_signal(signal.SIGTERM)  # as systemd does; the parent passes its own on
+        process.send_signal(signal.SIGTERM)  # as systemd does; the parent passes its own value on
     for line in connections:
         status, reply = line.read()
         assert (status, "result" in reply) == (200, True), served.last_log()
@@ -252,7 +252,7 @@ def test_a_second_signal_ends_all_at_once(through: Through) -> None:
     assert not psutil.wait_procs(workers, 0)[1]
 
 
-def test_no_worker_outlives_a_parent_that_is_killed(start: Start) -> None:
+def test_no_worker_outlives_a_killed_parent(start: Start) -> None:
     served = start()
     workers = workers_of(served)
     assert len(workers) == WORKERS
@@ -276,13 +276,13 @@ def test_no_worker_outlives_a_parent_killed_at_the_start(tmp_path: Path, counted
 
 @pytest.fixture
 def own_temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A temporary folder in which no server of another test looks; its path is short enough for a socket."""
+    """Yield a temporary folder for this test's servers alone, with a path short enough for a socket."""
     with TemporaryDirectory() as folder:
         monkeypatch.setenv("TMPDIR", folder)
         yield Path(folder)
 
 
-def test_what_a_killed_server_left_is_removed_by_the_next_one(start: Start, own_temporary: Path) -> None:
+def test_leftovers_of_a_killed_server_are_removed_by_the_next(start: Start, own_temporary: Path) -> None:
     served = start()
     folder = folder_of(served)
     assert folder.parent == own_temporary
@@ -353,7 +353,7 @@ def test_an_irreplaceable_worker_ends_the_command(start: Start, wait_until: Call
     assert kept.exists()
 
 
-def test_a_folder_that_another_server_has_ends_the_command(
+def test_a_folder_held_by_another_server_ends_the_command(
     start: Start, tmp_path: Path, counted: dict[str, object]
 ) -> None:
     served = start()
@@ -380,7 +380,7 @@ def test_the_audit_of_several_workers_is_one_chain(through: Through, tmp_path: P
 
 
 def verify_audit(served: Served, folder: Path) -> dict[str, Any]:
-    """What `cstp audit verify` reports of an intact chain."""
+    """Return the report of `cstp audit verify` for an intact chain."""
     words = ("audit", "verify", "--json", "--data-dir", served.data_dir)
     done = run_cstp(*words, overrides=served.overrides, cwd=folder)
     assert done.returncode == 0, done.stdout

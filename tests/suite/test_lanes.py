@@ -1,4 +1,4 @@
-"""The two lanes: what belongs to each, the budget of the default one, and what CI runs."""
+"""The two lanes: their contents, the budget of the default lane, and the lanes run by CI."""
 
 import os
 import re
@@ -28,7 +28,7 @@ BROWSER = "from tests.ui.visits import browser\n"
 
 
 def collected(lane: str) -> tuple[set[str], int]:
-    """Return the ids of the project's own tests that a lane has, and how many it leaves to the other."""
+    """Return ids of the project's own tests in a lane, and the number left to the other lane."""
     options = ("--collect-only", "-o", "addopts=--import-mode=importlib -q", "-p", "no:cacheprovider", "--lane", lane)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options], cwd=ROOT, capture_output=True, text=True, check=True
@@ -40,7 +40,7 @@ def collected(lane: str) -> tuple[set[str], int]:
 
 def test_each_test_is_in_one_lane() -> None:
     default, _ = collected("default")
-    long, left = collected("long")  # which collects the files of all folders
+    long, left = collected("long")  # collects the files of all folders
     assert default & long == set()
     assert len(default) == left > 4000
 
@@ -69,7 +69,7 @@ def test_a_mark_without_a_reason_is_refused(tmp_path: Path) -> None:
     assert "test_some.py::test_one: long needs a reason" in done.stderr
 
 
-def test_a_default_test_that_asks_for_a_server_while_it_runs_fails(tmp_path: Path) -> None:
+def test_a_default_test_requesting_a_server_while_it_runs_fails(tmp_path: Path) -> None:
     source = 'def test_one(request): request.getfixturevalue("shared_redis")'
     done = run_tests(tmp_path, {"some": source}, "--lane", "default")
     assert done.returncode == 1
@@ -115,7 +115,7 @@ def test_a_test_of_a_browser_leaves_no_event_loop_to_the_next_module(tmp_path: P
     assert re.findall(r"::(test_\w+) PASSED", done.stdout) == ["test_one", "test_two"]
 
 
-def test_ci_runs_what_the_readme_says_first_then_all_other_lanes() -> None:
+def test_ci_runs_the_first_commands_of_the_readme_then_all_other_lanes() -> None:
     steps = re.findall(r"^(?:step|step_alone) ([a-z-]+)", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
     assert [step for step in steps if step.startswith("test")] == ["test", "test-long", "test-servers", "test-shared"]
     makefile = (ROOT / "Makefile").read_text()

@@ -1,4 +1,4 @@
-"""A process of the fork server is to a test what one of an interpreter is."""
+"""A fork server process is equivalent to an interpreter's for a test."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ def start(*words: str, **options: object) -> "subprocess.Popen[str]":
 
 @contextmanager
 def serving(folder: Path, **options: object) -> Iterator["subprocess.Popen[str]"]:
-    """A server that listens."""
+    """Start a listening server."""
     environment = {**os.environ, "CSTP_EMBEDDING__MODEL": "none"}
     with start("serve", "--port", "0", "--data-dir", str(folder), env=environment, **options) as process:
         assert process.stderr is not None
@@ -46,7 +46,7 @@ def status(process: "subprocess.Popen[str]") -> Mapping[str, str]:
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
-def test_a_command_is_a_child_of_the_test_in_its_group_and_has_no_file_of_another(tmp_path: Path) -> None:
+def test_a_command_is_a_child_of_the_test_in_its_group_without_foreign_files(tmp_path: Path) -> None:
     with serving(tmp_path / "a") as other, serving(tmp_path / "b") as process:
         assert forked(other)
         assert forked(process)
@@ -67,7 +67,7 @@ def test_a_signal_ends_it_with_the_code_of_a_process(tmp_path: Path, number: int
         assert process.wait(60) == code
 
 
-def test_its_words_environment_folder_and_files_are_the_given_ones(tmp_path: Path) -> None:
+def test_it_gets_the_given_words_environment_folder_and_files(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("server: {port: 1234}\n")
     environment = {"PATH": os.environ["PATH"], "CSTP_AGENT__ID": "of the environment"}
     environment |= {name: value for name, value in os.environ.items() if name.startswith(("PYTHON", "L"))}
@@ -83,11 +83,11 @@ def test_its_words_environment_folder_and_files_are_the_given_ones(tmp_path: Pat
     assert (tmp_path / "data").is_dir()
 
 
-def test_what_it_prints_and_returns_is_what_an_interpreter_does(capfd: pytest.CaptureFixture[str]) -> None:
+def test_its_output_and_exit_code_equal_an_interpreters(capfd: pytest.CaptureFixture[str]) -> None:
     for words in (["--version"], ["--help"], ["token", "fly"], ["call", "--help"]):
         environment = {**os.environ, "COLUMNS": "100"}
         one = start(*words, env=environment)
-        other = start(*words, env=environment, umask=0o77)  # which the fork server leaves to Python
+        other = start(*words, env=environment, umask=0o77)  # left to Python by the fork server
         assert one.communicate() == other.communicate()
         assert one.returncode == other.returncode
 
@@ -98,7 +98,7 @@ def test_a_test_may_ask_for_a_true_start(tmp_path: Path) -> None:
         assert not forked(process)
 
 
-def test_an_environment_that_python_itself_reads_is_for_a_true_start() -> None:
+def test_environments_read_by_python_itself_need_a_true_start() -> None:
     process = start("--version", env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"})
     out, err = process.communicate()
     assert out == f"{cstp.__version__}\n"
@@ -125,13 +125,13 @@ for file in sorted((Path(cstp_server.__path__[0]) / "cli" / "commands").glob("*.
 """
 
 
-def test_each_command_imports_what_it_needs_though_no_other_has() -> None:
-    """The fork server has imported all of them, which hides a module that one of them forgets."""
+def test_each_command_imports_its_needs_alone() -> None:
+    """Run true starts: the fork server has imported everything, which hides a missing import."""
     done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_shell_starts_it_ends_it_and_reads_what_it_prints_and_returns(cstp_for_shells: Path, tmp_path: Path) -> None:
+def test_a_shell_starts_it_ends_it_and_reads_its_output_and_exit_code(cstp_for_shells: Path, tmp_path: Path) -> None:
     script = f"""
 PATH={cstp_for_shells}:$PATH
 set -x

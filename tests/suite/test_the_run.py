@@ -1,4 +1,4 @@
-"""The run itself: what may be skipped, and which code is tested."""
+"""The run itself: permitted skips, and the tested code."""
 
 import os
 import re
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 def run_tests(
     folder: Path, sources: Mapping[str, str], *options: str, paths: tuple[Path, ...] = ()
 ) -> "subprocess.CompletedProcess[str]":
-    """A run of files of tests, named without `test_`, with the suite's own fixtures and hooks."""
+    """Run test files, named without `test_`, with the suite's own fixtures and hooks."""
     files = [folder / f"test_{name}.py" for name in sources]
     for file, source in zip(files, sources.values(), strict=True):
         file.write_text(f"import pytest\n\n{source}")
@@ -42,7 +42,7 @@ UNNAMED = {
 NAMED = "def test_one():\n    pytest.skip('no curl')"
 
 
-def test_each_skip_without_a_named_reason_that_holds_fails_the_run(tmp_path: Path) -> None:
+def test_each_skip_without_a_named_and_applicable_reason_fails_the_run(tmp_path: Path) -> None:
     done = run_tests(tmp_path, {**UNNAMED, "named": NAMED})
     assert done.returncode == 1, done.stdout + done.stderr
     _, _, told = done.stdout.partition("skipped for a reason that tests/rules.py does not name")
@@ -53,14 +53,14 @@ def test_each_skip_without_a_named_reason_that_holds_fails_the_run(tmp_path: Pat
     assert " failed" not in done.stdout
 
 
-def test_only_what_uses_the_shared_folder_runs_when_that_is_asked_for(tmp_path: Path) -> None:
+def test_only_tests_of_the_shared_folder_run_when_requested(tmp_path: Path) -> None:
     source = "def test_one(shared_folder): ...\ndef test_two(): assert False"
     done = run_tests(tmp_path, {"some": source}, "--shared=only", "-v")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed, 1 deselected" in done.stdout
 
 
-def test_a_run_that_would_test_the_code_of_another_checkout_is_refused(tmp_path: Path) -> None:
+def test_a_run_testing_the_code_of_another_checkout_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "other"
     shutil.copytree(ROOT / "a2a" / "cstp", other / "cstp")
     done = run_tests(tmp_path, {"some": "def test_one(): ..."}, paths=(other,))
@@ -91,7 +91,7 @@ LEFT = {
 }
 
 
-def test_each_thread_that_outlives_what_started_it_fails_the_run_and_is_named(tmp_path: Path) -> None:
+def test_each_thread_outliving_its_starter_fails_the_run_and_is_named(tmp_path: Path) -> None:
     impatient = "import tests.threads\ntests.threads.PATIENCE = 0.05\n"
     done = run_tests(tmp_path, {name: impatient + source for name, (source, _) in LEFT.items()})
     assert done.returncode == 1, done.stdout + done.stderr
@@ -101,7 +101,7 @@ def test_each_thread_that_outlives_what_started_it_fails_the_run_and_is_named(tm
     assert "4 errors" in done.stdout
 
 
-def test_a_thread_that_ends_with_what_started_it_and_a_skip_for_a_named_reason_pass(tmp_path: Path) -> None:
+def test_a_thread_ending_with_its_starter_and_a_skip_for_a_named_reason_pass(tmp_path: Path) -> None:
     source = LEAKS.replace(
         "    start()\n", "    end = Event()\n    Thread(target=end.wait).start()\n    yield\n    end.set()\n"
     )

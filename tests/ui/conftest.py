@@ -1,4 +1,4 @@
-"""Claims of links over a real socket, and a real browser."""
+"""Link claims over a real socket, and a real browser."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Live = Any
 
 @pytest.fixture
 def link() -> Callable[..., str]:
-    """`link(server, agent="ui")`: the code of a new link with the rights that `cstp ui` would give it."""
+    """Return `link(server, agent="ui")`: the code of a new link with the rights from `cstp ui`."""
 
     def make(live: Live, agent: str = "ui", **rights: Any) -> str:
         usual = {"scopes": ("read",), "clearance": "normal", "projects": None, "lifetime": timedelta(hours=12)}
@@ -27,7 +27,7 @@ def link() -> Callable[..., str]:
 
 @pytest.fixture
 def claim() -> Callable[..., Any]:
-    """`claim(server, code, Origin="http://x")`: a `POST /ui/session`; None leaves a header out."""
+    """Return `claim(server, code, Origin="http://x")`: sends a `POST /ui/session`; None leaves a header out."""
 
     def send(
         live: Live,

@@ -1,4 +1,4 @@
-"""Texts that would run as scripts if a page took them for markup: each sets `window.pwned` or opens a dialog."""
+"""Texts that would run as scripts if a page treated them as markup: each sets `window.pwned` or opens a dialog."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Runs `cstp site`, and reads what it wrote as the page does."""
+"""Runs of `cstp site`, and page-like reads of the output."""
 
 import json
 import re
@@ -16,12 +16,12 @@ _ESCAPED: Final = re.compile(r"\\(u202[89]|.)")
 def cstp(
     folder: Path, *words: object, environment: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Runs a command in a folder, without settings in the environment but these, and without an embedding model."""
+    """Run a command in a folder, with only these settings in the environment, and without an embedding model."""
     return run_cstp(*words, cwd=folder, env=plain_environment(**(environment or {})))
 
 
 def made(folder: Path, *words: object, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The summary of `cstp site`, which succeeds."""
+    """Return the summary of a successful `cstp site`."""
     done = cstp(folder, "site", *words, "--json", environment=environment)
     assert done.returncode == 0, done.stderr
     summary: dict[str, Any] = json.loads(done.stdout)
@@ -29,13 +29,13 @@ def made(folder: Path, *words: object, environment: Mapping[str, str] | None = N
 
 
 def records(site: Path, name: str) -> list[Any]:
-    """All records of a list of a site, in their order."""
+    """Return all records of a site's list, in order."""
     paths = sorted(site.glob(f"data/{name}-*.js"), key=lambda path: int(path.stem.rpartition("-")[2]))
     return [one for number, path in enumerate(paths) for one in part(path, name, number)]
 
 
 def part(path: Path, name: str, number: int) -> list[Any]:
-    """The records of one file, which hands them over under this name and number."""
+    """Return the records of a file that hands them over under this name and number."""
     shape = _SCRIPT.fullmatch(path.read_text(encoding="utf-8"))
     assert shape is not None, path
     assert (shape[1], int(shape[2])) == (name, number)
@@ -45,14 +45,14 @@ def part(path: Path, name: str, number: int) -> list[Any]:
 
 
 def about(site: Path) -> dict[str, Any]:
-    """What a site says of itself."""
+    """Return a site's description of itself."""
     (found,) = part(site / "data" / "about.js", "about", 0)
     held: dict[str, Any] = found
     return held
 
 
 def everything(site: Path) -> bytes:
-    """The contents of all files of a site, and their names."""
+    """Return the names and contents of a site's files."""
     files = sorted(path for path in site.rglob("*") if path.is_file())
     return b"\n".join(part for path in files for part in (str(path.relative_to(site)).encode(), path.read_bytes()))
 

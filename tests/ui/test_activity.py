@@ -1,4 +1,4 @@
-"""Changes as they happen, the audit, and the state of the server."""
+"""Live changes, the audit, and the state of the server."""
 
 import re
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_calls_are_filtered_by_agent_method_and_record(library: Serving, visits:
     expect(rows.filter(has_text="cstp.changes").first).to_be_visible()
 
 
-def test_older_calls_are_a_click_away(library: Serving, visits: Visits) -> None:
+def test_one_click_shows_older_calls(library: Serving, visits: Visits) -> None:
     for _ in range(60):
         library.ask("getEpisode", id=2)
     page = visits.signed_in(library, "activity?method=cstp.getEpisode")
@@ -61,14 +61,14 @@ def test_older_calls_are_a_click_away(library: Serving, visits: Visits) -> None:
     page.wait_for_function("() => document.querySelectorAll('.calls tbody tr').length > 50")
 
 
-def test_a_token_without_admin_is_shown_what_it_lacks(library: Serving, visits: Visits) -> None:
+def test_a_token_without_admin_sees_its_missing_scope(library: Serving, visits: Visits) -> None:
     page = visits.signed_in(library, "activity", library.token(scopes=("read",)))
     expect(page.locator("main")).to_contain_text("--scope read --scope admin")
     go(page, "server")
     expect(page.locator("main")).to_contain_text("Sizes are shown to tokens with the scope admin")
 
 
-def test_the_server_page_shows_every_part_and_goes_on_after_an_outage(library: Serving, visits: Visits) -> None:
+def test_the_server_page_shows_every_part_and_resumes_after_an_outage(library: Serving, visits: Visits) -> None:
     visits.expected.append("ERR_INTERNET_DISCONNECTED")
     page = visits.signed_in(library, "decisions")
     page.clock.install()

@@ -1,4 +1,4 @@
-"""Conversations, what was read, and single records of the memory."""
+"""Conversations, sources, and single memory records."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,11 +9,11 @@ from tests.serving import Serving
 from tests.ui.visits import Visits, go, put, shown
 
 BEGIN = datetime(2026, 8, 1, 9, tzinfo=UTC)
-LONG = "ferry/talk & more"  # a name that an address has to quote
+LONG = "ferry/talk & more"  # a name to be quoted in addresses
 
 
 def _talk(serving: Serving, folder: Path, turns: int) -> None:
-    """A conversation of so many turns, a minute apart."""
+    """Store a conversation of this many turns, a minute apart."""
     said = []
     for at in range(turns):
         content = f"Turn {at:03} of the ferry" + (", with a lighthouse" if at == 60 else "")
@@ -94,7 +94,7 @@ def test_an_extraction_of_each_type_is_found_by_its_id(library: Serving, visits:
     expect(page.locator("main")).to_contain_text("cstp show ext_never-was")
 
 
-def test_the_words_that_events_were_read_from_are_marked_in_their_text(library: Serving, visits: Visits) -> None:
+def test_the_source_words_of_events_are_marked_in_their_text(library: Serving, visits: Visits) -> None:
     content = "A ship 🚢 came. We decided to move the lights 🔦. Who pays the paint?"
     quote = "We decided to move the lights 🔦."
     start = content.index(quote)
@@ -124,7 +124,7 @@ def test_a_superseded_memory_names_its_successor(library: Serving, visits: Visit
     expect(page.get_by_role("note")).to_have_count(0)
 
 
-def test_a_record_that_is_not_there_is_said_in_place(library: Serving, visits: Visits) -> None:
+def test_a_missing_record_is_reported_in_place(library: Serving, visits: Visits) -> None:
     page = visits.signed_in(library, "memory/art_never-was")
     for address in ("memory/art_never-was", "passage/chk_never-was", "episode/404"):
         go(page, address)

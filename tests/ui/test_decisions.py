@@ -1,4 +1,4 @@
-"""The table of decisions, one decision, and what may be done with it."""
+"""The table of decisions, a decision's page, and the actions."""
 
 import re
 from pathlib import Path
@@ -105,7 +105,7 @@ def test_sorting_filtering_and_columns_are_in_the_address(library: Serving, visi
     expect(page.get_by_role("columnheader", name="Stakes")).to_have_attribute("aria-sort", "descending")
 
 
-def test_what_is_current_superseded_and_overdue_is_one_click_away(library: Serving, visits: Visits) -> None:
+def test_current_superseded_and_overdue_decisions_are_one_click_away(library: Serving, visits: Visits) -> None:
     late = _record(library, "Look again at the old cellar", reviewBy="2020-01-01T00:00:00Z")
     page = visits.signed_in(library, "decisions")
     page.get_by_role("button", name="Overdue for review").click()
@@ -131,7 +131,7 @@ def test_the_table_is_walked_by_keys(library: Serving, visits: Visits) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")
 
 
-def test_one_decision_shows_reasons_reviews_links_and_what_it_governs(library: Serving, visits: Visits) -> None:
+def test_one_decision_shows_reasons_reviews_links_and_governed_files(library: Serving, visits: Visits) -> None:
     base_id = _record(library, "Heat the hall with wood")
     whole = _record(
         library,
@@ -156,7 +156,7 @@ def test_one_decision_shows_reasons_reviews_links_and_what_it_governs(library: S
     expect(page.get_by_text("Refined by")).to_be_visible()
 
 
-def test_a_decision_that_a_file_replaces_says_by_which(library: Serving, visits: Visits, tmp_path: Path) -> None:
+def test_a_decision_replaced_by_a_file_names_it(library: Serving, visits: Visits, tmp_path: Path) -> None:
     old = {"kind": "decision", "id": "oil", "title": "Lanterns burn oil", "status": "accepted"}
     put(library, tmp_path, [old, {**old, "id": "gas", "title": "Lanterns burn gas", "supersedes": "oil"}])
     page = visits.signed_in(library, "decision/oil")
@@ -221,7 +221,7 @@ def test_a_status_and_a_link_are_set(library: Serving, visits: Visits) -> None:
     expect(page.locator(".page-head .pill")).to_have_text("accepted")
 
 
-def test_what_the_server_refuses_is_said_in_the_dialog(library: Serving, visits: Visits) -> None:
+def test_a_refusal_of_the_server_is_shown_in_the_dialog(library: Serving, visits: Visits) -> None:
     made = _record(library, "Ask twice")
     page = visits.signed_in(library, f"decision/{made}")
     _fill(page, "Link")
@@ -233,7 +233,7 @@ def test_what_the_server_refuses_is_said_in_the_dialog(library: Serving, visits:
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_forgetting_says_what_goes_and_leaves_the_page(library: Serving, visits: Visits) -> None:
+def test_forgetting_lists_the_erased_records_and_leaves_the_page(library: Serving, visits: Visits) -> None:
     made = _record(library, "Keep the old receipts")
     library.ask("reviewDecision", id=made, outcome="success")
     page = visits.signed_in(library, f"decision/{made}")

@@ -1,4 +1,4 @@
-"""What is linked to a record: the drawing, the list that has the same, and the kinds of links as filters."""
+"""Links of a record: the drawing, the equivalent list, and link kinds as filters."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -57,7 +57,7 @@ def _titles(page: Page) -> set[str]:
 
 
 def _on_canvas(page: Page, key: str) -> tuple[float, float]:
-    """Where on the window a node is."""
+    """Return a node's position in the window."""
     box = page.locator(".graph-place").bounding_box()
     at = page.evaluate(
         "key => document.querySelector('.graph-place')._cyreg.cy.getElementById(key).renderedPosition()", key
@@ -66,7 +66,7 @@ def _on_canvas(page: Page, key: str) -> tuple[float, float]:
     return box["x"] + at["x"], box["y"] + at["y"]
 
 
-def test_a_graph_is_as_deep_as_its_address_says(berths: Serving, visits: Visits) -> None:
+def test_the_address_of_a_graph_sets_its_depth(berths: Serving, visits: Visits) -> None:
     page = visits.signed_in(berths, "graph/c-1?depth=1")
     assert _titles(page) == {"Publish by radio", "Publish by mail", "Publish twice a day"}
     expect(_row(page, "Publish by radio")).to_contain_text("supersedes: Publish by mail")
@@ -100,7 +100,7 @@ def test_the_list_is_walked_extended_and_opened_by_keys(berths: Serving, visits:
     page.keyboard.press("e")
     expect(_row(page, "Publish by post")).to_be_visible()
     assert "open=c-2" in page.url
-    expect(_row(page, "Publish by flags")).to_have_count(0)  # one link further, no more
+    expect(_row(page, "Publish by flags")).to_have_count(0)  # a link further, no more
     page.reload()
     expect(_row(page, "Publish by post")).to_be_visible()
     _row(page, "Publish by radio").get_by_role("link").focus()
@@ -152,7 +152,7 @@ def test_without_an_id_the_newest_links_are_shown(berths: Serving, visits: Visit
     expect(_row(page, "Publish by flags")).to_be_visible()
 
 
-def test_what_is_wrong_in_the_address_of_a_graph_is_named(berths: Serving, visits: Visits) -> None:
+def test_an_error_in_the_address_of_a_graph_is_named(berths: Serving, visits: Visits) -> None:
     page = visits.signed_in(berths, "graph/c-1?depth=9&types=likes&direction=up")
     alert = page.get_by_role("alert")
     for part in ("depth: 9 is none of 1 to 5", "direction: up is none of", "types: likes is none of"):

@@ -1,4 +1,4 @@
-"""`POST /ui/session`: a link is good once and for a minute, for a token with the rights that it grants."""
+"""`POST /ui/session`: a link is valid once and for a minute, for a token with the granted rights."""
 
 import json
 import stat
@@ -29,7 +29,7 @@ def live(common_server: Callable[..., Live]) -> Live:
 
 
 def counts(live: Live, token: str) -> bool:
-    """Whether a token is let in."""
+    """Return whether a token is admitted."""
     status: int = live.call("cstp.whoami", token).status
     assert status in (200, 401)
     return status == 200
@@ -65,7 +65,7 @@ def test_a_link_is_good_once(live: Live, link: Link, claim: Claim) -> None:
     assert again.header("www-authenticate").startswith('Bearer realm="cstp", error="invalid_token"')
 
 
-def test_a_link_that_has_ended_and_one_that_never_was_are_refused_alike(live: Live, link: Link, claim: Claim) -> None:
+def test_an_ended_link_and_an_unknown_link_are_refused_alike(live: Live, link: Link, claim: Claim) -> None:
     ended = claim(live, link(live, "late", link_lifetime=timedelta(0)))
     for code in ("x" * 43, "", "../tokens.json", "\x00", "ä"):
         unknown = claim(live, code)
@@ -76,7 +76,7 @@ def test_a_link_that_has_ended_and_one_that_never_was_are_refused_alike(live: Li
 
 @pytest.mark.long("starts a demo, or builds the wheel")
 def test_one_of_many_claims_wins(live_server: Callable[..., Live], link: Link, claim: Claim, tmp_path: Path) -> None:
-    """Two servers with the same links and tokens, as two workers are."""
+    """Use two servers with equal links and tokens, like two workers."""
     first, other = (tmp_path / name for name in ("first", "other"))
     for folder in (first, other):
         folder.mkdir(mode=0o700)
@@ -93,8 +93,8 @@ def test_one_of_many_claims_wins(live_server: Callable[..., Live], link: Link, c
             assert all(counts(server, token) for server in servers)
 
 
-def test_a_claim_that_loses_by_microseconds_gets_nothing(tmp_path: Path) -> None:
-    """What a socket is too slow for: threads that have all read the grant before one of them removes it."""
+def test_a_claim_losing_by_microseconds_gets_nothing(tmp_path: Path) -> None:
+    """Race threads, since a socket is too slow: all have read the grant before one removes it."""
     claims, together = 8, Barrier(8)
     grant = make_grant("ui", scopes=("read",), lifetime=timedelta(hours=1))
 
@@ -122,7 +122,7 @@ def test_a_grant_is_private_and_has_no_secret(live_server: Callable[..., Live], 
     assert not any(word.encode() in path.read_bytes() for path in kept for word in (code, secret))
 
 
-def test_a_new_link_removes_ended_ones(live_server: Callable[..., Live], link: Link, claim: Claim) -> None:
+def test_a_new_link_removes_ended_links(live_server: Callable[..., Live], link: Link, claim: Claim) -> None:
     live = live_server()
     folder = live.settings.data_dir / "ui-links"
 
@@ -193,7 +193,7 @@ def test_a_body_may_have_a_kibibyte_announced_or_not(live: Live, claim: Claim) -
 @pytest.mark.parametrize(
     "given", [None, "text/plain", "application/json-rpc", "application/x-www-form-urlencoded", "application/jsonp"]
 )
-def test_a_body_that_a_form_could_send_is_refused(live: Live, link: Link, claim: Claim, given: str | None) -> None:
+def test_a_body_possible_for_a_form_is_refused(live: Live, link: Link, claim: Claim, given: str | None) -> None:
     code = link(live, "form")
     reply = claim(live, code, Content_Type=given)
     assert (reply.status, reply.json) == (415, {"error": "Content-Type must be application/json"})
@@ -206,7 +206,7 @@ def test_a_session_is_posted_and_nothing_else(live: Live, claim: Claim, method: 
     assert (reply.status, reply.header("allow"), reply.body) == (405, "POST", b"")
 
 
-def test_there_are_no_sessions_without_a_page(live_server: Callable[..., Live], link: Link, claim: Claim) -> None:
+def test_without_a_page_sessions_are_refused(live_server: Callable[..., Live], link: Link, claim: Claim) -> None:
     live = live_server({"ui.enabled": False})
     code = link(live)
     for method in ("POST", "GET"):
@@ -219,7 +219,7 @@ def test_a_third_session_of_an_agent_ends_the_first(live: Live, link: Link, clai
     assert [counts(live, token) for token in tokens] == [False, False, True, True]
 
 
-def test_a_session_ends_no_token_that_a_person_made(live: Live, link: Link, claim: Claim) -> None:
+def test_a_session_ends_no_token_made_by_a_person(live: Live, link: Link, claim: Claim) -> None:
     made = live.token("mixed")
     sessions = [claim(live, link(live, "mixed")).json["token"] for _ in range(3)]
     assert counts(live, made)
@@ -232,7 +232,7 @@ def test_a_session_ends_no_token_that_a_person_made(live: Live, link: Link, clai
     assert all(counts(live, token) for token in others)
 
 
-def test_a_token_that_a_person_has_rotated_is_a_persons(live: Live, link: Link, claim: Claim) -> None:
+def test_a_token_rotated_by_a_person_is_a_persons(live: Live, link: Link, claim: Claim) -> None:
     session = claim(live, link(live, "rotated")).json["token"]
     _, rotated = rotate_token(
         live.settings.tokens_path, session.split("_")[1], lifetime=timedelta(days=1), overlap=timedelta(hours=1)

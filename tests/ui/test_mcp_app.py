@@ -1,4 +1,4 @@
-"""The page of MCP Apps in a real browser, in a frame of a client that this test plays."""
+"""The MCP Apps page in a real browser, in a frame of a client played by this test."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +13,7 @@ from tests.serving import Serving
 from tests.ui.payloads import PAYLOADS
 from tests.ui.visits import EVERYTHING, Visits, base
 
-# what a client has to set for a page without domains
+# required client settings for a page without domains
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "media-src 'self' data:; connect-src 'none'; frame-src 'none'; base-uri 'self'; object-src 'none'"
@@ -39,7 +39,7 @@ frame.style.width = "100%";
 frame.srcdoc = html;
 document.body.append(frame);
 }"""
-# keeps of all that is ever shown what is foreign, and what stands in its places when a message has been followed
+# notes foreign content ever shown, and the content in its places after a message
 WATCH = """selector => {
 window.seen = [];
 window.foreign = [];
@@ -56,7 +56,7 @@ FOREIGN = (
 
 
 def asked(serving: Serving, method: str, **params: Any) -> Any:
-    """What `/mcp` answers."""
+    """Return an answer of `/mcp`."""
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     headers = {
         "Authorization": f"Bearer {serving.token(**EVERYTHING)}",
@@ -68,7 +68,7 @@ def asked(serving: Serving, method: str, **params: Any) -> Any:
 
 @contextmanager
 def hosted(visits: Visits, serving: Serving, context: Mapping[str, Any] | None = None, **more: Any) -> Iterator[Page]:
-    """A client's page with the resource in a frame, after the handshake; `more` are its capabilities."""
+    """Open a client's page with the resource in a frame, after the handshake; `more` are client capabilities."""
     (content,) = asked(serving, "resources/read", uri="ui://cstp/decision")["contents"]
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     page = visits.page()
@@ -87,12 +87,12 @@ def hosted(visits: Visits, serving: Serving, context: Mapping[str, Any] | None =
 
 
 def answer(page: Page, method: str, **given: Any) -> None:
-    """What the client answers to a request of the frame."""
+    """Set the client's answer to a request of the frame."""
     page.evaluate("([method, given]) => { answers.set(method, given) }", [method, given])
 
 
 def tell(page: Page, method: str, **params: Any) -> None:
-    """A notification of the client."""
+    """Send a notification of the client."""
     page.evaluate("message => tell(message)", {"method": f"ui/notifications/{method}", "params": params})
 
 
@@ -106,7 +106,7 @@ def view(page: Page) -> Frame:
 
 @pytest.fixture(scope="module")
 def decided(library: Serving) -> Mapping[str, str]:
-    """The ids of a decision with all that the page shows, and of one that it is linked to."""
+    """Return the ids of a decision with all content shown by the page, and a linked decision."""
     other = library.ask("recordDecision", decision="Rent a bakery", confidence=0.4)["id"]
     given = {
         "decision": "Bake before dawn",
@@ -144,7 +144,7 @@ def test_the_view_begins_the_protocol_and_shows_a_decision_whole(
         picture(page, "mcp-app-decision")
 
 
-def test_the_view_says_how_high_it_is(library: Serving, visits: Visits, decided: Mapping[str, str]) -> None:
+def test_the_view_reports_its_height(library: Serving, visits: Visits, decided: Mapping[str, str]) -> None:
     with hosted(visits, library) as page:
         page.wait_for_function("() => heard.some(one => one.method === 'ui/notifications/size-changed')")
         before = heard(page, "ui/notifications/size-changed")[-1]["params"]["height"]
@@ -224,7 +224,7 @@ def test_requests_of_the_client_are_answered(library: Serving, visits: Visits) -
 
 
 def hostile(text: str) -> dict[str, Any]:
-    """A decision with the text wherever one may be."""
+    """Return a decision with the text in every possible place."""
     names = ("id", "title", "text", "context", "category", "status", "outcome", "stakes", "date", "project")
     review = ("outcome", "reviewed_at", "reviewed_by", "actual_result", "lessons", "notes")
     return {
@@ -240,7 +240,7 @@ def hostile(text: str) -> dict[str, Any]:
 
 
 def test_hostile_texts_are_text_alone(library: Serving, visits: Visits) -> None:
-    """Inline scripts are allowed by a client's policy, so that only what the page does keeps these from running."""
+    """Check the page itself: a client's policy permits inline scripts, so only the page keeps these from running."""
     messages: list[tuple[str, dict[str, Any]]] = []
     for text in PAYLOADS:
         row = hostile(text) | {"snippet": text, "links": {"superseded_by": [text]}}

@@ -1,4 +1,4 @@
-"""`cstp ui`: finds the server of the data folder and opens the page by a link, which no backup has."""
+"""`cstp ui`: finds the data folder's server and opens the page by a link that no backup has."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def browser(tmp_path: Path) -> tuple[str, Path]:
-    """What BROWSER is to name, and the file into which it writes what it is asked to open."""
+    """Return the program for BROWSER, and the file in which it notes requested pages."""
     script, opened = tmp_path / "browser.sh", tmp_path / "opened"
     script.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}\n')
     script.chmod(0o700)
@@ -40,7 +40,7 @@ def browser(tmp_path: Path) -> tuple[str, Path]:
 
 @pytest.fixture
 def ui(served: Served, tmp_path: Path, browser: tuple[str, Path], monkeypatch: pytest.MonkeyPatch) -> Ui:
-    """`ui("--json")`: runs the command on the data folder of the server; `elsewhere` on another one."""
+    """Return `ui("--json")`: runs the command on the server's data folder; `elsewhere` on another folder."""
     monkeypatch.setenv("BROWSER", browser[0])
 
     def run(*words: object, elsewhere: bool = False, **overrides: str) -> "subprocess.CompletedProcess[str]":
@@ -57,7 +57,7 @@ def claim(link: str) -> httpx.Response:
 
 
 def whoami(link: str) -> Any:
-    """Claims a link, and asks who the page is then."""
+    """Claim a link, and return the page's identity."""
     base = link.partition("/ui/")[0]
     body = {"jsonrpc": "2.0", "id": 1, "method": "cstp.whoami"}
     headers = {"Authorization": f"Bearer {claim(link).json()['token']}"}
@@ -119,7 +119,7 @@ def test_without_a_display_only_the_link_is_printed(ui: Ui, monkeypatch: pytest.
     assert json.loads(ui("--json").stdout)["opened"] is False
 
 
-def test_a_folder_that_no_server_has_is_named_with_what_to_start(ui: Ui) -> None:
+def test_a_folder_without_a_server_is_named_with_the_command_to_start(ui: Ui) -> None:
     done = ui(elsewhere=True)
     assert (done.returncode, done.stdout) == (UNREACHABLE, "")
     assert re.search(r"no server uses the data folder /\S+/none; start one: cstp serve", done.stderr)
@@ -181,7 +181,7 @@ def test_a_backup_has_no_links_and_doctor_finds_nothing_wrong_with_them(ui: Ui, 
 
 @pytest.fixture
 def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[str]]]:
-    """`demo(9)`: so many lines that a demo prints first; its data folder is in that of the test."""
+    """Yield `demo(9)`: this many first lines of a demo; the data folder is in the test's."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     started: list[subprocess.Popen[str]] = []
 

@@ -1,4 +1,4 @@
-"""A server that goes away and comes back, and a part of it that fails: said in place, never a blank."""
+"""A server that stops and returns, and a failing part: reported in place, never a blank."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ __all__ = ["serve"]
 Serve = Callable[..., Serving]
 
 
-def test_a_server_that_goes_away_and_comes_back_is_asked_again(visits: Visits, stores: Stores, tmp_path: Path) -> None:
+def test_a_server_is_asked_again_after_its_return(visits: Visits, stores: Stores, tmp_path: Path) -> None:
     visits.expected += ["ERR_CONNECTION_REFUSED", "Failed to load resource", "ERR_CONNECTION_RESET"]
     serving, stop = start(tmp_path / "data", stores, None, None)
     made = serving.ask("recordDecision", decision="Ring the bell at noon", confidence=0.5)["id"]
@@ -32,7 +32,7 @@ def test_a_server_that_goes_away_and_comes_back_is_asked_again(visits: Visits, s
         stop()
 
 
-def test_a_part_that_fails_is_named_in_place(serve: Serve, visits: Visits) -> None:
+def test_a_failing_part_is_named_in_place(serve: Serve, visits: Visits) -> None:
     serving = serve()
     made = serving.ask("recordDecision", decision="Ring the bell at noon", confidence=0.5)["id"]
     serving.caught_up()
@@ -43,7 +43,7 @@ def test_a_part_that_fails_is_named_in_place(serve: Serve, visits: Visits) -> No
     expect(page.get_by_role("button", name="Try again").first).to_be_visible()
 
 
-def test_too_many_calls_say_how_long_to_wait(serve: Serve, visits: Visits) -> None:
+def test_too_many_calls_show_the_wait(serve: Serve, visits: Visits) -> None:
     visits.expected.append("429")
     serving = serve(limits={"default": "4/minute"})
     page = visits.signed_in(serving, "decisions", serving.token())

@@ -1,4 +1,4 @@
-"""Every page with real data, in every layout and both themes: its content, its accessibility and its picture."""
+"""Every page with real data, in every layout and both themes: content, accessibility and picture."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ ALIKE = {"exclude": [[f"{row}:nth-child(n+10)"] for row in (".row", ".change", "
 
 
 def addresses(library: Serving) -> dict[str, tuple[str, str]]:
-    """Each page by name: its address, and a text that it shows of the records."""
+    """Return each page by name: the address, and a text from the records shown on it."""
     first = library.ask("getDecisions", limit=1)["results"][0]["id"]
     decision = library.ask("queryDecisions", query="one store of truth", limit=1)["decisions"][0]
     linked = library.ask("listDecisions", status="superseded", limit=1)["decisions"][0]
@@ -58,9 +58,9 @@ def test_every_page_shows_its_records_and_is_accessible(
         expect(page.locator("main"), name).to_contain_text(text)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} is wider than the window"
         picture(page, f"{name}-{width}-{theme}")
-        if width == WIDEST:  # both themes have been looked at, which takes most of the time
+        if width == WIDEST:  # checking both themes takes most of the time
             continue
-        page.evaluate("scrollTo(0, 0)")  # a link that is half under the header would be too small a target
+        page.evaluate("scrollTo(0, 0)")  # a link half under the header would be too small a target
         result = axe.run(page, context=ALIKE, options=RULES)
         for violation in result.response["violations"]:
             found[f"{name}: {violation['id']}"] = [node["html"][:200] for node in violation["nodes"]][:3]
@@ -125,7 +125,7 @@ def test_nothing_moves_while_a_page_loads(library: Serving, visits: Visits) -> N
         page.goto(f"{library.url.removesuffix('/cstp')}/ui/#/{address}")
         page.reload()
         shown(page)
-        assert page.evaluate("window.moved") < 0.1, address  # what is called good of a page
+        assert page.evaluate("window.moved") < 0.1, address  # good figures of a page
 
 
 ODD = (
@@ -134,7 +134,7 @@ ODD = (
 )
 
 
-def test_an_odd_address_is_answered_in_place_and_the_next_one_as_ever(library: Serving, visits: Visits) -> None:
+def test_an_odd_address_is_answered_in_place_and_the_next_as_ever(library: Serving, visits: Visits) -> None:
     page = visits.signed_in(library, ODD[0])
     for address in ODD:
         go(page, address)

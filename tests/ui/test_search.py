@@ -1,4 +1,4 @@
-"""The one box: as one types, by keys, with filters, and with an address that can be sent."""
+"""The search box: while typing, by keys, with filters, and with a shareable address."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.serving import Serving
 from tests.ui.visits import Visits, go, put, shown
 
 
-def test_results_come_as_one_types_with_the_words_marked(library: Serving, visits: Visits) -> None:
+def test_results_come_while_typing_with_the_words_marked(library: Serving, visits: Visits) -> None:
     page = visits.signed_in(library, "decisions")
     page.keyboard.press("/")
     page.keyboard.type("damaged index")
@@ -50,7 +50,7 @@ def test_why_a_result_was_found_is_shown_on_request(library: Serving, visits: Vi
     expect(page.locator(".why").first).to_contain_text("by words: place 1")
 
 
-def test_an_address_that_is_sent_shows_the_same(library: Serving, visits: Visits) -> None:
+def test_a_shared_address_shows_the_same(library: Serving, visits: Visits) -> None:
     page = visits.signed_in(library, "search?q=database&mode=keyword&kind=decision&why=1")
     titles = page.locator(".result h2").all_inner_texts()
     other = visits.signed_in(library, page.url.partition("#/")[2])
@@ -59,12 +59,12 @@ def test_an_address_that_is_sent_shows_the_same(library: Serving, visits: Visits
     expect(other.get_by_role("combobox", name="Find")).to_have_value("keyword")
 
 
-def test_what_the_server_refuses_names_the_field(library: Serving, visits: Visits) -> None:
+def test_a_refusal_of_the_server_names_the_field(library: Serving, visits: Visits) -> None:
     page = visits.signed_in(library, "search?q=index&from=2026-05-02&to=2026-05-01")
     expect(page.get_by_role("alert")).to_contain_text("dateFrom")
 
 
-def test_nothing_found_is_said(library: Serving, visits: Visits) -> None:
+def test_a_search_without_results_says_so(library: Serving, visits: Visits) -> None:
     page = visits.signed_in(library, "search?q=zyzzyva&mode=keyword")
     expect(page.get_by_text("No record that this token may see matches “zyzzyva”.")).to_be_visible()
     go(page, "search?q=zyzzyva&mode=keyword&project=x")
@@ -93,7 +93,7 @@ def test_a_passage_names_its_document_and_section(library: Serving, visits: Visi
     assert page.locator(".markdown td").nth(1).evaluate("one => one.getClientRects()[0].height") == height  # one line
 
 
-def test_a_file_in_the_query_finds_the_decisions_that_govern_it(library: Serving, visits: Visits) -> None:
+def test_a_file_in_the_query_finds_its_governing_decisions(library: Serving, visits: Visits) -> None:
     file = "skills/cognition_engines/indexes/columns/sketches.py"
     governing = library.ask("listDecisions", paths=[file])["decisions"]
     page = visits.signed_in(library, f"search?q=which+bits+path:{file}")

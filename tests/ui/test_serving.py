@@ -1,4 +1,4 @@
-"""`/ui/`: the page and its files, with the headers that keep other pages and other scripts out."""
+"""`/ui/`: the page and its files, with headers that keep other pages and scripts out."""
 
 import gzip
 import re
@@ -36,14 +36,14 @@ def live(common_server: Callable[..., Live]) -> Live:
 
 
 def shown(reply: Any) -> dict[str, str]:
-    """All headers of an answer but its date, each of which is there once."""
+    """Return all headers of an answer except the date, each present once."""
     found = {name: value for name, value in reply.headers if name not in ("date", "connection")}
     assert len(found) == len([name for name, _ in reply.headers if name not in ("date", "connection")])
     return found
 
 
 def folder_of_assets(live: Live) -> str:
-    """The path where the page has its files."""
+    """Return the path of the page's files."""
     found = re.search(r"assets/[0-9a-f]{16}/", live.get("/ui/").body.decode())
     assert found is not None
     return f"/ui/{found[0]}"
@@ -96,7 +96,7 @@ def test_the_digest_is_that_of_all_names_and_contents(live: Live) -> None:
     assert folder_of_assets(live) == f"/ui/assets/{digest.hexdigest()[:16]}/"
 
 
-def test_a_page_that_has_not_changed_is_not_sent_again(live: Live) -> None:
+def test_an_unchanged_page_is_not_sent_again(live: Live) -> None:
     tag = live.get("/ui/").header("etag")
     for given in (tag, f"W/{tag}", f'"other", {tag}', "*"):
         reply = live.get("/ui/", {"If-None-Match": given})
@@ -196,7 +196,7 @@ def test_the_page_is_on_for_loopback_alone_unless_the_setting_decides(
         assert {live.get(path, {"Host": "evil.example"}).status for path in paths} == {404}
 
 
-def test_several_who_ask_first_at_the_same_time_get_the_same_page(live_server: Callable[..., Live]) -> None:
+def test_several_concurrent_first_requests_get_the_same_page(live_server: Callable[..., Live]) -> None:
     live = live_server()
     with ThreadPoolExecutor(8) as pool:
         replies = list(pool.map(lambda _: live.get("/ui/"), range(8)))

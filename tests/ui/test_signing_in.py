@@ -1,4 +1,4 @@
-"""Who visits: a pasted token, one that is kept, wrong, expired, revoked or narrow."""
+"""Sign-in of visitors: a token pasted, kept, wrong, expired, revoked or narrow."""
 
 import re
 from collections.abc import Callable
@@ -29,7 +29,9 @@ def test_a_pasted_token_lasts_for_its_tab_through_a_reload_until_signing_out(lib
     expect(page.get_by_label("Token")).to_be_visible()
 
 
-def test_what_to_paste_is_said_and_other_texts_are_refused_without_a_call(library: Serving, visits: Visits) -> None:
+def test_the_expected_paste_is_explained_and_other_texts_are_refused_without_a_call(
+    library: Serving, visits: Visits
+) -> None:
     page = visits.page()
     page.goto(f"{base(library)}/ui/")
     token = page.get_by_label("Token")
@@ -57,7 +59,7 @@ def test_a_wrong_or_expired_token_is_refused_in_words(library: Serving, visits: 
         expect(page.get_by_label("Token")).to_be_focused()
 
 
-def test_a_token_that_is_revoked_meanwhile_leads_back_to_signing_in(library: Serving, visits: Visits) -> None:
+def test_a_token_revoked_meanwhile_leads_back_to_signing_in(library: Serving, visits: Visits) -> None:
     visits.expected.append("401")
     token = library.token(**EVERYTHING)
     page = visits.signed_in(library, "decisions", token)
@@ -67,7 +69,7 @@ def test_a_token_that_is_revoked_meanwhile_leads_back_to_signing_in(library: Ser
     expect(page.get_by_label("Token")).to_be_visible()
 
 
-def test_a_narrow_token_sees_what_it_may_and_no_action(library: Serving, visits: Visits) -> None:
+def test_a_narrow_token_sees_its_view_and_no_action(library: Serving, visits: Visits) -> None:
     garden = {"confidence": 0.5, "project": "garden"}
     library.ask("recordDecision", decision="Paint the shed green", **garden)
     library.ask("recordDecision", decision="Sell the secret shed", sensitivity="highly_sensitive", **garden)

@@ -1,4 +1,4 @@
-"""`cstp site`: what a token may see, as files that need no server, and nothing else."""
+"""`cstp site`: exactly a token's view, as files that need no server."""
 
 import json
 import os
@@ -27,7 +27,7 @@ LARGEST_BUNDLE = 256_000
 
 
 def _marked(number: int, kind: str, level: str, project: str | None) -> list[dict[str, Any]]:
-    """Records whose every text has a mark of theirs."""
+    """Return records with a unique mark in every text."""
     mark = f"mark{number:03d}x"
     common = {"sensitivity": level, **({} if project is None else {"project": project})}
     if kind == "decision":
@@ -47,7 +47,7 @@ def _marked(number: int, kind: str, level: str, project: str | None) -> list[dic
 
 @pytest.fixture(scope="module")
 def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
-    """A folder with `data` in it: records of all kinds, levels and projects; and the rights that each mark has."""
+    """Make a folder with `data`: records of all kinds, levels and projects; and the rights for each mark."""
     folder = tmp_path_factory.mktemp("marked")
     rights: dict[bytes, tuple[str, str | None]] = {}
     lines: list[dict[str, Any]] = []
@@ -56,7 +56,7 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
             for project in PROJECTS:
                 lines += _marked(len(rights), kind, level, project)
                 rights[f"mark{len(rights):03d}x".encode()] = (level, project)
-    # a visible decision that names a hidden one
+    # a visible decision naming a hidden decision
     hidden = next(mark.decode() for mark, right in rights.items() if right == ("highly_sensitive", "beta"))
     later = {"kind": "decision", "id": "d-later", "title": "Later", "text": "It is so."}
     lines.append(later | {"supersedes": f"d-{hidden}"})
@@ -114,7 +114,7 @@ def test_a_site_has_the_rights_of_folder_or_token(serve: Serve, marked: Marked, 
 
 
 def _without_times(found: object) -> object:
-    """Two stores have read the same files at different times, in an order of equal ones by id."""
+    """Remove times: two stores have read equal files at different times, and order ties by id."""
     if isinstance(found, dict):
         own = ("recordedAt", "createdAt", "file")
         return {name: _without_times(value) for name, value in found.items() if name not in own}
@@ -125,7 +125,7 @@ def _without_times(found: object) -> object:
 
 @pytest.fixture
 def written(serve: Serve) -> Serving:
-    """A server with decisions that agents have written, reviewed, changed and linked, and records of other kinds."""
+    """Start a server with decisions written, reviewed, changed and linked by agents, and records of other kinds."""
     serving = serve()
     ids = [_decide(serving, f"Decide {n}", confidence=n / 10, tags=["t", f"t{n}"]) for n in range(6)]
     serving.ask("reviewDecision", id=ids[0], outcome="success", lessons="It holds.", actualResult="As expected.")
@@ -149,7 +149,7 @@ def _asked(serving: Serving) -> dict[str, str]:
     return {"CSTP_URL": serving.url, "CSTP_TOKEN": serving.token(clearance="highly_sensitive")}
 
 
-def test_the_files_hold_what_the_methods_answer(written: Serving, tmp_path: Path) -> None:
+def test_the_files_hold_the_answers_of_the_methods(written: Serving, tmp_path: Path) -> None:
     made(tmp_path, "site", environment=_asked(written))
     site = tmp_path / "site"
     rows = records(site, "decisions")
@@ -175,7 +175,7 @@ def test_the_files_hold_what_the_methods_answer(written: Serving, tmp_path: Path
     assert {one["source"] for one in records(site, "search") if one["type"] == "chunk"} == {"A book"}
 
 
-def test_what_was_extracted_is_in_lists_in_the_order_of_the_methods(library: Serving, tmp_path: Path) -> None:
+def test_extractions_are_in_lists_in_the_order_of_the_methods(library: Serving, tmp_path: Path) -> None:
     made(tmp_path, "site", "--kind", "extraction", environment=_asked(library))
     site = tmp_path / "site"
     for name, method in (("extracted", "getDecisions"), ("patterns", "getPatterns"), ("warnings", "getWarnings")):
@@ -274,12 +274,12 @@ def test_the_summary_is_in_words_or_in_json(marked: tuple[Path, object], tmp_pat
     assert (held["counts"]["decisions"], held["counts"]["episodes"]) == (4, 0)
 
 
-# --- where it is written
+# --- the folder written to
 
 
 @pytest.fixture(scope="module")
 def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder whose `data` has one decision, for tests to copy."""
+    """Make a folder whose `data` has a single decision, for tests to copy."""
     folder = tmp_path_factory.mktemp("small")
     write_lines(folder / "a.jsonl", [{"kind": "decision", "id": "first", "title": "First", "text": "We do."}])
     assert cstp(folder, "ingest", "a.jsonl").returncode == 0
@@ -288,7 +288,7 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def small(ingested: Path, tmp_path: Path) -> Path:
-    """A folder of this test's own whose `data` has one decision."""
+    """Copy for this test a folder whose `data` has a single decision."""
     return Path(shutil.copytree(ingested, tmp_path, dirs_exist_ok=True))
 
 
@@ -296,7 +296,7 @@ def _state(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_folder_that_is_no_site_is_left_alone(small: Path) -> None:
+def test_a_folder_without_a_site_is_left_alone(small: Path) -> None:
     made(small, "site")
     for name in ("file", "other/deep/notes.md", "false/index.html", "false/cstp-site.json", "site/data/CNAME"):
         (small / name).parent.mkdir(parents=True, exist_ok=True)
@@ -346,7 +346,7 @@ def test_others_may_read_a_site_of_normal_clearance_alone(small: Path, clearance
 
 @pytest.fixture
 def failing() -> Iterator[str]:
-    """The URL of a server that knows who asks, and fails in the next call."""
+    """Yield the URL of a server that identifies the caller, and fails in the next call."""
 
     class Failing(Handler):
         def do_POST(self) -> None:
@@ -368,7 +368,7 @@ def failing() -> Iterator[str]:
     server.close()
 
 
-def test_a_run_that_fails_leaves_the_earlier_site(small: Path, failing: str) -> None:
+def test_a_failing_run_leaves_the_earlier_site(small: Path, failing: str) -> None:
     made(small, "site")
     before = _state(small)
     done = cstp(small, "site", "site", "--url", failing, "--json", environment={"CSTP_TOKEN": "t"})
@@ -378,7 +378,7 @@ def test_a_run_that_fails_leaves_the_earlier_site(small: Path, failing: str) -> 
     assert {path.name for path in small.iterdir()} == {"a.jsonl", "data", "site"}
 
 
-def test_what_cannot_be_asked_is_refused_by_exit_code(small: Path, written: Serving) -> None:
+def test_an_impossible_request_is_refused_by_exit_code(small: Path, written: Serving) -> None:
     unreachable = {"CSTP_URL": "http://127.0.0.1:9", "CSTP_TOKEN": "t"}
     asked = {"CSTP_URL": written.url, "CSTP_TOKEN": "wrong"}
     writer = {"CSTP_URL": written.url, "CSTP_TOKEN": written.token(scopes=("write",))}
@@ -402,7 +402,7 @@ def test_what_cannot_be_asked_is_refused_by_exit_code(small: Path, written: Serv
     assert made(small, "out", "--data-dir", "data", environment=asked)["decisions"] == 1
 
 
-def test_a_folder_that_a_server_has_open_is_asked_through_it(small: Path, live_server: Callable[..., Any]) -> None:
+def test_a_folder_opened_by_a_server_is_asked_through_it(small: Path, live_server: Callable[..., Any]) -> None:
     live = live_server(data_dir=small / "data")
     done = cstp(small, "site", "out")
     assert done.returncode == 1
@@ -411,13 +411,13 @@ def test_a_folder_that_a_server_has_open_is_asked_through_it(small: Path, live_s
     assert made(small, "out", environment=asked)["decisions"] == 1
 
 
-def test_a_limit_that_is_used_up_is_waited_for(small: Path, live_server: Callable[..., Any]) -> None:
+def test_a_spent_limit_is_waited_for(small: Path, live_server: Callable[..., Any]) -> None:
     live = live_server({"limits.default": "4/second"}, data_dir=small / "data")
     asked = {"CSTP_URL": f"http://127.0.0.1:{live.port}", "CSTP_TOKEN": live.token()}
     assert made(small, "out", environment=asked)["decisions"] == 1
 
 
-def test_a_folder_is_read_without_a_token_and_the_audit_says_who(small: Path) -> None:
+def test_a_folder_is_read_without_a_token_and_the_audit_names_the_reader(small: Path) -> None:
     made(small, "out")
     assert not (small / "data" / "tokens.json").exists()
     listed = cstp(small, "audit", "list", "--json")

@@ -1,4 +1,4 @@
-"""A site in a real browser, opened from the disk: it answers as the server does, and needs none."""
+"""A site in a real browser, opened from the disk: it answers like the server, and needs none."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -59,14 +59,14 @@ HARBOUR: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Written:
-    """A site, the server that it was written from, and the token whose rights it has."""
+    """A site, the source server, and the token with the site's rights."""
 
     site: Path
     serving: Serving
     token: str
 
     def open(self, visits: Visits, address: str = "decisions", **options: Any) -> Page:
-        """A page of the site by its address on the disk."""
+        """Open a page of the site from the disk."""
         page = visits.page(**options)
         page.goto(f"{(self.site / 'index.html').as_uri()}#/{address}")
         shown(page)
@@ -75,7 +75,7 @@ class Written:
 
 @pytest.fixture(scope="module")
 def written(library: Serving, tmp_path_factory: pytest.TempPathFactory) -> Written:
-    """A site of the project's own records and some that agents wrote."""
+    """Write a site of the project's own records and some from agents."""
     ids = [
         library.ask("recordDecision", decision=f"{text}.", confidence=0.5 + n / 10, project="harbour", **more)["id"]
         for n, (text, more) in enumerate(HARBOUR.items())
@@ -102,7 +102,7 @@ def written(library: Serving, tmp_path_factory: pytest.TempPathFactory) -> Writt
 
 @pytest.fixture(scope="module")
 def answers(written: Written, windows: Windows) -> Iterator[Callable[..., Any]]:
-    """`answers("getStats", project="p")`: what the site answers, in one page; an error as its code and its data."""
+    """Yield `answers("getStats", project="p")`: the site's answer, in one page; an error as code and data."""
     visits = Visits(windows)
     page = written.open(visits)
     ask = """async ([method, params]) => {
@@ -196,7 +196,7 @@ def test_a_search_finds_words_prefixes_and_near_spellings(written: Written, answ
     (berth,) = answers("search", query="berth", project="harbour", tags=["STRASSE"])["results"]
     assert berth["title"] == "Build a second berth at once."
     slow = answers("search", query="cranes slow", kinds=["decision"])["results"]
-    assert slow[0]["snippet"] == "Cranes are slow."  # what a review learned is found, too
+    assert slow[0]["snippet"] == "Cranes are slow."  # the lesson of a review is found, too
     for kind in ("decision", "chunk", "episode", "extraction"):
         assert {one["type"] for one in answers("search", query="index", kinds=[kind])["results"]} == {kind}
     found = answers("search", query="store", limit=50)["results"]
@@ -233,7 +233,7 @@ def test_knowledge_is_found_by_words_topics_and_sources(written: Written, answer
     assert (alike[0]["id"], alike[0]["reflection"]) == (2, episode["reflection"])
 
 
-def test_what_a_site_does_not_hold_is_said_to_need_a_server(written: Written, answers: Callable[..., Any]) -> None:
+def test_a_site_names_the_need_of_a_server_for_missing_content(written: Written, answers: Callable[..., Any]) -> None:
     for method in ("recordDecision", "audit", "changes", "queryDecisions", "toString", "__proto__"):
         refused = answers(method, id="x")
         assert refused["code"] == -32601, method
@@ -256,7 +256,7 @@ def test_a_visitor_walks_from_the_table_to_a_decision_and_searches(written: Writ
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("g then d, s, t, g, kgo to decisions, search, timeline")
     page.keyboard.press("Escape")
-    page.keyboard.type("ga")  # the activity, which a site has not
+    page.keyboard.type("ga")  # the activity, missing from a site
     page.get_by_role("button", name="Overdue for review 2").click()
     expect(page.locator(".row")).to_have_count(2)
     page.get_by_role("link", name="Build a second berth").click()
@@ -301,7 +301,7 @@ def test_every_page_of_a_site_shows_its_records(written: Written, visits: Visits
     expect(page.get_by_role("alert")).to_contain_text("There is no record none in this site.")
 
 
-def test_a_site_with_a_file_missing_says_which(written: Written, visits: Visits, tmp_path: Path) -> None:
+def test_a_site_names_its_missing_file(written: Written, visits: Visits, tmp_path: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()
     for path in written.site.iterdir():
@@ -317,11 +317,11 @@ def test_a_site_with_a_file_missing_says_which(written: Written, visits: Visits,
 
 @pytest.fixture
 def host(written: Written) -> Iterator[str]:
-    """Where a host of files has the site, in a folder of its own."""
+    """Yield the location of the site on a file host, in a separate folder."""
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
-            """Nothing to tell."""
+            """Discard the message."""
 
     server = HttpServer(partial(Quiet, directory=str(written.site.parent)))  # type: ignore[arg-type]
     yield f"http://127.0.0.1:{server.server_port}/site/"

@@ -1,4 +1,4 @@
-"""Texts of records that would be scripts if they were markup, in every field of every kind: the page shows text."""
+"""Record texts that would be scripts in markup, in every field of every kind: the page shows text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -14,7 +14,7 @@ from tests.stores import Stores
 from tests.ui.payloads import PAYLOADS
 from tests.ui.visits import Visits, go, put
 
-# what markup of the payloads would make of them; the page itself makes none of these in what it shows of records
+# elements made by markup in payloads; the page itself makes none of them in records
 _FOREIGN = (
     "img, svg:not([aria-hidden]):not([role=img]), math, iframe, object, embed, video, audio, style, link, base, "
     "meta, marquee, template, "
@@ -24,12 +24,12 @@ _FOREIGN = (
 
 
 def _line(text: str) -> str:
-    """As a field of one line takes it."""
+    """Return the text for a single-line field."""
     return " ".join("".join(one if one.isprintable() else " " for one in text).split())
 
 
 def _records(number: int, text: str) -> Iterator[Mapping[str, Any]]:
-    """One record of each kind with the text in every field that takes it."""
+    """Yield a record of each kind with the text in every possible field."""
     line = _line(text)
     short = line[:100]
     after, last = (PAYLOADS[(number + step) % len(PAYLOADS)] for step in (1, 2))
@@ -69,7 +69,7 @@ def _records(number: int, text: str) -> Iterator[Mapping[str, Any]]:
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
-    """A server that holds nothing but such texts."""
+    """Start a server with only such texts."""
     folder = tmp_path_factory.mktemp("hostile")
     serving, stop = start(folder / "data", lasting_stores, None, None)
     put(serving, folder, [record for number, text in enumerate(PAYLOADS) for record in _records(number, text)])
@@ -89,7 +89,7 @@ def test_the_corpus_has_a_hundred_payloads_and_more() -> None:
     assert len(set(PAYLOADS)) >= 100
 
 
-# one function makes Markdown for all pages: every third text is on a page of a decision, every tenth on each other page
+# a single function makes Markdown for all pages: every third text is on a decision's page, every tenth on each other
 @pytest.mark.parametrize(
     ("address", "numbers"),
     [
@@ -128,7 +128,7 @@ def test_a_list_of_them_shows_text_alone(hostile: Serving, visits: Visits) -> No
         _unharmed(page, address)
 
 
-def test_what_is_in_the_address_shows_text_alone(hostile: Serving, visits: Visits) -> None:
+def test_text_in_the_address_is_shown_as_text_alone(hostile: Serving, visits: Visits) -> None:
     page = visits.signed_in(hostile, "decisions")
     addresses = ("search?q=", "decision/", "knowledge?topic=", "decisions?category=", "memory/")
     for number, payload in enumerate(PAYLOADS):
@@ -149,6 +149,6 @@ def test_a_name_of_a_payload_as_an_agent_shows_text_alone(hostile: Serving, visi
 
 
 def hostile_token(serving: Serving, agent: str) -> str:
-    """A token of an agent that is named so."""
+    """Return a token of an agent with such a name."""
     _, text = create_token(serving.settings.tokens_path, agent, scopes=("read", "write"), lifetime=timedelta(hours=1))
     return text

@@ -1,4 +1,4 @@
-"""Decisions, events and episodes over time: bars, a brush, and the list of what it chooses."""
+"""Decisions, events and episodes over time: bars, a brush, and the list of the selection."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.ui.visits import Visits, go, put
 
 __all__ = ["serve"]
 Serve = Callable[..., Serving]
-SHOWN = 56  # days at once; the last one is the latest that has a record
+SHOWN = 56  # days at once; the last is the latest with a record
 
 INCIDENT: dict[str, Any] = {"kind": "event", "category": "Incident", "event_time": "2026-03-04T06:00:00Z"}
 RECORDS: list[dict[str, Any]] = [
@@ -38,7 +38,7 @@ def bells(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> I
 
 
 def _numbers(page: Page) -> dict[str, list[str]]:
-    """The rows of the table that are not all 0: decisions, events, episodes with a reward of 0 or more, and below."""
+    """Return the table rows that are not all 0: decisions, events, episodes with a reward of 0 or more, and below."""
     expect(page.locator(".chart-card")).to_have_attribute("aria-busy", "false", timeout=30_000)
     rows = page.locator(".numbers tbody tr").all()
     cells = {row.locator("th").text_content() or "": row.locator("td").all_text_contents() for row in rows}
@@ -51,14 +51,14 @@ def _titles(page: Page) -> list[str]:
 
 
 def _place(page: Page, days_before_last: int) -> tuple[float, float]:
-    """Where on the window the bar of a day is."""
+    """Return the position of a day's bar in the window."""
     box = page.locator(".u-over").bounding_box()
     assert box is not None
     index = SHOWN - 1 - days_before_last
     return box["x"] + (index + 0.6) / (SHOWN + 0.2) * box["width"], box["y"] + 40
 
 
-def test_the_bars_count_what_each_day_has_and_the_table_says_the_same(bells: Serving, visits: Visits) -> None:
+def test_the_bars_count_the_records_of_each_day_and_the_table_agrees(bells: Serving, visits: Visits) -> None:
     page = visits.signed_in(bells, "timeline")
     assert _numbers(page) == {
         "Mar 5, 2026": ["1", "0", "0", "0"],
@@ -103,7 +103,7 @@ def test_dragging_over_the_bars_chooses_a_range_and_a_click_one_bar(bells: Servi
     expect(page.locator(".moments h2")).to_contain_text("(6 records)")
 
 
-def test_two_dates_do_what_the_brush_does_by_keys(bells: Serving, visits: Visits) -> None:
+def test_two_dates_replace_the_brush_by_keys(bells: Serving, visits: Visits) -> None:
     page = visits.signed_in(bells, "timeline")
     page.get_by_role("textbox", name="From").fill("2026-03-04")
     page.get_by_role("textbox", name="to", exact=True).fill("2026-03-05")
@@ -115,7 +115,7 @@ def test_two_dates_do_what_the_brush_does_by_keys(bells: Serving, visits: Visits
     assert "from=2026-03-04&to=2026-03-05" in page.url
 
 
-def test_a_kind_that_is_off_is_neither_counted_nor_listed(bells: Serving, visits: Visits) -> None:
+def test_a_kind_switched_off_is_neither_counted_nor_listed(bells: Serving, visits: Visits) -> None:
     page = visits.signed_in(bells, "timeline")
     page.get_by_role("button", name="Decisions").click()
     assert "off=decisions" in page.url
@@ -123,7 +123,7 @@ def test_a_kind_that_is_off_is_neither_counted_nor_listed(bells: Serving, visits
     assert all(row[0] == "0" for row in _numbers(page).values())
 
 
-def test_what_is_wrong_in_the_address_is_named(bells: Serving, visits: Visits) -> None:
+def test_an_error_in_the_address_is_named(bells: Serving, visits: Visits) -> None:
     page = visits.signed_in(bells, "timeline?from=2026-02-30&by=year")
     expect(page.get_by_role("alert")).to_contain_text("from: 2026-02-30 is no date")
     expect(page.get_by_role("alert")).to_contain_text("by: year is none of day, week, month")

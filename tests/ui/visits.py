@@ -1,4 +1,4 @@
-"""A real browser that looks at a real server over the project's own records."""
+"""A real browser on a real server over the project's own records."""
 
 import json
 import shutil
@@ -24,12 +24,12 @@ EVERYTHING: dict[str, Any] = {"scopes": ("read", "write", "review", "ratify", "a
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Start one chromium for a module, no longer: the loop that drives it forbids any other in this thread."""
+    """Start a chromium for a module, no longer: the driving loop forbids any other loop in this thread."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no chromium")
     with ThreadPoolExecutor(1, "browser") as executor, sync_playwright() as playwright:
-        executor.submit(int).result()  # its thread is this fixture's, and not of the test that needs it first
+        executor.submit(int).result()  # its thread belongs to this fixture, not to the first test that needs it
         playwright._loop.set_default_executor(executor)
         opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         yield opened
@@ -47,7 +47,7 @@ def put(serving: Serving, folder: Path, records: Iterable[Mapping[str, Any]], em
 
 @pytest.fixture(scope="session")
 def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the data folder of what `cstp demo` shows, ingested once in a process, for modules to copy."""
+    """Return the data folder of `cstp demo`, ingested once per process, for modules to copy."""
     folder = tmp_path_factory.mktemp("demo") / "data"
     serving, stop = start(folder, Stores(), None, None)
     ingest(demo_paths(), Options(repository="cstp"), serving.records, None, Silent(), 1)
@@ -58,7 +58,7 @@ def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def library(demo_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    """A server over a copy of what `cstp demo` shows: the project's decisions and pages, a sample of every kind."""
+    """Start a server over a copy of the `cstp demo` data: the project's decisions and pages, a sample per kind."""
     folder = shutil.copytree(demo_data, tmp_path_factory.mktemp("ui") / "data")
     serving, stop = start(folder, Stores(), None, None)
     yield serving
@@ -67,7 +67,7 @@ def library(demo_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @dataclass
 class Windows:
-    """The windows of a browser by their options: each takes a second of a processor to open, a page in it a third."""
+    """Browser windows by their options: a window takes a processor second to open, a page in it a third."""
 
     browser: Browser
     opened: dict[str, BrowserContext] = field(default_factory=dict)
@@ -81,12 +81,12 @@ class Windows:
 
 @pytest.fixture(scope="module")
 def windows(browser: Browser) -> Windows:
-    """Return the windows that the tests of a module share."""
+    """Return the windows shared by a module's tests."""
     return Windows(browser)
 
 
 def _clear(page: Page) -> None:
-    """Close a page, and forget what it has stored."""
+    """Close a page, and delete stored data."""
     origin = page.evaluate("location.origin")
     if origin.startswith("http"):
         request = {"origin": origin, "storageTypes": "all"}
@@ -97,15 +97,15 @@ def _clear(page: Page) -> None:
 
 @dataclass
 class Visits:
-    """Opens pages of a browser, and collects what went wrong in them."""
+    """Opener of browser pages that collects their errors."""
 
     windows: Windows
     problems: list[str] = field(default_factory=list)
     pages: list[Page] = field(default_factory=list)
-    expected: list[str] = field(default_factory=list)  # parts of problems that a test provokes
+    expected: list[str] = field(default_factory=list)  # parts of problems provoked by a test
 
     def page(self, **options: Any) -> Page:
-        """A page that nothing is open in; what it logs as an error fails the test."""
+        """Return an empty page; an error logged by it fails the test."""
         page = self.windows.window({"viewport": {"width": 1280, "height": 900}} | options).new_page()
         self.pages.append(page)
         page.set_default_timeout(30_000)
@@ -120,7 +120,7 @@ class Visits:
         return page
 
     def signed_in(self, serving: Serving, address: str, token: str | None = None, **options: Any) -> Page:
-        """The page at `address`, such as `decisions?view=current`, for a visitor with `token`, or who may do all."""
+        """Return the page at `address`, such as `decisions?view=current`, for a visitor with `token` or all rights."""
         page = self.page(**options)
         text = serving.token(**EVERYTHING) if token is None else token
         page.add_init_script(f"sessionStorage.setItem('cstp-token', '{text}')")
@@ -144,21 +144,21 @@ def base(serving: Serving) -> str:
 
 
 def shown(page: Page) -> None:
-    """Waits until a page has its content: a heading, and nothing that is still awaited."""
+    """Wait until a page has all content: a heading, and nothing pending."""
     page.wait_for_selector("h1")
     for waiting in (".starting", ".placeholder", ".waiting"):
         page.wait_for_selector(waiting, state="detached")
 
 
 def go(page: Page, address: str) -> None:
-    """Another address of the page that is open, as a link would."""
+    """Navigate the open page to another address, as a link would."""
     page.evaluate("address => { location.hash = '#/' + address }", address)
     shown(page)
 
 
 @pytest.fixture
 def visits(windows: Windows) -> Iterator[Visits]:
-    """Pages of this test's own, none of which may have logged an error."""
+    """Yield pages for this test alone, none of which may have logged an error."""
     made = Visits(windows)
     yield made
     made.close()
@@ -166,7 +166,7 @@ def visits(windows: Windows) -> Iterator[Visits]:
 
 @pytest.fixture(scope="session")
 def picture() -> Callable[[Page, str], None]:
-    """Keeps a screenshot among the artefacts."""
+    """Save a screenshot among the artefacts."""
     PICTURES.mkdir(parents=True, exist_ok=True)
 
     def take(page: Page, name: str) -> None:

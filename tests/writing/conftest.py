@@ -1,4 +1,4 @@
-"""Fixtures of the tests of writing."""
+"""Fixtures for tests of writing."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ __all__ = ["serve"]
 
 @pytest.fixture
 def engine(tmp_path: Path, stores: Stores) -> Iterator[Engine]:
-    """Without a model."""
+    """Yield an engine without a model."""
     opened = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None)
     yield opened
     opened.close()

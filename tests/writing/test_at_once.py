@@ -1,4 +1,4 @@
-"""Agents that write the same thing at the same moment, through two servers over one store."""
+"""Agents that write the same content at the same moment, through two servers over a shared store."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ def doors(tmp_path: Path, stores: Stores) -> Iterator[Doors]:
 
 
 def asking(doors: Doors, method: str, *calls: tuple[Any, dict[str, Any]]) -> list[Reply]:
-    """All at once, every second one at the other server."""
+    """Send all requests concurrently, every second request to the other server."""
     work: list[Callable[[], Any]] = [
         partial(doors.ask, number, who, method, params) for number, (who, params) in enumerate(calls)
     ]
@@ -36,7 +36,7 @@ def asking(doors: Doors, method: str, *calls: tuple[Any, dict[str, Any]]) -> lis
 
 
 @pytest.mark.long("waits until records expire, or asks with every wrong value")
-def test_two_agents_that_record_the_same_without_keys_have_a_record_each(doors: Doors) -> None:
+def test_two_agents_recording_the_same_without_keys_have_a_record_each(doors: Doors) -> None:
     done = asking(doors, "recordDecision", *((who, SAME) for who in (ANN, BEN) * 3))
     assert {reply.code for reply in done} == {0}
     assert len({reply.value["id"] for reply in done}) == 6
@@ -65,7 +65,7 @@ def test_an_equal_key_with_other_parameters_at_once_is_one_record_and_conflicts(
 
 
 @pytest.mark.long("waits until records expire, or asks with every wrong value")
-def test_of_updates_that_expect_the_same_revision_exactly_one_wins(doors: Doors) -> None:
+def test_of_updates_expecting_the_same_revision_exactly_one_wins(doors: Doors) -> None:
     id = doors.call(0, ANN, "recordDecision", SAME).value["id"]
     for revision in range(1, 4):
         calls = [
@@ -85,7 +85,7 @@ def test_of_updates_that_expect_the_same_revision_exactly_one_wins(doors: Doors)
 
 
 @pytest.mark.long("waits until records expire, or asks with every wrong value")
-def test_reviews_at_once_are_all_kept_in_one_order_and_say_whose_decision_it_was(doors: Doors) -> None:
+def test_concurrent_reviews_are_all_kept_in_one_order_and_name_the_owner_of_the_decision(doors: Doors) -> None:
     id = doors.call(0, ANN, "recordDecision", SAME).value["id"]
     outcomes = ("success", "failure", "partial", "abandoned")
     calls = [(who, {"id": id, "outcome": outcome}) for outcome in outcomes for who in (ANN, BEN)]

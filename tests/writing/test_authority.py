@@ -1,4 +1,4 @@
-"""What each scope lets an agent do to what others wrote: the table of docs/security.md, row by row, and its limits."""
+"""Effects of each scope on records of other agents: the table of docs/security.md, row by row, and the limits."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,8 +19,8 @@ from tests.stores import Stores
 FORBIDDEN, CONFLICT = -32009, -32011
 ALL = ("read", "write", "review", "ratify", "admin")
 TABLE = Path(__file__).parents[2] / "docs/security.md"
-FILE = "plough"  # the id of a decision that a file holds
-# What an agent may do with one scope alone, by the acts of `acts`.
+FILE = "plough"  # the id of a decision in a file
+# Permissions of an agent with a single scope, by the acts of `acts`.
 ROWS: Mapping[str, set[str]] = {
     "read": {"read a decision", "search", "follow changes"},
     "write": {
@@ -36,7 +36,7 @@ ROWS: Mapping[str, set[str]] = {
         *("forget its own", "forget another's", "end its own link", "end another's link", "import", "read the audit"),
     },
 }
-# What needs two scopes; any other pair does what each of the two does.
+# Acts that need two scopes; any other pair permits the acts of each of the two.
 PAIRS: Mapping[tuple[str, str], set[str]] = {
     ("write", "review"): {"link its own to another's", "supersede what is ratified by a proposal"},
     ("write", "ratify"): {"end its own that is ratified"},
@@ -47,7 +47,7 @@ PAIRS: Mapping[tuple[str, str], set[str]] = {
 
 @dataclass(frozen=True)
 class House:
-    """A server with decisions of ada, who has all scopes: two linked ones, and two that are accepted; and with FILE."""
+    """A server with decisions of ada, who has all scopes: two linked, two accepted; and with FILE."""
 
     serving: Serving
     ada: str
@@ -60,7 +60,7 @@ class House:
         return create_token(path, name, lifetime=timedelta(hours=1), **everything)[1]  # type: ignore[arg-type]
 
     def send(self, method: str, token: str, **params: Any) -> dict[str, Any]:
-        """The answer, which for a missing scope is a 403."""
+        """Return the answer, which for a missing scope is a 403."""
         request = {"jsonrpc": "2.0", "id": 1, "method": f"cstp.{method}", "params": params}
         answer = self.serving.client.post(self.serving.url, json=request, headers={"Authorization": f"Bearer {token}"})
         assert answer.status_code in (200, 403)
@@ -103,7 +103,7 @@ def house(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> I
 
 
 def acts(house: House, name: str) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Methods and parameters by what an agent of this name does with them; none of them writes."""
+    """Return methods and parameters by act for an agent with this name; none writes."""
     me = house.agent(name, *ALL)
     own, other, second = house.record("Bake bread", me), house.record("Bake rye", me), house.record("Bake rolls", me)
     (hers, more), (ratified, newer) = house.linked, house.ratified
@@ -153,7 +153,7 @@ def acts(house: House, name: str) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def done(house: House, name: str, scopes: tuple[str, ...]) -> set[str]:
-    """The acts that are answered to an agent with these scopes; all others are forbidden."""
+    """Return the acts permitted to an agent with these scopes; all others are forbidden."""
     tried = acts(house, name)
     token = house.agent(name, *scopes)
     replies = {act: house.send(method, token, **params) for act, (method, params) in tried.items()}
@@ -162,18 +162,18 @@ def done(house: House, name: str, scopes: tuple[str, ...]) -> set[str]:
     return replies.keys() - refused.keys()
 
 
-def test_the_table_of_scopes_has_a_row_for_each_that_is_tested() -> None:
+def test_the_table_of_scopes_has_a_row_for_each_tested_scope() -> None:
     table = TABLE.read_text(encoding="utf-8").partition("| scope | at worst |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(ROWS)
 
 
 @pytest.mark.parametrize("scope", ROWS)
-def test_one_scope_alone_does_what_its_row_says(house: House, scope: str) -> None:
+def test_one_scope_alone_permits_exactly_its_row(house: House, scope: str) -> None:
     assert done(house, f"only-{scope}", (scope,)) == ROWS[scope]
 
 
 @pytest.mark.parametrize("pair", [*combinations(ROWS, 2)])
-def test_two_scopes_do_what_each_does_and_what_needs_both(house: House, pair: tuple[str, str]) -> None:
+def test_two_scopes_permit_the_acts_of_each_and_of_both(house: House, pair: tuple[str, str]) -> None:
     one, other = pair
     assert done(house, f"both-{one}-{other}", pair) == ROWS[one] | ROWS[other] | PAIRS.get(pair, set())
 
@@ -202,7 +202,7 @@ def test_a_review_of_one_s_own_successor_takes_nothing_ratified_out_of_force(hou
     assert house.read(old)["status"] == "superseded"
 
 
-def test_what_is_ratified_after_a_reviewed_decision_superseded_it_is_in_force_again(house: House) -> None:
+def test_a_decision_ratified_after_its_supersession_by_a_reviewed_decision_is_in_force_again(house: House) -> None:
     rae = house.agent("rae", "read", "write", "review")
     old = house.record("Dig a well", house.ada)
     successor = house.record("Buy water", rae, supersedes=[old])
@@ -213,7 +213,7 @@ def test_what_is_ratified_after_a_reviewed_decision_superseded_it_is_in_force_ag
     assert house.read(old)["status"] == "accepted"
 
 
-def test_only_its_maker_or_an_administrator_ends_a_link_and_the_history_says_who(house: House) -> None:
+def test_only_its_author_or_an_administrator_ends_a_link_and_the_history_names_them(house: House) -> None:
     roy, kim = (house.agent(name, "read", "write", "review") for name in ("roy", "kim"))
     boss = house.agent("boss", "read", "admin")
     old = house.accepted("Row the boat", house.ada)
@@ -252,7 +252,7 @@ def test_an_update_makes_no_links(house: House, members: dict[str, Any]) -> None
     assert house.serving.refused("updateDecision", id=id, updates=members) == [f"updates.{next(iter(members))}"]
 
 
-def test_ended_links_of_what_is_hidden_are_not_shown(house: House) -> None:
+def test_ended_links_of_hidden_records_are_not_shown(house: House) -> None:
     eve = house.agent("eve", *ALL)
     shown, hidden = house.record("Mow", eve), house.record("Reap", eve, sensitivity="sensitive")
     assert "result" in house.link(shown, hidden, eve, "relates_to")

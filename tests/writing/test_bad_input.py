@@ -1,4 +1,4 @@
-"""Every field of every method, wrong in every way: -32602 with its path, and nothing is changed."""
+"""Every field of every method, wrong in every way: -32602 with the path, and no change."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ LONGEST = 32_768
 
 
 def wrong_values(parameter: Parameter, blank: Sequence[str]) -> Iterator[object]:
-    """Values that no variant of the schema allows."""
+    """Yield values permitted by no schema variant."""
     allowed = variants(parameter.schema, parameter.definitions)
     kinds = {one.get("type") for one in allowed} | {"string" for one in allowed if "enum" in one or "const" in one}
     if None in kinds:
@@ -33,7 +33,7 @@ def wrong_values(parameter: Parameter, blank: Sequence[str]) -> Iterator[object]
 
 
 def beyond(one: Mapping[str, Any], blank: Sequence[str]) -> Iterator[object]:
-    """Values of the right type just outside the bounds of one variant; `blank` ones where a text has a least length."""
+    """Yield right-typed values just outside a variant's bounds; `blank` values for texts with a least length."""
     match one.get("type"):
         case "string":
             yield from (["", "SUCCESS "] if "enum" in one else blank if one.get("minLength", len(blank) > 1) else [])
@@ -102,7 +102,7 @@ def test_every_wrong_value_is_refused_by_its_path(serving: Serving, decision: st
 
 
 PARAMETERS_BASE: Mapping[str, Mapping[str, Any]] = {each.method: each.base for each in PARAMETERS}
-# What a schema does not state, by method: params beside those that are required, and the field that is named.
+# Rules missing from schemas, by method: params beside the required ones, and the named field.
 RULES: list[tuple[str, dict[str, Any], str]] = [
     ("recordDecision", {"reviewIn": "7d", "reviewBy": "2030-01-01"}, "reviewIn"),
     ("recordDecision", {"validFrom": "2030-01-02", "validTo": "2030-01-01"}, "validTo"),
@@ -163,7 +163,7 @@ def test_unstated_rules_hold(serving: Serving, decision: str, method: str, param
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400"])
-def test_a_number_that_json_has_not_is_no_json(serving: Serving, decision: str, number: str) -> None:
+def test_a_number_missing_from_json_is_invalid_json(serving: Serving, decision: str, number: str) -> None:
     before = state(serving)
     for params in (f'{{"decision": "x", "confidence": {number}}}', f'{{"decision": "x", "trace": [{number}]}}'):
         body = f'{{"jsonrpc": "2.0", "id": 1, "method": "cstp.recordDecision", "params": {params}}}'

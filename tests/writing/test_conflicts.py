@@ -1,4 +1,4 @@
-"""Records that may contradict a new one: named to its writer, within its rights, and never acted on."""
+"""Records that may contradict a new record: named to the writer, within the writer's rights, and never changed."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ def engine(tmp_path: Path, stores: Stores, model: Embedder) -> Iterator[Engine]:
 async def conflicts_of(
     engine: Engine, asked: RecordDecisionParams | RememberParams, writer: WriteCaller = ANN
 ) -> list[tuple[str, str]]:
-    """Write it; return the title and the reason of each conflict."""
+    """Write it; return title and reason of each conflict."""
     done = await write(engine, writer, asked)
     assert isinstance(done, RecordDecisionResult | RememberResult)
     return [(one.title, one.why) for one in done.possible_conflicts]
@@ -60,14 +60,14 @@ async def conflicts_of(
     ],
 )
 @pytest.mark.parametrize("write", [new, lambda text: memory(content=text)], ids=["decision", "memory"])
-async def test_what_may_contradict_is_told_with_the_reason(
+async def test_a_possible_contradiction_is_reported_with_the_reason(
     engine: Engine, old: str, later: str, why: str | None, write: Callable[[str], RecordDecisionParams | RememberParams]
 ) -> None:
     assert await conflicts_of(engine, write(old)) == []
     assert await conflicts_of(engine, write(later)) == ([] if why is None else [(old, why)])
 
 
-async def test_an_alternative_that_was_rejected_is_a_conflict(engine: Engine) -> None:
+async def test_a_rejected_alternative_is_a_conflict(engine: Engine) -> None:
     rejected = (Alternative("MongoDB"),)
     await conflicts_of(engine, new("Orders are stored in PostgreSQL", alternatives=rejected))
     found = await conflicts_of(engine, new("MongoDB stores all orders of the shop"))
@@ -98,7 +98,9 @@ async def test_a_decision_out_of_force_or_superseded_by_the_new_one_is_no_confli
     assert found == [("Failed downloads are retried 5 times", "number")]
 
 
-async def test_a_hidden_record_is_told_to_no_one_and_a_repeated_call_forgets_what_is_forgotten(engine: Engine) -> None:
+async def test_a_hidden_record_is_reported_to_no_one_and_a_repeated_call_omits_forgotten_records(
+    engine: Engine,
+) -> None:
     hidden = memory(content="The gate opens at 7:00", sensitivity=Sensitivity.SENSITIVE)
     old = await write(engine, ANN, hidden)
     later = memory(content="The gate opens at 9:00")
@@ -113,14 +115,14 @@ async def test_a_hidden_record_is_told_to_no_one_and_a_repeated_call_forgets_wha
     assert old.id not in [one.id for one in again.possible_conflicts]
 
 
-async def test_a_changed_memory_does_not_contradict_what_it_was(engine: Engine) -> None:
+async def test_a_changed_memory_does_not_contradict_its_former_version(engine: Engine) -> None:
     page = {"source": "wiki", "source_id": "gate"}
     await conflicts_of(engine, memory(content="The gate opens at 7:00", **page))
     assert await conflicts_of(engine, memory(content="The gate opens at 9:00", **page)) == []
 
 
 @pytest.mark.long("embeds two hundred texts")
-async def test_most_of_what_is_told_on_a_hundred_pairs_is_a_conflict(engine: Engine) -> None:
+async def test_most_reports_on_a_hundred_pairs_are_conflicts(engine: Engine) -> None:
     def request(pair: dict[str, Any], side: str) -> RecordDecisionParams | RememberParams:
         given = dict(pair[side])
         if pair["kind"] == "memory":

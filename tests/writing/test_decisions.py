@@ -1,4 +1,4 @@
-"""What agents write of decisions, through the engine: whole, once, found at once, and never another one's."""
+"""Decision writes by agents, through the engine: complete, once, found at once, and never on another agent's record."""
 
 import asyncio
 from datetime import timedelta
@@ -41,7 +41,7 @@ async def shown(engine: Engine, id: str) -> tuple[str | None, str | None]:
     return one.record.status, one.record.outcome  # type: ignore[union-attr]
 
 
-async def test_what_is_recorded_is_found_by_all_its_words_and_by_its_filters(engine: Engine) -> None:
+async def test_a_recorded_decision_is_found_by_all_its_words_and_by_its_filters(engine: Engine) -> None:
     asked = new("Keep orders in PostgreSQL\nBackups are known", context="Outages", tags=["db", "shop"], feature="cart")
     done = await write(engine, ANN, asked)
     assert isinstance(done, RecordDecisionResult)
@@ -80,7 +80,7 @@ async def test_updates_at_once_lose_none(engine: Engine) -> None:
     assert (decision.feature, decision.pr, decision.category, decision.details.pattern) == names
 
 
-async def test_the_last_review_is_shown_and_an_update_keeps_what_it_says(engine: Engine) -> None:
+async def test_the_last_review_is_shown_and_an_update_keeps_it(engine: Engine) -> None:
     id = (await write(engine, ANN, new("Bake bread"))).id
     await write(engine, ANN, review(id, "failure"))
     other = await write(engine, BEN, review(id, "partial"))
@@ -89,7 +89,7 @@ async def test_the_last_review_is_shown_and_an_update_keeps_what_it_says(engine:
     assert await shown(engine, id) == ("reviewed", "partial")
 
 
-async def test_only_who_may_ratify_accepts_and_an_agent_keeps_to_its_own_drafts(engine: Engine) -> None:
+async def test_only_ratifiers_accept_and_an_agent_keeps_to_its_own_drafts(engine: Engine) -> None:
     id = (await write(engine, ANN, new("Bake bread"))).id
     await write(engine, ANN, SetStatusParams(id=id, status="draft", reason="not yet"))
     with pytest.raises(Forbidden, match="ratify"):
@@ -119,7 +119,7 @@ async def test_a_supersession_takes_effect_with_acceptance_and_ends_with_its_lin
     assert await shown(engine, successor) == ("accepted", None), "a successor that is gone supersedes nothing"
 
 
-async def test_one_that_fewer_may_see_supersedes_nothing_and_the_author_is_warned(engine: Engine) -> None:
+async def test_a_decision_with_fewer_readers_supersedes_nothing_and_the_author_is_warned(engine: Engine) -> None:
     old = (await write(engine, ANN, new("Bake bread"))).id
     done = await write(engine, ANN, new("Bake cake", supersedes=(old,), sensitivity=Sensitivity.SENSITIVE))
     assert [one.code for one in done.warnings] == ["supersessionWithoutEffect"]  # type: ignore[union-attr]
@@ -131,7 +131,7 @@ async def test_one_that_fewer_may_see_supersedes_nothing_and_the_author_is_warne
     ("projects", "asked", "stored"),
     [(None, None, None), (None, "x", "x"), ({"a"}, None, "a"), ({"a"}, "a", "a"), ({"a", "b"}, "b", "b")],
 )
-async def test_a_record_gets_a_project_that_its_author_has(
+async def test_a_record_gets_a_project_of_its_author(
     engine: Engine, projects: set[str] | None, asked: str | None, stored: str | None
 ) -> None:
     viewer = Viewer(Sensitivity.NORMAL, None if projects is None else frozenset(projects))
@@ -140,7 +140,7 @@ async def test_a_record_gets_a_project_that_its_author_has(
     assert one.facets.project == stored
 
 
-async def test_nobody_writes_what_it_could_not_see(engine: Engine) -> None:
+async def test_nobody_writes_a_record_they_could_not_see(engine: Engine) -> None:
     several = WriteCaller("ann", Viewer(Sensitivity.NORMAL, frozenset({"a", "b"})), SCOPES)
     for wrong, member in (({}, "project"), ({"project": "c"}, "project")):
         with pytest.raises(InvalidParams) as refused:
@@ -173,7 +173,7 @@ async def test_a_file_owns_its_record_and_reviews_survive(engine: Engine, tmp_pa
     assert await shown(engine, id) == ("superseded", "failure")
 
 
-async def test_copies_hold_what_agents_wrote(engine: Engine, tmp_path: Path, stores: Stores) -> None:
+async def test_copies_hold_writes_of_agents(engine: Engine, tmp_path: Path, stores: Stores) -> None:
     old = (await write(engine, ANN, new("Bake bread"), "key")).id
     successor = (await write(engine, ANN, new("Bake cake", supersedes=(old,)))).id
     await write(engine, ANN, update(old, context="Ovens are free"))

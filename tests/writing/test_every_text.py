@@ -1,4 +1,4 @@
-"""Every text in every field of every method and file: refused by name, or read, found, listed and moved as it came."""
+"""Every text in every field of every method and file: refused by name, or read, found, listed and moved unchanged."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ FILES = 8  # lines of each kind, and files: with all others 2,000 texts
 
 @pytest.fixture(scope="module")
 def serve(lasting_stores: Stores) -> Iterator[Callable[[Path], Served]]:
-    """`serve(folder)`: a server over a folder, in place of the one before."""
+    """Yield `serve(folder)`: a server over a folder, replacing the previous server."""
     running: list[Served] = []
 
     def start(folder: Path) -> Served:
@@ -75,7 +75,7 @@ def test_a_file_of_any_text_is_read_or_rejected_and_stops_no_other(doors: Doors,
 def test_a_folder_with_every_text_is_listed_moved_and_served_again(
     doors: Doors, serve: Callable[[Path], Served], tmp_path: Path
 ) -> None:
-    """Of the texts of the tests before; alone, of a few."""
+    """Use the texts of earlier tests; alone, a few."""
     if not doors.ids:
         for form in FORMS:
             write_texts(doors, form, 2, fresh=False)

@@ -1,4 +1,4 @@
-"""What is forgotten: all of it, everywhere, for good; and what expires goes by itself."""
+"""Erasure: complete, everywhere, permanent; and expiry without a call."""
 
 import json
 import logging
@@ -100,7 +100,7 @@ async def forgotten(engine: Engine, id: str, writer: WriteCaller = ANN, **others
     return done
 
 
-async def test_what_is_forgotten_is_in_no_table_and_no_index_and_the_receipt_says_so(engine: Engine) -> None:
+async def test_a_forgotten_record_is_in_no_table_and_no_index_and_the_receipt_says_so(engine: Engine) -> None:
     id = await recorded(engine, "Sell the oven", context="It burns bread.")
     other = await recorded(engine, "Buy an oven")
     await write(engine, BEN, review(id, "success", lessons="Ask twice"))
@@ -118,7 +118,7 @@ async def test_what_is_forgotten_is_in_no_table_and_no_index_and_the_receipt_say
         await forgotten(engine, id)
 
 
-async def test_a_receipt_counts_what_is_still_there(engine: Engine) -> None:
+async def test_a_receipt_counts_remaining_parts(engine: Engine) -> None:
     id = await recorded(engine, "Sell the oven")
     done = await forgotten(engine, id)
     again = await recorded(engine, "Sell the oven once more")
@@ -133,7 +133,7 @@ async def test_a_receipt_counts_what_is_still_there(engine: Engine) -> None:
     assert (found.remaining.records, found.remaining.keywords) == (4, 1)
 
 
-async def test_who_may_forget_what(engine: Engine, tmp_path: Path) -> None:
+async def test_only_owners_and_admins_forget_visible_records_outside_files(engine: Engine, tmp_path: Path) -> None:
     id = await recorded(engine, "Sell the oven")
     with pytest.raises(Forbidden, match="admin"):
         await forgotten(engine, id, BEN)
@@ -152,7 +152,9 @@ async def test_who_may_forget_what(engine: Engine, tmp_path: Path) -> None:
     assert (await forgotten(engine, id, ROOT)).id == id
 
 
-async def test_a_key_of_what_is_forgotten_stays_spent_and_the_key_of_the_erasure_answers_again(engine: Engine) -> None:
+async def test_the_key_of_a_forgotten_write_stays_spent_and_the_key_of_the_erasure_answers_again(
+    engine: Engine,
+) -> None:
     id = await recorded(engine, "Sell the oven", key="one")
     first = await write(engine, ANN, forget(id), "two")
     again = await write(engine, ANN, forget(id), "two")
@@ -165,7 +167,7 @@ async def test_a_key_of_what_is_forgotten_stays_spent_and_the_key_of_the_erasure
     assert await recorded(engine, "Sell the oven", key="three") != id  # the same words are another record
 
 
-async def test_an_answer_about_an_erasure_is_given_again_to_a_token_that_would_see_the_record(engine: Engine) -> None:
+async def test_an_erasure_answer_is_repeated_to_a_token_with_sight_of_the_record(engine: Engine) -> None:
     secret = await recorded(engine, "A secret", sensitivity=Sensitivity.SENSITIVE, project="alpha")
     owner = WriteCaller("ann", Viewer(Sensitivity.SENSITIVE, frozenset({"alpha", "beta"})), SCOPES)
     first = await write(engine, owner, forget(secret), "one")
@@ -212,7 +214,7 @@ async def test_an_answer_about_another_record_keeps_nothing_of_it(open_engine: O
 
 
 @pytest.mark.long("waits until records expire, or asks with every wrong value")
-async def test_an_erasure_reads_no_answers_but_those_that_name_the_record(
+async def test_an_erasure_reads_only_answers_naming_the_record(
     open_engine: Open, embedder: Embedder, tmp_path: Path, stores: Stores, quiet: Watcher
 ) -> None:
     engine = open_engine(embedder=embedder)
@@ -268,7 +270,7 @@ async def test_an_artifact_takes_its_chunks_events_edges_and_entities_along(engi
     assert (done.receipt.remaining.records, done.receipt.remaining.keywords) == (0, 0)
 
 
-async def test_what_a_file_says_of_an_artifact_stays_and_is_pending(engine: Engine) -> None:
+async def test_an_artifact_s_file_content_stays_and_is_pending(engine: Engine) -> None:
     event = written(Kind.EVENT, id="evt_9", artifact_id="art_1", category="meeting", narrative="They met")
     of_file = replace(event, origin=Origin("/notes.jsonl", 0, None, "digest"))
     engine.records.put([written(Kind.ARTIFACT, id="art_1", content="Anna met Bert."), of_file], None)
@@ -278,7 +280,7 @@ async def test_what_a_file_says_of_an_artifact_stays_and_is_pending(engine: Engi
     assert "files" in {one.part for one in done.receipt.pending}
 
 
-async def test_what_files_have_is_counted_only_where_its_forgetter_sees_it(engine: Engine) -> None:
+async def test_file_content_is_counted_only_if_its_forgetter_sees_it(engine: Engine) -> None:
     hidden = written(Kind.EVENT, id="evt_8", artifact_id="art_1", category="a", narrative="n", sensitivity="sensitive")
     shown = written(Kind.EVENT, id="evt_9", artifact_id="art_1", category="b", narrative="m")
     of_files = [
@@ -294,7 +296,7 @@ async def test_what_files_have_is_counted_only_where_its_forgetter_sees_it(engin
     ]
 
 
-async def test_a_source_takes_its_chunks_and_what_was_drawn_from_them_alone(engine: Engine) -> None:
+async def test_a_source_takes_only_its_chunks_and_their_extractions(engine: Engine) -> None:
     def chunk(id: str, source: str) -> Entry:
         return written(Kind.CHUNK, id=id, source_id=source, content=id, chunk_index=0, total_chunks=1)
 
@@ -318,7 +320,7 @@ async def test_a_source_takes_its_chunks_and_what_was_drawn_from_them_alone(engi
     assert {id for kind in Kind for id in engine.records.ids(kind)} == {"s2", "k2", "x12"}
 
 
-async def test_records_of_other_agents_stay_without_what_was_forgotten(engine: Engine) -> None:
+async def test_records_of_other_agents_stay_without_the_forgotten_content(engine: Engine) -> None:
     def part(kind: Kind, id: str, agent: str = "ben", **members: Any) -> Entry:
         return written(kind, id=id, agent=agent, **members)
 
@@ -365,7 +367,7 @@ async def test_records_of_other_agents_stay_without_what_was_forgotten(engine: E
     assert engine.records.reads.find(names, Viewer()) == []  # as guarded as they were
 
 
-async def test_a_cascade_counts_only_what_its_forgetter_sees(engine: Engine) -> None:
+async def test_a_cascade_counts_only_records_seen_by_its_forgetter(engine: Engine) -> None:
     engine.records.put(
         [
             written(Kind.ARTIFACT, id="art_1", content="Anna met Bert."),
@@ -415,7 +417,7 @@ async def test_restored_backups_stay_forgotten(engine: Engine, tmp_path: Path, s
     with opened_backup(tmp_path / "backup", quiet) as backup:
         done = restore_backup(backup, engine.records.store, replace=True, watcher=quiet)
         assert (done.forgotten, engine.records.ids(Kind.DECISION)) == (1, [other])
-        # into another database, of which only the file of the ledger knows
+        # into another database, known only to the ledger file
         (tmp_path / "other").mkdir()
         lost = open_records(stores.records(tmp_path / "other"))
         ledger = read_ledger(tmp_path / "forgotten.jsonl")
@@ -432,7 +434,7 @@ def part(kind: Kind, id: str, agent: str = "ann", *, cut: bool = False, **member
 
 
 def before_the_amendment() -> list[Entry]:
-    """What a backup has of an artifact and of a source: later they are cut otherwise, and say something else."""
+    """Return an artifact and a source as in a backup: later they are cut differently, with other content."""
     whole = {"chunk_index": 0, "total_chunks": 1}
     content = {"name": "n", "problem": "p", "solution": "s"}
     return [
@@ -458,7 +460,7 @@ STAYING = {"evt_ben", "ent_zoe", "s2", "k-else", "k-ben", "x-both"}
 
 
 async def amended_and_forgotten(engine: Engine) -> None:
-    """Drops what the amendments of two records drop, then forgets them as their owner and as an admin."""
+    """Drop parts by amending two records, then forget the records as their owner and as an admin."""
     dropped = {
         Kind.ARTIFACT_CHUNK: ["c-old"],
         Kind.EVENT: ["evt_old"],
@@ -495,7 +497,7 @@ async def test_a_restore_drops_amended_parts(engine: Engine, tmp_path: Path, sto
 
 
 @pytest.mark.parametrize("known_by", ["the database", "the file of the ledger"])
-async def test_an_import_brings_back_no_part_that_an_amendment_dropped_before_the_erasure(
+async def test_an_import_brings_back_no_part_dropped_by_an_amendment_before_the_erasure(
     engine: Engine, tmp_path: Path, stores: Stores, quiet: Watcher, known_by: str
 ) -> None:
     engine.records.put(before_the_amendment(), None)
@@ -534,7 +536,7 @@ async def test_a_record_written_later_survives_a_restore(engine: Engine, tmp_pat
 
 
 @pytest.mark.long("waits until records expire, or asks with every wrong value")
-async def test_what_has_expired_is_not_shown_and_then_forgotten_once_by_all_servers(
+async def test_an_expired_record_is_not_shown_and_then_forgotten_once_by_all_servers(
     open_engine: Open, caplog: pytest.LogCaptureFixture, wait_until: Callable[..., None]
 ) -> None:
     first, second = open_engine("one"), open_engine("two")
@@ -554,7 +556,7 @@ async def test_what_has_expired_is_not_shown_and_then_forgotten_once_by_all_serv
     assert logged() == ["expired and forgotten: artifact art_1"]
 
 
-async def test_the_parts_of_what_has_expired_are_not_shown_before_it_is_forgotten(engine: Engine) -> None:
+async def test_the_parts_of_an_expired_record_are_not_shown_before_its_erasure(engine: Engine) -> None:
     engine.retention.close(5)
     gone = datetime.now(UTC) - timedelta(seconds=1)
     engine.records.put(
@@ -573,7 +575,7 @@ async def test_the_parts_of_what_has_expired_are_not_shown_before_it_is_forgotte
     assert [one.id for one in answer.results] == ["evt_2"]
 
 
-async def test_what_has_expired_is_in_no_graph_and_no_feed_before_it_is_forgotten(engine: Engine) -> None:
+async def test_an_expired_record_is_in_no_graph_and_no_feed_before_its_erasure(engine: Engine) -> None:
     engine.retention.close(5)
     near, far = await recorded(engine, "Near"), await recorded(engine, "Far")
     over, gone = await recorded(engine, "Over"), datetime.now(UTC) - timedelta(seconds=1)
@@ -599,7 +601,7 @@ async def test_what_has_expired_is_in_no_graph_and_no_feed_before_it_is_forgotte
     assert {(one.id, one.gone) for one in ends} >= {(over, True), ("art_1", True), ("evt_1", True)}
 
 
-async def test_a_clock_that_jumps_lets_nothing_expire(engine: Engine) -> None:
+async def test_a_clock_jump_lets_nothing_expire(engine: Engine) -> None:
     engine.retention.close(5)
     late = datetime.now(UTC) + timedelta(days=30)
     engine.records.put([written(Kind.ARTIFACT, id="art_1", content="One", expires_at=late)], None)
@@ -614,7 +616,7 @@ async def test_a_clock_that_jumps_lets_nothing_expire(engine: Engine) -> None:
     assert swept(jump, -jump) == [0, 0, 0]
     assert swept(jump, timedelta(seconds=5)) == [0, 0, 0]
     assert engine.records.ids(Kind.ARTIFACT) == ["art_1"]
-    # a server that was stopped for long, or whose clock was wrong when it began
+    # a server stopped for long, or with a wrong clock at its start
     clock = ClockGuard("nothing goes", lambda: late + jump, count(0, 1800).__next__)
     retention = Retention(engine.records, engine.indexes, LedgerFile(None), clock=clock)
     assert [retention.sweep() for _ in range(3)] == [0, 0, 1]
@@ -623,7 +625,7 @@ async def test_a_clock_that_jumps_lets_nothing_expire(engine: Engine) -> None:
 
 
 @pytest.mark.long("waits until records expire, or asks with every wrong value")
-async def test_what_expires_later_is_shown_until_then(open_engine: Open, wait_until: Callable[..., None]) -> None:
+async def test_a_record_expiring_later_is_shown_until_then(open_engine: Open, wait_until: Callable[..., None]) -> None:
     engine = open_engine()
     soon = datetime.now(UTC) + timedelta(seconds=2)
     late = soon + timedelta(days=1)
@@ -645,7 +647,7 @@ async def test_an_unwritable_ledger_is_pending(open_engine: Open, tmp_path: Path
     assert engine.records.ids(Kind.DECISION) == []
 
 
-def test_a_line_that_is_no_erasure_is_refused_by_its_number(tmp_path: Path) -> None:
+def test_an_invalid_erasure_line_is_refused_by_its_number(tmp_path: Path) -> None:
     file = tmp_path / "forgotten.jsonl"
     append_ledger(file, [Erasure(Kind.DECISION, "d", 1, "0" * 64)])
     assert file.stat().st_mode & 0o777 == 0o600
@@ -684,7 +686,7 @@ async def test_the_ledger_file_has_each_erasure_of_several_servers_once(open_eng
     )
 
 
-async def test_an_erasure_reads_of_the_ledger_file_only_what_is_new(engine: Engine, tmp_path: Path) -> None:
+async def test_an_erasure_reads_only_new_lines_of_the_ledger_file(engine: Engine, tmp_path: Path) -> None:
     file = tmp_path / "forgotten.jsonl"
     await forgotten(engine, await recorded(engine, "Sell the oven"))
     size = file.stat().st_size

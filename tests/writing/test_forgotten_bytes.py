@@ -1,4 +1,4 @@
-"""After a record is forgotten and the files are compacted, no file of the data folder holds a word of it."""
+"""After a record is forgotten and the files are compacted, no file of the data folder has any word of the record."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.embedded_only("looks into the files of SQLite and of Ch
 
 
 class Words:
-    """Words that nothing else has, and which files of a folder hold them."""
+    """Unique words, and the files of a folder that have them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -50,7 +50,7 @@ class Words:
         return " ".join([self.new()] * COPIES)
 
     def files(self) -> dict[str, list[str]]:
-        """The words in each file, in any case and encoding."""
+        """Return the words in each file, in any case and encoding."""
         forms = {
             word: [form.encode(one) for form in (word, word.capitalize()) for one in ENCODINGS] for word in self.made
         }
@@ -74,7 +74,7 @@ def opened(folder: Path) -> Iterator[Engine]:
 
 
 async def everything_about_a_decision(engine: Engine, words: Words, other: str, key: str) -> str:
-    """A decision with a word of its own in every text that a write of it may have."""
+    """Record a decision with a separate word in every possible text."""
     stated = new(
         words.text(),
         category=words.new(),
@@ -117,7 +117,7 @@ async def everything_about_a_decision(engine: Engine, words: Words, other: str, 
 
 
 async def write_and_forget(engine: Engine, words: Words, wait_until: Callable[..., None]) -> None:
-    """Leaves no word in a file of the running engine once it has compacted them."""
+    """Write a record, forget it, and compact: no word remains in a file of the running engine."""
     kept = (await write(engine, ANN, new("Stay", 0.5))).id
     ids = [await everything_about_a_decision(engine, words, kept, str(number)) for number in range(4)]
     vectors = SeededEmbedder().embed_text("x")
@@ -151,7 +151,7 @@ async def write_and_forget(engine: Engine, words: Words, wait_until: Callable[..
 
 
 @pytest.mark.long("reads every byte that a store wrote")
-async def test_no_file_holds_a_word_of_what_was_forgotten(tmp_path: Path, wait_until: Callable[..., None]) -> None:
+async def test_no_file_holds_a_word_of_a_forgotten_record(tmp_path: Path, wait_until: Callable[..., None]) -> None:
     words = Words(tmp_path)
     with opened(tmp_path) as engine:
         await write_and_forget(engine, words, wait_until)

@@ -1,4 +1,4 @@
-"""Decisions that agents recorded become those of files: exported, merged, ingested; reviews and links stay."""
+"""Agents' decisions become decisions of files: exported, merged, ingested; reviews and links stay."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ class Repository:
     engine: Engine
 
     def export(self, project: str | None = None) -> list[Path]:
-        """Writes the files, as `cstp export --decisions` does."""
+        """Write the files, as `cstp export --decisions` does."""
         made = []
         for one in decision_files(self.engine.records, SetAside(), project):
             made.append(self.folder / one.name)
@@ -113,7 +113,7 @@ async def test_an_exported_merged_and_ingested_decision_is_the_same(repository: 
     assert repository.export() == [], "what a file has is not exported"
 
 
-async def test_what_the_merged_file_says_is_the_decision_from_then_on(repository: Repository) -> None:
+async def test_the_content_of_the_merged_file_is_the_decision_from_then_on(repository: Repository) -> None:
     engine = repository.engine
     id = (await write(engine, ANN, new("Bake bread", 0.4))).id
     began = datetime.now(UTC)
@@ -131,7 +131,7 @@ async def test_what_the_merged_file_says_is_the_decision_from_then_on(repository
     assert (await repository.decision(id)).text == "Agreed on Tuesday."
 
 
-async def test_a_decision_that_changed_after_the_export_stays_the_agents(repository: Repository) -> None:
+async def test_a_decision_changed_after_the_export_stays_the_agents(repository: Repository) -> None:
     engine = repository.engine
     id = (await write(engine, ANN, new("Bake bread"))).id
     repository.export()
@@ -193,7 +193,7 @@ async def test_an_unknown_decision_is_new_under_its_id(repository: Repository, t
         other.close()
 
 
-async def test_only_decisions_of_a_project_are_exported_where_one_is_named(repository: Repository) -> None:
+async def test_only_decisions_of_a_named_project_are_exported(repository: Repository) -> None:
     await write(repository.engine, ANN, new("Bake bread", project="shop"))
     await write(repository.engine, ANN, new("Paint it"))
     assert [path.name.rpartition("-")[0] for path in repository.export("shop")] == ["bake-bread"]
@@ -230,7 +230,7 @@ async def test_a_decision_of_the_published_server_keeps_its_outcome(repository: 
     assert isinstance(decision, Decision)
     assert (decision.title, decision.outcome, decision.confidence) == ("Keep orders in PostgreSQL", "success", 0.85)
     for text in ("## actual_result\n\nNo order was lost.", "## lessons\n\nTry restores as well."):
-        assert text in decision.text  # which is searched
+        assert text in decision.text  # a searched text
     with pytest.raises(Conflict) as refused:
         await write(repository.engine, ANN, update("5f3a9c1e", category="data"))
     assert refused.value.reason == "fileOwned"

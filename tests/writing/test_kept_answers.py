@@ -1,4 +1,4 @@
-"""Answers kept under idempotency keys by earlier versions are given again as they were."""
+"""Answers kept under idempotency keys by earlier versions are repeated unchanged."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def _link(shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def _former(shown: dict[str, Any], params: WriteParams) -> dict[str, Any]:
-    """The form in which an earlier version kept an answer."""
+    """Return an answer in an earlier version's form."""
     match type(params).__name__:
         case "RecordDecisionParams":
             names = ("id", "seq", "status", "revision", "content_hash", "quality", "created", "warnings")
@@ -71,7 +71,7 @@ def _former(shown: dict[str, Any], params: WriteParams) -> dict[str, Any]:
     ],
     ids=["record", "update", "review", "status", "link", "episode", "memory", "knowledge"],
 )
-async def test_an_answer_that_an_earlier_version_kept_is_given_again(
+async def test_an_answer_kept_by_an_earlier_version_is_given_again(
     engine: Engine, params_of: Callable[[str, str], WriteParams]
 ) -> None:
     one = (await write(engine, JUDGE, new("Keep sessions in Redis"))).id
@@ -141,13 +141,13 @@ async def test_an_answer_that_an_earlier_version_kept_is_given_again(
     ],
     ids=["record", "episode", "turn", "artifact", "knowledge"],
 )
-async def test_the_digest_of_a_request_stays_what_it_was(engine: Engine, params: WriteParams, digest: str) -> None:
+async def test_the_digest_of_a_request_stays_unchanged(engine: Engine, params: WriteParams, digest: str) -> None:
     await write(engine, JUDGE, params, "key")
     with engine.records.store.writer.connect() as connection:
         assert connection.execute(sa.select(receipts.c.digest)).scalar_one() == digest
 
 
-async def test_an_erasure_that_an_earlier_version_kept_is_given_again(engine: Engine) -> None:
+async def test_an_erasure_kept_by_an_earlier_version_is_given_again(engine: Engine) -> None:
     id = (await write(engine, JUDGE, new("Keep sessions in Redis"))).id
     done = await write(engine, JUDGE, forget(id), "key")
     with engine.records.store.writer.begin() as connection:

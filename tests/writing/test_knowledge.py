@@ -1,4 +1,4 @@
-"""What agents store of what they read, through the engine: all of a call or none, and never another one's."""
+"""Agents' stored knowledge, through the engine: all of a call or none, and never on another agent's record."""
 
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ async def words_found(engine: Engine, words: str, viewer: Viewer = EVERYTHING) -
     return len((await engine.search_knowledge(SearchKnowledgeParams(query=words), viewer)).results)
 
 
-async def test_all_of_a_call_is_found_and_what_refers_to_its_source_names_it(engine: Engine) -> None:
+async def test_all_of_a_call_is_found_and_its_records_name_their_source(engine: Engine) -> None:
     done = await store(engine, ANN, WARNING, CHUNK, SOURCE)
     assert [(one.kind, one.status, one.num_chunks) for one in done.records] == [
         ("extraction", "created", 0),
@@ -61,7 +61,7 @@ async def test_all_of_a_call_is_found_and_what_refers_to_its_source_names_it(eng
     assert (match.source.title, match.source.source_id) == ("Tides", done.records[2].id)
 
 
-async def test_storing_again_changes_what_differs_and_nothing_else(engine: Engine) -> None:
+async def test_storing_again_changes_exactly_the_differences(engine: Engine) -> None:
     first = await store(engine, ANN, SOURCE, CHUNK, WARNING)
     same = await store(engine, ANN, SOURCE, CHUNK, WARNING)
     assert 0 < same.seq <= first.seq  # of the records themselves
@@ -73,13 +73,13 @@ async def test_storing_again_changes_what_differs_and_nothing_else(engine: Engin
     assert engine.records.counts().get(Kind.CHUNK, 0) == 2
 
 
-async def test_what_is_longer_than_a_call_may_send_is_refused_by_its_path() -> None:
+async def test_an_overlong_member_is_refused_by_its_path() -> None:
     with pytest.raises(InvalidParams) as refused:
         read_given([{"kind": "chunk", "content": "a" * 32_769, "tags": ["t"] * 101}])
     assert [one.field for one in refused.value.violations] == ["records[0].content", "records[0].tags"]
 
 
-async def test_a_name_is_of_the_agents_own_records_and_a_hidden_one_is_as_if_there_were_none(engine: Engine) -> None:
+async def test_a_name_refers_to_the_agents_own_records_and_hidden_names_count_as_unknown(engine: Engine) -> None:
     mine = await store(engine, ANN, SOURCE, sensitivity=Sensitivity.SENSITIVE)
     with pytest.raises(Forbidden):
         await store(engine, BEN, SOURCE | {"title": "Other"})
@@ -103,7 +103,7 @@ async def test_the_passages_of_a_source_stay_its_owners_when_another_agent_amend
     assert done.kind == "chunk"
 
 
-async def test_what_a_file_says_stays_the_files(engine: Engine, tmp_path: Path) -> None:
+async def test_file_content_stays_the_files(engine: Engine, tmp_path: Path) -> None:
     file = tmp_path / "chunks.jsonl"
     file.write_text('{"kind": "chunk", "id": "neap", "content": "From a file."}\n')
     await engine.ingest([file], Options())
@@ -112,7 +112,7 @@ async def test_what_a_file_says_stays_the_files(engine: Engine, tmp_path: Path) 
     assert refused.value.reason == "fileOwned"
 
 
-async def test_a_repeated_call_names_no_record_that_its_agent_sees_no_longer(engine: Engine) -> None:
+async def test_a_repeated_call_names_no_record_its_agent_sees_no_longer(engine: Engine) -> None:
     async def sent(writer: WriteCaller, *records: dict[str, Any], level: Sensitivity = Sensitivity.NORMAL) -> None:
         asked = knowledge(records, sensitivity=level)
         await write(engine, writer, asked, "key" if writer is PUBLIC else None)

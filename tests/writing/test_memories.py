@@ -1,4 +1,4 @@
-"""What agents remember, through the engine: whole, once, found at once, and never another one's."""
+"""Agents' memories, through the engine: complete, once, found at once, and never on another agent's record."""
 
 import asyncio
 from dataclasses import replace
@@ -60,7 +60,7 @@ async def remembered(
 
 
 async def shown(engine: Engine, seq: int) -> None:
-    """Waits until searches show a write."""
+    """Wait until searches show a write."""
     await engine.reached(seq, seconds=60)
 
 
@@ -70,7 +70,7 @@ async def found_episodes(engine: Engine, words: str, **others: Any) -> list[str]
     return [match.query for match in found.episodes]
 
 
-async def test_an_episode_is_found_by_what_was_tried_and_learned_and_listed_as_before(engine: Engine) -> None:
+async def test_an_episode_is_found_by_its_attempts_and_lessons_and_listed_as_before(engine: Engine) -> None:
     done = await write(engine, ANN, lesson("Berth a ship", -0.5, "Ask for the draught.", tags=("berths",)))
     assert isinstance(done, StoreEpisodeResult)
     assert done.created
@@ -88,7 +88,7 @@ async def test_an_episode_is_found_by_what_was_tried_and_learned_and_listed_as_b
     assert (origin.recorded_by, origin.via, origin.origin) == ("ann", "cstp", "wire")
 
 
-async def test_an_episode_is_found_by_meaning_where_there_is_a_model(tmp_path: Path, stores: Stores) -> None:
+async def test_an_episode_is_found_by_meaning_with_a_model(tmp_path: Path, stores: Stores) -> None:
     engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", SeededEmbedder())
     await shown(engine, (await write(engine, ANN, lesson("Berth a ship"))).seq)
     params = FindEpisodesParams(query="Berth a ship\n\nMeasure first.")
@@ -106,7 +106,7 @@ async def test_equal_episodes_are_two_and_one_key_stores_one(engine: Engine) -> 
     assert engine.records.counts().get(Kind.EPISODE, 0) == 3
 
 
-async def test_an_episode_that_is_too_sensitive_is_neither_read_nor_found(engine: Engine) -> None:
+async def test_a_too_sensitive_episode_is_neither_read_nor_found(engine: Engine) -> None:
     done = await write(engine, ANN, lesson("Pay wages", sensitivity=Sensitivity.SENSITIVE, project="shop"))
     await shown(engine, done.seq)
     with pytest.raises(NotFound):
@@ -117,7 +117,7 @@ async def test_an_episode_that_is_too_sensitive_is_neither_read_nor_found(engine
     assert await found_episodes(engine, "wages", viewer=replace(shop, projects=frozenset({"bank"}))) == []
 
 
-async def test_a_turn_is_the_one_of_its_place_and_two_without_one_are_two(engine: Engine) -> None:
+async def test_a_turn_is_identified_by_its_place_and_two_without_a_place_are_two(engine: Engine) -> None:
     first = await remembered(engine, ANN, turn("ok"))
     again = await remembered(engine, ANN, turn("ok"))
     changed = await remembered(engine, ANN, turn("no"))
@@ -153,7 +153,7 @@ async def test_a_long_text_is_cut_as_on_ingest_and_its_passages_go_when_it_gets_
     assert engine.records.counts().get(Kind.ARTIFACT_CHUNK, 0) == 0
 
 
-async def test_events_belong_to_what_they_were_read_from_and_stay_until_others_are_given(engine: Engine) -> None:
+async def test_events_belong_to_their_source_and_stay_until_replaced(engine: Engine) -> None:
     event = GivenEvent(category="Commitment", narrative="Ann promised a berth", actors=[GivenActor(ref="Ann")])
     first = await remembered(engine, ANN, turn("A berth is yours.", events=(event,)))
     same = await remembered(engine, ANN, turn("A berth is yours.", events=(event,)))
@@ -164,7 +164,7 @@ async def test_events_belong_to_what_they_were_read_from_and_stay_until_others_a
     assert (none.status, none.events, engine.records.counts().get(Kind.EVENT, 0)) == ("changed", [], 0)
 
 
-async def test_what_is_remembered_is_recalled_at_once(engine: Engine) -> None:
+async def test_a_remembered_record_is_recalled_at_once(engine: Engine) -> None:
     event = GivenEvent(category="Commitment", narrative="Ann promised a zeppelin")
     asked = memory(content="The mast is free.", title="Masts", events=(event,))
     await shown(engine, (await remembered(engine, ANN, asked)).seq)
@@ -183,7 +183,7 @@ async def test_another_agents_memory_is_left_alone_and_an_admin_may_change_it(en
     assert engine.records.counts().get(Kind.TURN, 0) == 1
 
 
-async def test_a_memory_that_is_hidden_is_not_taken_over_and_not_betrayed(engine: Engine) -> None:
+async def test_a_hidden_memory_is_neither_taken_over_nor_betrayed(engine: Engine) -> None:
     secret = await remembered(engine, ANN, turn("The code is 7.", sensitivity=Sensitivity.SENSITIVE))
     for content in ("The code is 7.", "No code."):
         done = await remembered(engine, PUBLIC, turn(content))
@@ -201,7 +201,7 @@ async def test_one_turn_in_two_projects_is_two(engine: Engine) -> None:
     assert len(ids) == 3
 
 
-async def test_what_a_file_says_stays_the_files(engine: Engine, tmp_path: Path) -> None:
+async def test_file_content_stays_the_files(engine: Engine, tmp_path: Path) -> None:
     file = tmp_path / "turns.jsonl"
     file.write_text(TURNS)
     await engine.ingest([file], Options())
@@ -211,7 +211,7 @@ async def test_what_a_file_says_stays_the_files(engine: Engine, tmp_path: Path) 
     assert (refused.value.reason, refused.value.found) == ("fileOwned", "the file turns.jsonl")
 
 
-async def test_what_expires_is_kept_with_its_time_and_the_past_is_refused(engine: Engine) -> None:
+async def test_an_expiring_memory_is_kept_with_its_time_and_the_past_is_refused(engine: Engine) -> None:
     soon = datetime.now(UTC) + timedelta(days=1)
     id = (await remembered(engine, ANN, page("Noon.", expires_at=soon))).id
     (stored,) = engine.records.reads.find([(Kind.ARTIFACT, id)], None)
@@ -222,7 +222,7 @@ async def test_what_expires_is_kept_with_its_time_and_the_past_is_refused(engine
         await write(engine, ANN, page("Noon.", expires_at=datetime(2020, 1, 1, tzinfo=UTC)))
 
 
-async def test_two_calls_of_one_turn_at_once_remember_one(engine: Engine) -> None:
+async def test_two_concurrent_calls_of_one_turn_remember_one(engine: Engine) -> None:
     done = await asyncio.gather(*(remembered(engine, ANN, turn("ok")) for _ in range(6)))
     assert len({one.id for one in done}) == 1
     assert sorted(one.status for one in done) == ["created", *["unchanged"] * 5]
@@ -241,7 +241,7 @@ async def test_the_events_of_a_memory_stay_its_owners_when_another_agent_amends_
     assert done.kind == "event"
 
 
-async def test_an_amended_memory_keeps_the_events_that_other_agents_attached(engine: Engine) -> None:
+async def test_an_amended_memory_keeps_events_attached_by_other_agents(engine: Engine) -> None:
     id = (await remembered(engine, ANN, page("Two tides"))).id
     engine.records.put(
         [written(Kind.EVENT, id="evt_1", agent="ben", artifact_id=id, category="Seen", narrative="A low tide.")],

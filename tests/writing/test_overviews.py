@@ -1,4 +1,4 @@
-"""Counts of decisions, and the graph of their links: only of what a viewer sees, and as far as was asked."""
+"""Decision counts, and the graph of their links: only a viewer's part, and only as far as requested."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,7 @@ def decision(id: str, **members: Any) -> Any:
     return entry(Kind.DECISION, id, title=f"Decide {id}", **members)
 
 
-async def test_counts_are_those_of_the_decisions_that_are_seen(engine: Engine) -> None:
+async def test_counts_are_those_of_the_visible_decisions(engine: Engine) -> None:
     random = Random(5)
     made: list[Any] = []
     for number in range(200):
@@ -74,7 +74,7 @@ async def test_the_most_frequent_names_come_first_and_no_more_than_fit(engine: E
     assert (len(found.by_category), len(found.top_tags), found.total) == (MOST_NAMES, MOST_TAGS, len(names))
 
 
-async def test_recent_ones_are_counted_by_their_date_and_none_of_the_future(engine: Engine) -> None:
+async def test_recent_decisions_are_counted_by_date_without_future_ones(engine: Engine) -> None:
     now = datetime.now(UTC)
     ages = {"hour": 1, "day": 25, "week": 24 * 8, "old": 24 * 31, "future": -24}
     engine.records.put([decision(f"dec_{n}", date=now - timedelta(hours=age)) for n, age in ages.items()], None)
@@ -96,7 +96,7 @@ async def link(engine: Engine, source: str, target: str, type: LinkType = "relat
 
 
 @pytest.mark.long("waits until records expire, or asks with every wrong value")
-async def test_a_graph_has_what_is_so_many_links_away_and_all_links_between(engine: Engine) -> None:
+async def test_a_graph_has_all_records_within_the_given_links_and_all_links_between(engine: Engine) -> None:
     a, b, c, d = [(await write(engine, ANN, new(f"Decide {name}"))).id for name in "abcd"]
     await link(engine, a, b)
     await link(engine, b, c, "depends_on")

@@ -1,4 +1,4 @@
-"""What a decision says of times, and what a refusal shows: nothing that the author may not see."""
+"""Times of a decision, and refusals: they show nothing hidden from the author."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,7 +39,7 @@ async def test_no_update_lets_a_decision_end_before_it_begins(engine: Engine, be
     await write(engine, ANN, update(id, valid_from=EARLY, valid_to=LATE))
 
 
-async def test_a_circle_that_closes_in_a_hidden_decision_is_no_refusal(engine: Engine) -> None:
+async def test_a_circle_closing_in_a_hidden_decision_is_no_refusal(engine: Engine) -> None:
     one, other = [(await write(engine, ANN, new(f"Bake {n}"))).id for n in range(2)]
     hidden = (await write(engine, ANN, new("Bake x", sensitivity=Sensitivity.SENSITIVE))).id
     for source, target in ((one, hidden), (hidden, other)):
@@ -47,11 +47,11 @@ async def test_a_circle_that_closes_in_a_hidden_decision_is_no_refusal(engine: E
     back = LinkDecisionsParams(source_id=other, target_id=one, edge_type="depends_on")
     with pytest.raises(Conflict, match="state"):
         await write(engine, ANN, back, dry_run=True)
-    await write(engine, ANN, back.model_copy(update={"edge_type": "relates_to"}))  # which may close one
+    await write(engine, ANN, back.model_copy(update={"edge_type": "relates_to"}))  # may close a circle
     assert (await write(engine, NARROW, back)).id == other
 
 
-async def test_what_was_known_at_a_time_follows_reviews_and_successors(engine: Engine) -> None:
+async def test_the_state_known_at_a_time_follows_reviews_and_successors(engine: Engine) -> None:
     old = await write(engine, ANN, new("Bake bread"))
     successor = await write(engine, ANN, new("Bake cake", supersedes=(old.id,)))
     await write(engine, ANN, review(successor.id))
@@ -73,7 +73,7 @@ async def test_a_files_decision_is_known_as_before_its_review(engine: Engine, tm
     assert await known(engine, id, LATE) == ("reviewed", "success")
 
 
-async def test_a_repeated_call_shows_nothing_that_its_author_sees_no_longer(engine: Engine, tmp_path: Path) -> None:
+async def test_a_repeated_call_shows_nothing_its_author_sees_no_longer(engine: Engine, tmp_path: Path) -> None:
     file = tmp_path / "decisions.jsonl"
     file.write_text('{"kind": "decision", "id": "one", "title": "Use a queue"}')
     await engine.ingest([file], Options())
@@ -86,7 +86,7 @@ async def test_a_repeated_call_shows_nothing_that_its_author_sees_no_longer(engi
     assert (refused.value.id, refused.value.reason) == (None, "idempotency")
 
 
-async def test_a_link_is_a_change_for_none_who_does_not_see_both_of_its_ends(engine: Engine) -> None:
+async def test_a_link_is_a_change_only_for_viewers_of_both_of_its_ends(engine: Engine) -> None:
     async def changed(viewer: Viewer, after: int) -> list[str]:
         return [one.id for one in (await engine.following.read(ChangesParams(since=after), viewer)).changes]
 

@@ -1,4 +1,4 @@
-"""A call and a file accept the same texts for each member of a decision, and the same numbers."""
+"""Calls and files accept equal texts and numbers for each decision member."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -76,7 +76,7 @@ def test_a_whole_number_beyond_64_bits_is_refused_by_name(serve: Callable[..., S
 def post(serving: Serving, digits: str) -> Any:
     params = f'{{"decision": "Keep it", "confidence": 0.5, "trace": {{"n": {digits}}}}}'
     body = f'{{"jsonrpc": "2.0", "id": 1, "method": "cstp.recordDecision", "params": {params}}}'
-    serving.ask("getStats")  # which makes a token
+    serving.ask("getStats")  # makes a token
     fields = {"Authorization": f"Bearer {serving.tokens[0]}", "Content-Type": "application/json"}
     return httpx.post(serving.url, content=body, headers=fields, trust_env=False).json()
 

@@ -1,4 +1,4 @@
-"""Memories that others supersede: out of force for all who see them, named as such, and in force again without them."""
+"""Superseded memories: out of force for all viewers, named as such, and in force again without their successor."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -29,7 +29,7 @@ def remember(serving: Serving, content: str, token: str | None = None, **params:
 
 
 def listed(serving: Serving, token: str | None = None, **params: Any) -> dict[str, Any]:
-    """The successors of each listed memory; None if it is in force."""
+    """Return the successors of each listed memory; None if in force."""
     serving.caught_up()
     found = serving.ask("listMemories", token, **params)["memories"]
     return {one["id"]: one.get("supersededBy") for one in found}
@@ -40,7 +40,7 @@ def code(serving: Serving, token: str | None = None, **params: Any) -> Any:
 
 
 @pytest.mark.parametrize("place", [{}, {"conversationId": "radio"}], ids=["artifacts", "turns"])
-def test_a_superseded_memory_is_found_by_all_reads_and_left_out_of_what_is_current(
+def test_a_superseded_memory_is_found_by_all_reads_and_left_out_of_current_ones(
     serving: Serving, place: dict[str, Any]
 ) -> None:
     old = remember(serving, "The ferry berths at pier two.", events=[EVENT], **place)
@@ -83,7 +83,7 @@ def test_the_passages_of_a_superseded_artifact_are_as_little_current_as_it_is(se
     assert [one["id"] for one in serving.ask("search", query="moon tides", current=True)["results"]] == [new]
 
 
-def test_current_leaves_out_decisions_that_are_not_in_force_and_keeps_kinds_without_an_end(serving: Serving) -> None:
+def test_current_leaves_out_decisions_not_in_force_and_keeps_kinds_without_an_end(serving: Serving) -> None:
     serving.put(
         [
             entry(Kind.DECISION, "kept", title="Tides rule", status="accepted"),
@@ -114,7 +114,7 @@ def test_a_memory_is_in_force_again_without_its_successor(serving: Serving, ende
     assert len(serving.ask("search", query="silts", kinds=["event"], current=True)["results"]) == 1
 
 
-def test_the_successor_of_a_successor_that_is_forgotten_leaves_what_was_named_by_it_in_force(serving: Serving) -> None:
+def test_forgetting_the_middle_successor_leaves_the_first_memory_in_force(serving: Serving) -> None:
     first = remember(serving, "Pier one.")
     second = remember(serving, "Pier two.", supersedes=[first])
     third = remember(serving, "Pier three.", supersedes=[second])
@@ -123,7 +123,7 @@ def test_the_successor_of_a_successor_that_is_forgotten_leaves_what_was_named_by
     assert listed(serving, current=True) == {third: None, first: None}
 
 
-def test_an_expired_successor_is_named_no_more(serving: Serving) -> None:
+def test_an_expired_successor_is_no_longer_named(serving: Serving) -> None:
     old = remember(serving, "Pier two.")
     soon = datetime.now(UTC) + timedelta(days=1)
     (new,) = [written(Kind.ARTIFACT, id="art_new", content="Pier three.", supersedes=[old], expires_at=soon)]
@@ -148,7 +148,7 @@ def test_a_change_of_the_old_memory_leaves_it_superseded(serving: Serving) -> No
     assert list(listed(serving).values()).count(None) == 1
 
 
-def test_what_supersedes_is_kept_by_a_change_that_does_not_name_it(serving: Serving) -> None:
+def test_a_change_without_naming_them_keeps_the_superseded_records(serving: Serving) -> None:
     old = remember(serving, "Pier two.")
     new = {"source": "wiki", "sourceId": "pier"}
     id = remember(serving, "Pier three.", supersedes=[old], **new)
@@ -157,7 +157,7 @@ def test_what_supersedes_is_kept_by_a_change_that_does_not_name_it(serving: Serv
     assert listed(serving)[old] == [id]
 
 
-def test_what_cannot_be_superseded_is_refused_and_nothing_is_written(serving: Serving) -> None:
+def test_an_impossible_supersession_is_refused_and_nothing_is_written(serving: Serving) -> None:
     old = remember(serving, "Pier two.", source="wiki", sourceId="pier")
     token = serving.token(projects=["farm"], scopes=("read", "write"))
     hidden = remember(serving, "Secret.", sensitivity="highly_sensitive")
@@ -214,7 +214,7 @@ def test_a_dry_run_supersedes_nothing_and_a_repeated_key_once(serving: Serving) 
     assert "must" in str(code(serving, supersedes=[old, ""], idempotencyKey="k2"))
 
 
-def test_followers_and_the_audit_see_that_the_old_memory_changed(serving: Serving) -> None:
+def test_followers_and_the_audit_see_the_change_of_the_old_memory(serving: Serving) -> None:
     old = remember(serving, "Pier two.", events=[EVENT])
     cursor = serving.ask("changes", since="now")["cursor"]
     new = remember(serving, "Pier three.", supersedes=[old])

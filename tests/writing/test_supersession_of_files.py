@@ -1,4 +1,4 @@
-"""Supersessions that files state: an accepted successor takes its predecessor out of force."""
+"""Supersessions stated by files: an accepted successor takes the predecessor out of force."""
 
 import json
 from datetime import UTC, datetime
@@ -32,7 +32,7 @@ async def read(engine: Engine, folder: Path, name: str, *decisions: dict[str, An
 
 
 async def current(engine: Engine, viewer: Viewer = EVERYTHING, **filters: Any) -> set[str]:
-    """The ids of the decisions in force, by a search, which a list and the counts agree with."""
+    """Return ids of the decisions in force, by a search, asserting that a list and the counts agree."""
     await engine.reached(engine.records.last_seq(), seconds=20.0)
     wanted = QueryFilters(**(filters or {"current": True}))
     found = await engine.query_decisions(QueryDecisionsParams(query="lanterns", filters=wanted, limit=50), viewer)
@@ -47,7 +47,7 @@ async def current(engine: Engine, viewer: Viewer = EVERYTHING, **filters: Any) -
 
 
 async def status(engine: Engine, id: str) -> str | None:
-    """The status, which a reading as of now agrees with."""
+    """Return the status, asserting that a reading as of now agrees."""
     asked = [GetDecisionParams(id=id, known_at=at) for at in (None, datetime.now(UTC))]
     first, second = [(await engine.get_decision(one, EVERYTHING)).decision.status for one in asked]
     assert first == second
@@ -68,16 +68,16 @@ async def test_files_supersede_in_any_order(engine: Engine, tmp_path: Path, says
     assert await current(engine, as_of=datetime(2025, 1, 1, tzinfo=UTC)) == {"new"}
 
 
-async def test_the_old_one_is_in_force_until_the_acceptance(engine: Engine, tmp_path: Path) -> None:
+async def test_the_old_decision_is_in_force_until_the_acceptance(engine: Engine, tmp_path: Path) -> None:
     files = tmp_path
     await read(engine, files, "old", OLD)
     for state, expected in (
         ("proposed", {"old", "new"}),
         ("accepted", {"new"}),
-        ("parked", {"old", "new"}),  # a word that is not known
+        ("parked", {"old", "new"}),  # an unknown word
         ("rejected", {"old"}),
         ("accepted", {"new"}),
-        ("deprecated", set()),  # the old one was replaced while the new one was in force
+        ("deprecated", set()),  # the old decision was replaced while the new one was in force
     ):
         await read(engine, files, "new", NEW | {"status": state, "supersedes": "old"})
         assert await current(engine) == expected, state
@@ -126,7 +126,7 @@ async def test_a_hidden_successor_ends_nothing(engine: Engine, tmp_path: Path, h
     assert (await current(engine, narrow), await current(engine)) == ({"old"}, {"old", "new"})
 
 
-async def test_a_copy_shows_what_files_supersede(engine: Engine, tmp_path: Path) -> None:
+async def test_a_copy_shows_supersessions_of_files(engine: Engine, tmp_path: Path) -> None:
     await read(engine, tmp_path, "new", NEW | {"status": "proposed", "supersedes": "old"})
     await read(engine, tmp_path, "old", OLD | {"status": "proposed"})
     await write(engine, ANN, review("new", "success"))

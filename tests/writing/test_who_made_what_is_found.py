@@ -1,4 +1,4 @@
-"""Origins of hits, and whether a decision that is found is still in force."""
+"""Origins of hits, and whether a found decision is still in force."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ def made_by(hits: list[dict[str, Any]]) -> set[tuple[str, str | None]]:
     return {(one["origin"], one["recordedBy"]) for one in hits}
 
 
-def test_every_hit_says_whether_a_file_an_agent_or_an_import_made_it_and_which_agent(serve: Serve) -> None:
+def test_every_hit_names_its_origin_file_agent_or_import_and_the_agent(serve: Serve) -> None:
     serving = serve()
     ada = serving.ask("whoami")["agent"]
     serving.put(
@@ -44,7 +44,7 @@ def test_every_hit_says_whether_a_file_an_agent_or_an_import_made_it_and_which_a
     assert made_by(serving.ask("recall", context="note")["results"]) == both
 
 
-def test_a_search_shows_that_a_decision_is_rejected_or_superseded_and_by_what_the_caller_sees(serve: Serve) -> None:
+def test_a_search_shows_rejected_and_superseded_decisions_and_their_visible_successors(serve: Serve) -> None:
     serving = serve()
     serving.put(
         [
@@ -66,6 +66,6 @@ def test_a_search_shows_that_a_decision_is_rejected_or_superseded_and_by_what_th
     assert (whole["wood"]["supersededBy"], whole["wood"]["supersedes"]) == (["gas"], [])
     assert (whole["gas"]["supersededBy"], whole["gas"]["supersedes"]) == (["sun"], ["wood"])
     shown = {"wood": ("superseded", ["gas"]), "gas": ("accepted", []), "coal": ("rejected", []), "kiln": (None, [])}
-    shown |= {"sun": ("proposed", [])}  # which replaces nothing yet
+    shown |= {"sun": ("proposed", [])}  # replaces nothing yet
     assert found(serving.token(clearance="normal")) == shown
     assert found(None) == shown | {"wood": ("superseded", ["gas", "oil"]), "oil": (None, [])}

@@ -1,4 +1,4 @@
-"""Records as agents write them: put into a store directly, or by the methods of the engine."""
+"""Records as written by agents: put into a store directly, or by the engine's methods."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -42,7 +42,7 @@ def written(
     vectors: FloatArray | None = None,
     **members: Any,
 ) -> Entry:
-    """A record as an agent writes it, under the id that it is given."""
+    """Return a record as an agent writes it, under the given id."""
     record = validate_record(
         kind, {name: value for name, value in members.items() if name != "id" or kind is Kind.EPISODE}
     )
@@ -62,7 +62,7 @@ _GIVEN: Final = {
 
 
 def _given(members: Mapping[str, Any]) -> dict[str, Any]:
-    """Members as parameters take them, of those that records have."""
+    """Return members as parameters take them, from members of records."""
 
     def one(value: Any) -> Any:
         if isinstance(value, Sensitivity):
@@ -108,7 +108,7 @@ def forget(id: str, **others: Any) -> ForgetParams:
 async def write(
     engine: Engine, writer: WriteCaller, params: WriteParams, key: str | None = None, dry_run: bool = False
 ) -> Any:
-    """The result of the method that takes these parameters."""
+    """Return the result of the method with these parameters."""
     methods: Mapping[type[WriteParams], Any] = {
         RecordDecisionParams: engine.record_decision,
         UpdateDecisionParams: engine.update_decision,

@@ -1,7 +1,7 @@
-"""An embedding function of Chroma's registry that obeys a file: a model of these tests for any process.
+"""A Chroma registry embedding function controlled by a file: a test model for any process.
 
-Equal texts get equal vectors; nothing else is meant by them. What the file named by CHAOS_EMBEDDER holds decides how
-the function behaves; an absent or empty file, and no such variable, mean that it works.
+Equal texts get equal vectors without further meaning. The file named by CHAOS_EMBEDDER controls the behaviour; without
+the variable, the file or any content the function works normally.
 """
 
 import os
@@ -20,14 +20,14 @@ HANG_STEP = 0.02  # seconds between two looks at the file
 
 
 def vector_of(text: str, dim: int = DIM) -> Any:
-    """The unit vector of a text, float32."""
+    """Return the unit vector of a text, float32."""
     seed = int.from_bytes(sha256(text.encode()).digest()[:8], "big")
     vector = np.random.default_rng(seed).normal(size=dim)
     return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
 def told() -> str:
-    """What the file says now."""
+    """Return the current content of the control file."""
     try:
         return Path(os.environ["CHAOS_EMBEDDER"]).read_text().strip()
     except (KeyError, FileNotFoundError):
@@ -35,9 +35,9 @@ def told() -> str:
 
 
 class ChaosEmbedder:
-    """Told "raise", "nan", "infinite", "zero", "dimension", "count", "nothing" or "hang" it does so, else it works.
+    """A model that follows "raise", "nan", "infinite", "zero", "dimension", "count", "nothing" or "hang", else works.
 
-    When it hangs, it leaves a file `.hanging` beside the one it obeys. A call that came when told "never" never ends.
+    While hanging it leaves a file `.hanging` next to the control file. A call received during "never" never ends.
     """
 
     def __init__(self, dim: int = DIM) -> None:
@@ -77,6 +77,6 @@ class ChaosEmbedder:
 
 
 def register() -> None:
-    """Makes `chroma:chaos` known to this process."""
+    """Register `chroma:chaos` in this process."""
     if NAME not in known_embedding_functions:
         register_embedding_function(ChaosEmbedder)  # type: ignore[no-untyped-call]

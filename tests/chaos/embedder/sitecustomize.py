@@ -1,4 +1,4 @@
-"""Read by every Python that has this folder on its PYTHONPATH."""
+"""Startup module of every Python process with this folder on PYTHONPATH."""
 
 from chaos_embedder import register
 

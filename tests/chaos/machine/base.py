@@ -1,4 +1,4 @@
-"""What all rules of the state machine have in common: the agents, calls whose answers are checked, and reading back."""
+"""Base of the state machine rules: agents, calls with checked answers, and reading back."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -29,7 +29,7 @@ server = st.integers(0, 1)
 pick = st.integers(0, 1000)
 key = st.one_of(st.none(), st.none(), st.integers(0, 30))
 _SCOPES = {method.name: set(method.scopes) for method in METHODS}
-_MAY_CHANGE_NOTHING = {"updateDecision", "setStatus", "remember", "storeKnowledge"}  # and tell when it changed last
+_MAY_CHANGE_NOTHING = {"updateDecision", "setStatus", "remember", "storeKnowledge"}  # and report the last change
 _NAMES = re.compile(r"[\w-]+(?:::[\w-]+)*")
 rights = st.fixed_dictionaries(
     {}, optional={"project": st.sampled_from(["alpha", "beta"]), "sensitivity": st.sampled_from(LEVELS)}
@@ -38,18 +38,18 @@ rights = st.fixed_dictionaries(
 
 @dataclass
 class Reader:
-    """One who follows: its cursor, the records that were reported to it, and what became different since it read."""
+    """A follower: cursor, records reported so far, and changes since the last read."""
 
     cursor: int = 0
     known: dict[str, str] = field(default_factory=dict)  # kinds by id
     reported: set[int] = field(default_factory=set)  # numbers of the changes
     may: set[str] = field(default_factory=set)
     must: set[str] = field(default_factory=set)
-    ever: set[str] = field(default_factory=set)  # what it has seen at any time
+    ever: set[str] = field(default_factory=set)  # everything seen so far
 
 
 class Base(RuleBasedStateMachine):
-    """`open` gives two engines over a new store; `calls` counts over all runs."""
+    """Base of the rules; `open` returns two engines over a new store, `calls` counts over all runs."""
 
     open: ClassVar[Callable[[], Doors]]
     calls: ClassVar[list[int]]
@@ -63,11 +63,11 @@ class Base(RuleBasedStateMachine):
         nothing: dict[str, tuple[object, object]] = {}
         self.views = dict.fromkeys(AGENTS, nothing)
         self.readers = {name: Reader() for name in AGENTS}
-        self.turns: set[str] = set()  # all that there ever were
+        self.turns: set[str] = set()  # all that ever existed
 
     @invariant()
     def note(self) -> None:
-        """After each rule: what became different for whom, of which those who follow are to learn."""
+        """Note after each rule the changes that each follower must learn."""
         self.model.note()
         self.turns.update(one.id for one in self.model.memories.values() if one.kind == "turn")
         views = self.model.views(AGENTS.values())
@@ -90,7 +90,7 @@ class Base(RuleBasedStateMachine):
 
     @staticmethod
     def placed(agent: Token, rights: dict[str, Any]) -> tuple[str | None, int, int]:
-        """The project and level of a new record, and the code for rights that the agent does not have."""
+        """Return project and level of a new record, and the error code if the agent lacks the rights."""
         project, level = rights.get("project"), LEVELS.index(rights.get("sensitivity", "normal"))
         code = 0
         if agent.projects is not None:
@@ -100,7 +100,7 @@ class Base(RuleBasedStateMachine):
         return project, level, INVALID if level > LEVELS.index(agent.clearance) else code
 
     def target(self, number: int) -> str:
-        """The id of a decision, seen or not, now and then of none."""
+        """Return the id of a decision, visible or hidden, or an unknown id."""
         ids = [*self.model.decisions, UNKNOWN]
         return ids[number % len(ids)]
 
@@ -113,14 +113,14 @@ class Base(RuleBasedStateMachine):
         code: int = 0,
         allowed: Iterable[str] = (),
     ) -> Any:
-        """A result, or the data of the error that must come; nothing in it may be hidden from the agent.
+        """Return the result, or the data of the expected error; assert that it has nothing hidden from the agent.
 
-        `allowed` are names that it may have although they are.
+        `allowed` are hidden names permitted in the answer.
         """
         self.calls[0] += 1
         reply = self.doors.call(door, agent, method, params)
         assert reply.code == code, f"{agent.agent} {method} {params}: {reply.text}, and not {code}"
-        # a refusal repeats what was asked, and a search has its query
+        # a refusal repeats the request, and a search its query
         said = reply.text if code else str(unasked(reply.value))
         echoed = _NAMES.findall(str(params)) if code else ()
         shown = set(_NAMES.findall(said)) & self.model.hidden(agent) - {*echoed, *allowed}
@@ -130,9 +130,9 @@ class Base(RuleBasedStateMachine):
     def write(
         self, door: int, agent: Token, method: str, params: dict[str, Any], number: int | None, code: int
     ) -> dict[str, Any] | None:
-        """A write that is answered with `code` by the rules of its method; None where it changed nothing.
+        """Make a write that must be answered with `code` by the method's rules; return None if nothing changed.
 
-        Before these come the scope of the token and what is known of the key.
+        Token scope and known idempotency key are checked first.
         """
         if not _SCOPES[f"cstp.{method}"] & set(agent.scopes):
             self.ask(door, agent, method, params, FORBIDDEN)
@@ -154,7 +154,7 @@ class Base(RuleBasedStateMachine):
         return result
 
     def repeat(self, door: int, agent: Token, method: str, params: dict[str, Any]) -> None:
-        """A key that was used before: the same parameters get the same answer, others are a conflict."""
+        """Repeat a used key: equal parameters get the same answer, others a conflict."""
         before, first = self.model.answered[agent.agent, method, params["idempotencyKey"]]
         id = first_id(first)
         if before != params:
@@ -176,13 +176,13 @@ class Base(RuleBasedStateMachine):
             expected |= {"status": "unchanged"}
         elif method == "storeKnowledge":
             expected |= {"records": [one | {"status": "unchanged"} for one in first["records"]]}
-        # what it says itself, and what was reported to it before
+        # its own content, and earlier reports to it
         result = self.ask(door, agent, method, params, allowed=_NAMES.findall(f"{params} {first}"))
         when = {name: True for name in ("indexed", "reindexed", "receipt") if name in first}  # is of now
         assert {**result, **when} == {**expected, **when}, f"{result}, and not {expected}"
 
     def look(self, door: int, agent: Token, id: str) -> None:
-        """Reads a decision whole and compares it with the model."""
+        """Read a full decision and compare it with the model."""
         one = self.model.find(agent, id)
         params = {"id": id}
         if one is None:
@@ -216,7 +216,7 @@ class Base(RuleBasedStateMachine):
 
 
 def unasked(result: Any) -> Any:
-    """An answer without the query that it repeats."""
+    """Remove the repeated query from an answer."""
     if not isinstance(result, dict):
         return result
     return {name: unasked(value) if name == "metadata" else value for name, value in result.items() if name != "query"}

@@ -1,4 +1,4 @@
-"""Two engines over one store, each behind the dispatcher of a server, and the tokens of several agents."""
+"""Two engines over a shared store, each behind a server dispatcher, and tokens of several agents."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ FOLLOWS_WITHIN = 20.0  # seconds, on a busy machine
 
 
 def token(agent: str, scopes: str, clearance: str = "highly_sensitive", projects: Sequence[str] | None = None) -> Token:
-    """A token as a server reads it; `scopes` are words."""
+    """Return a token in the server's form; `scopes` are words."""
     named = None if projects is None else tuple(projects)
     times = {"created": "2026-01-01T00:00:00+00:00", "expires": "2999-01-01T00:00:00+00:00"}
     return Token("0", agent, "0" * 64, tuple(scopes.split()), clearance, named, **times)
@@ -45,7 +45,7 @@ def token(agent: str, scopes: str, clearance: str = "highly_sensitive", projects
 
 @dataclass(frozen=True)
 class Reply:
-    """What a call came to: `code` 0 and a result, or an error with its data; `text` is all of it."""
+    """Result of a call: `code` 0 and a result, or an error with data; `text` is the full answer."""
 
     code: int
     value: Any
@@ -53,7 +53,7 @@ class Reply:
 
 
 class Doors:
-    """Calls go through the JSON-RPC of a server that is one of two over the same records."""
+    """JSON-RPC calls to either of two servers over the same records."""
 
     def __init__(self, url: str, folder: Path, embedder: Embedder | None) -> None:
         self.folder = folder
@@ -71,11 +71,11 @@ class Doors:
         return Dispatcher(methods, limiter, _BOUNDS, counted, BodyParser(self._parsing), engine.reached, audited)
 
     def call(self, server: int, who: Token, method: str, params: Mapping[str, Any]) -> Reply:
-        """One call of a method, `recordDecision` for example."""
+        """Call a method, for example `recordDecision`."""
         return self.run(self.ask(server, who, method, params))
 
     async def ask(self, server: int, who: Token, method: str, params: Mapping[str, Any]) -> Reply:
-        """As `call`, for several at once."""
+        """Send a call as `call` does, for concurrent use."""
         request = {"jsonrpc": "2.0", "id": 1, "method": f"cstp.{method}", "params": params}
         call = Call(who, f"r{next(self._numbers)}")
         answer = await self._dispatchers[server % 2].handle(json.dumps(request).encode(), call)
@@ -85,28 +85,28 @@ class Doors:
         return Reply(0, body["result"], text) if error is None else Reply(error["code"], error.get("data"), text)
 
     def ingest(self, server: int, files: Sequence[Path], options: Options) -> Summary:
-        """Reads files in the process of one of the servers."""
+        """Ingest files in a server's process."""
         return self.run(self.engines[server % 2].ingest(files, options))
 
     def ids(self, kind: str = "decision") -> list[str]:
-        """Of all records of a kind that are stored."""
+        """Return all stored ids of a kind."""
         return self.engines[0].records.ids(KINDS[kind])
 
     def sweep(self, server: int) -> None:
-        """Forgets what has expired, as a server does every few seconds."""
+        """Remove expired records, as a server does every few seconds."""
         self.engines[server % 2].retention.sweep()
 
     def follow(self, server: int) -> None:
-        """Waits until the searches of a server show all that is stored."""
+        """Wait until a server's searches show all stored records."""
         engine = self.engines[server % 2]
         self.run(engine.reached(engine.records.last_seq(), seconds=FOLLOWS_WITHIN))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs to the end, in the event loop of these servers."""
+        """Run a coroutine to completion in the servers' event loop."""
         return self._loop.run_until_complete(work)
 
     def all(self, calls: Sequence[Callable[[], Coroutine[Any, Any, Reply]]]) -> list[Reply]:
-        """Several calls at once."""
+        """Send several calls concurrently."""
 
         async def gathered() -> list[Reply]:
             return list(await asyncio.gather(*(each() for each in calls)))

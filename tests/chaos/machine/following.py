@@ -1,4 +1,4 @@
-"""The rules of those who follow: what each agent accumulates is what it sees, and nothing shows what it does not."""
+"""Rules of followers: each agent accumulates exactly the records visible to it."""
 
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
@@ -8,7 +8,7 @@ from tests.chaos.machine.model import Known
 
 
 class Following(Base):
-    """cstp.changes: a reader for each agent, which reads on from its cursor, on either server."""
+    """Rules of cstp.changes: a reader for each agent continues from the cursor, on either server."""
 
     @rule(door=server, name=who, limit=st.sampled_from([1, 3, 7, 1000]))
     def follow(self, door: int, name: str, limit: int) -> None:
@@ -32,7 +32,7 @@ class Following(Base):
         assert (after["changes"], after["cursor"], after["more"]) == ([], begun["cursor"], False)
 
     def read_on(self, door: int, name: str, reader: Reader, limit: int) -> set[str]:
-        """Reads all changes there are; the ids that they name. What the reader knows then is what its agent sees."""
+        """Read all changes and return their ids; the reader's state must equal the agent's view."""
         agent, reported, more = AGENTS[name], set[str](), True
         while more:
             params = {"since": reader.cursor, "limit": limit}
@@ -59,6 +59,6 @@ class Following(Base):
         return reported
 
     def neighbours(self, name: str, ids: set[str]) -> set[str]:
-        """Turns are found by the words of the turns around them, and so change with them."""
+        """Return all turns if a turn changed: words of neighbouring turns find them, too."""
         turns = {one.id for one in self.model.remembered(AGENTS[name], "turn")}
         return turns if self.turns & ids else set()

@@ -1,4 +1,4 @@
-"""The rules of what is forgotten, by agents and when its time is over."""
+"""Rules of erasure, by agents and by expiry."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,11 +14,11 @@ from tests.chaos.machine.placing import Placing, places
 from tests.stores import wait_for
 
 MODES = ("keyword", "semantic", "hybrid")
-MARGINS = (0.1, 1.0, 10.0)  # seconds that a memory lives, the next where a busy machine was too slow for one
+MARGINS = (0.1, 1.0, 10.0)  # lifetimes of a memory in seconds; the next is for a machine too slow for the former
 
 
 class Forgetting(Placing):
-    """cstp.forget, and memories that expire."""
+    """Rules of cstp.forget and expiring memories."""
 
     @rule(door=server, name=st.one_of(who, writer), kind=st.booleans(), number=pick, again=key, dry=st.booleans())
     def forget(self, door: int, name: str, kind: bool, number: int, again: int | None, dry: bool) -> None:
@@ -52,7 +52,7 @@ class Forgetting(Placing):
         self.ask(door + 1, agent, "forget", {"id": id, "confirm": True}, NOT_FOUND)
 
     def doomed(self, agent: Token, one: Stored) -> tuple[list[Stored], dict[str, int]]:
-        """What goes with a record, and how much of it is shown to the agent."""
+        """Return the records erased along with a record, and the number visible to the agent."""
         if isinstance(one, Known):
             own = {"reviews": len(one.reviews), "revisions": one.revision}
             return [one], {**NOTHING, **own, "links": len(self.model.links_of(agent, one))}
@@ -61,7 +61,7 @@ class Forgetting(Placing):
 
     @staticmethod
     def check_receipt(receipt: dict[str, Any], seq: int) -> None:
-        """Nothing is left; what an index could not say in time is pending."""
+        """Check that nothing is left, and that a late index is reported as pending."""
         assert receipt["seq"] == seq
         parts = {each["part"] for each in receipt["pending"]}
         assert "files" not in parts
@@ -74,7 +74,7 @@ class Forgetting(Placing):
             self.model.remove(each)
 
     def check_absent(self, door: int, words: list[str]) -> None:
-        """No search has what is gone; that no answer has its words is checked for each."""
+        """Check that no search finds an erased record, and no answer has a word of the record."""
         boss = AGENTS["boss"]
         self.doors.follow(door)
         for word in dict.fromkeys(words):
@@ -95,7 +95,7 @@ class Forgetting(Placing):
         rights: dict[str, Any],
         events: int | None,
     ) -> None:
-        """A memory, new or not, that expires soon: it is hidden from then on, and then it is forgotten."""
+        """Expire a new or existing memory: first hidden, then erased."""
         agent, boss = AGENTS[name], AGENTS["boss"]
         params, known = self.asked(agent, place, rights, False, False, events)
         project, level, code = self.placed(agent, rights)

@@ -1,4 +1,4 @@
-"""The rules of files that are read, read again with another content, and removed."""
+"""Rules of files: read, reread with other content, and removed."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.chaos.machine.model import LEVELS, Known
 
 
 class Ingesting(Base):
-    """Files that are read, read again with another content, and removed."""
+    """Rules of files: read, reread with other content, and removed."""
 
     @rule(door=server, number=st.integers(0, 4), rights=rights, same=st.booleans(), accepted=st.booleans())
     def ingest(self, door: int, number: int, rights: dict[str, Any], same: bool, accepted: bool) -> None:

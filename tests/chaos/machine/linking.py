@@ -1,4 +1,4 @@
-"""The rules of what agents add to decisions: reviews and links."""
+"""Rules of additions to decisions: reviews and links."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ EDGES = ("supersedes", "supersedes", "depends_on", "depends_on", "relates_to")
 
 
 class Reviewing(Base):
-    """cstp.reviewDecision."""
+    """Rules of cstp.reviewDecision."""
 
     @rule(
         door=server,
@@ -39,7 +39,7 @@ class Reviewing(Base):
 
 
 class Linking(Base):
-    """cstp.linkDecisions and cstp.unlinkDecisions."""
+    """Rules of cstp.linkDecisions and cstp.unlinkDecisions."""
 
     @rule(
         door=server,
@@ -75,7 +75,7 @@ class Linking(Base):
         self.look(door + 1, AGENTS["boss"], other)
 
     def may_supersede(self, agent: Token, id: str) -> bool:
-        """Whether somebody ratifies a decision after a link from it, or who links may do so."""
+        """Return whether a link from the decision may supersede: the agent may ratify, or acceptance comes later."""
         one = self.model.decisions[id]
         return "ratify" in agent.scopes or (one.owner is not None and one.status in OWN_STATUSES)
 

@@ -1,4 +1,4 @@
-"""Memories, episodes and knowledge as plain values, and what goes with one that is forgotten."""
+"""Memories, episodes and knowledge as plain values, and the cascade of an erasure."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Memory:
-    """A turn, artifact, event, episode, source, chunk or extraction, by the names that the protocol gives them."""
+    """A turn, artifact, event, episode, source, chunk or extraction, with the protocol's names."""
 
     kind: str
     id: str
-    word: str  # that its text has
+    word: str  # in its text
     project: str | None
     own_level: int
     owner: str
-    level: int = 0  # at least that of its parent
-    place: tuple[str, int | str | None] | None = None  # by which a request names it
+    level: int = 0  # at least the parent's level
+    place: tuple[str, int | str | None] | None = None  # its name in a request
     parent: str | None = None
     expires: str | None = None
     long: bool = False
@@ -32,13 +32,13 @@ class Memory:
         return [self.word]
 
     def own(self) -> tuple[object, ...]:
-        """What it says, to be compared."""
+        """Return the record's own content, for comparison."""
         return (self.kind, self.word, self.project, self.own_level, self.expires, self.long, self.version)
 
 
 @dataclass(frozen=True)
 class Cascade:
-    """What goes with a record, itself first, and how much of that is shown to its forgetter."""
+    """Records erased with a record, itself first, and the number shown to the caller."""
 
     gone: list[Memory]
     counts: dict[str, int]
@@ -50,7 +50,7 @@ NOTHING = dict.fromkeys(("chunks", "events", "entities", "edges", "extractions",
 
 
 def cascade_of(root: Memory, every: Iterable[Memory], sees: Callable[[Memory], bool]) -> Cascade:
-    """What one who sees so much takes away with a memory."""
+    """Return the cascade of a memory for a viewer."""
     stored = list(every)
     gone = [root, *(one for one in stored if one.parent == root.id and one.kind in PARTS.get(root.kind, ()))]
     cut = {one.id: one for one in gone if one.kind == "chunk"}

@@ -1,4 +1,4 @@
-"""What agents have written, as plain values: what every answer must say, by the rules of docs/writing.md."""
+"""Writes of agents as plain values, and expected answers by the rules of docs/writing.md."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ LEVELS = ("normal", "sensitive", "highly_sensitive")
 OWN_STATUSES = ("draft", "proposed", "pending")
 STATUSES = (*OWN_STATUSES, "accepted", "accepted", "rejected", "deprecated", "superseded")
 ENDED = ("superseded", "deprecated", "rejected")
-SETTLED = ("accepted", *ENDED)  # which a review leaves as they are
+SETTLED = ("accepted", *ENDED)  # unchanged by a review
 ACYCLIC = ("supersedes", "depends_on")
 PAST, EXPIRED, FUTURE = "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z", "2999-01-01T00:00:00Z"
 INVALID, FAILED, NOT_FOUND, FORBIDDEN, CONFLICT = -32602, -32003, -32007, -32009, -32011
@@ -20,10 +20,10 @@ INVALID, FAILED, NOT_FOUND, FORBIDDEN, CONFLICT = -32602, -32003, -32007, -32009
 
 @dataclass
 class Known:
-    """One decision: what it states itself, and what was written of it. `owner` None is a file."""
+    """A decision: own statements, and additions by others. `owner` None is a file."""
 
     id: str
-    word: str  # that its text has, and others only where they say the same
+    word: str  # in its text; other decisions have it only with equal content
     stated: dict[str, Any]
     project: str | None
     level: int
@@ -33,10 +33,10 @@ class Known:
     outcome: str | None = None  # stated by a file
     revision: int = 1
     reviews: list[Mapping[str, Any]] = field(default_factory=list)
-    history: list[tuple[str, list[str]]] = field(default_factory=list)  # who, and what was changed
+    history: list[tuple[str, list[str]]] = field(default_factory=list)  # agent, and changed fields
     ratified_by: str | None = None
     file: str | None = None
-    contexts: list[str] = field(default_factory=list)  # words of contexts that it has or had
+    contexts: list[str] = field(default_factory=list)  # words of its present and former contexts
     known: list[tuple[datetime, Mapping[str, Any], str]] = field(default_factory=list)  # see `Model.note`
 
     kind = "decision"
@@ -52,7 +52,7 @@ class Known:
 
 @dataclass
 class Link:
-    """One link; `effective` is whether a supersession is in effect."""
+    """A link; `effective` is whether a supersession is in effect."""
 
     by: str
     weight: float | None = None
@@ -65,13 +65,13 @@ Stored: TypeAlias = Known | Memory
 
 @dataclass
 class Model:
-    """All decisions and memories by id, all links by (source, type, target), and what was answered under which key."""
+    """All decisions and memories by id, all links by (source, type, target), and the answers by key."""
 
     decisions: dict[str, Known] = field(default_factory=dict)
     memories: dict[str, Memory] = field(default_factory=dict)
     links: dict[tuple[str, str, str], Link] = field(default_factory=dict)
     answered: dict[tuple[str, str, str], tuple[Any, Any]] = field(default_factory=dict)  # params and result
-    gone: set[str] = field(default_factory=set)  # ids and words of what was forgotten, replaced or removed
+    gone: set[str] = field(default_factory=set)  # ids and words of forgotten, replaced or removed records
     forgotten: dict[str, str] = field(default_factory=dict)  # kinds by id
 
     def sees(self, who: Token, one: Stored) -> bool:
@@ -86,16 +86,16 @@ class Model:
         return one if one is not None and self.sees(who, one) else None
 
     def find_any(self, who: Token, id: str) -> Stored | None:
-        """A decision or a memory."""
+        """Return a decision or a memory."""
         one = self.decisions.get(id) or self.memories.get(id)
         return one if one is not None and self.sees(who, one) else None
 
     def remembered(self, who: Token, *kinds: str) -> list[Memory]:
-        """The memories of these kinds that are seen, the first stored first."""
+        """Return visible memories of these kinds, oldest first."""
         return [one for one in self.memories.values() if one.kind in kinds and self.sees(who, one)]
 
     def status(self, one: Known) -> str:
-        """What is shown."""
+        """Return the shown status."""
         if one.status in ENDED:
             return one.status
         if any(link.effective for (_, type, target), link in self.links.items() if self.ends(type, target, one)):
@@ -104,7 +104,7 @@ class Model:
 
     @staticmethod
     def alone(one: Known) -> str:
-        """The status of a decision that no other one has superseded."""
+        """Return the status of a decision without successor."""
         return "reviewed" if one.reviews and one.status not in SETTLED else one.status
 
     @staticmethod
@@ -112,11 +112,11 @@ class Model:
         return type == "supersedes" and target == one.id
 
     def in_force(self, one: Known) -> bool:
-        """Whether `current` leaves it in, as it does what begins later."""
+        """Return whether `current` keeps it; a future start also counts as in force."""
         return self.status(one) not in ENDED and one.stated.get("validTo") != EXPIRED
 
     def settle(self) -> None:
-        """Notes which supersessions are in effect now."""
+        """Note which supersessions are in effect."""
         for (source, type, target), link in self.links.items():
             if type == "supersedes":
                 link.effective = self._takes_effect(self.decisions[source], self.decisions[target], link.effective)
@@ -130,13 +130,13 @@ class Model:
         return bool(new.reviews) and old.status != "accepted"
 
     def ratify(self, one: Known) -> None:
-        """Ends what decisions that nobody accepted made of one that is accepted now."""
+        """End effects of unaccepted decisions on a newly accepted decision."""
         for (source, type, target), link in self.links.items():
             if self.ends(type, target, one) and self.decisions[source].status != "accepted":
                 link.effective = False
 
     def reaches(self, who: Token, start: str, end: str, type: str) -> bool:
-        """Whether links of a type that this reader sees whole lead from one decision to another."""
+        """Return whether links of a type, fully visible to the reader, lead from a decision to another."""
         found, edge = {start}, [start]
         while edge:
             edge = [
@@ -148,7 +148,7 @@ class Model:
         return end in found
 
     def links_of(self, who: Token, one: Known) -> set[tuple[str, str, str]]:
-        """Those of which the reader sees both ends."""
+        """Return the links with both ends visible to the reader."""
         return {
             name
             for name in self.links
@@ -156,7 +156,7 @@ class Model:
         }
 
     def remove(self, one: Stored) -> None:
-        """Takes out a record with its links."""
+        """Remove a record with all links."""
         self.gone.update((one.id, *one.words))
         if one.id in self.memories:
             del self.memories[one.id]
@@ -166,14 +166,14 @@ class Model:
         self.settle()
 
     def hidden(self, who: Token) -> set[str]:
-        """The ids and words that no answer to this reader may have."""
+        """Return ids and words hidden from this reader."""
         visible, others = set[str](), set(self.gone)
         for one in (*self.decisions.values(), *self.memories.values()):
             (visible if self.sees(who, one) else others).update((one.id, *one.words))
         return others - visible
 
     def is_spent(self, who: Token, method: str, result: Any) -> bool:
-        """Whether an answer is not given again: its record is gone or hidden, or it names what was forgotten."""
+        """Return whether a kept answer is withheld: the record is gone or hidden, or it names an erased record."""
         if method == "forget":
             return False
         named = set(texts({**result, "possibleDuplicates": ()}))
@@ -183,7 +183,7 @@ class Model:
         return any(self.forgotten.get(id, CUT[0]) not in CUT for id in named)
 
     def shown(self, one: Known) -> dict[str, Any]:
-        """What a decision says of itself, for all who see it."""
+        """Return a decision's own content, as shown to every reader of it."""
         return {
             "title": f"Choose {one.word}",
             "status": self.status(one),
@@ -194,7 +194,7 @@ class Model:
         }
 
     def views(self, tokens: Iterable[Token]) -> dict[str, dict[str, tuple[object, object]]]:
-        """By agent and id, what a record says, and which links are seen with it."""
+        """Return the content and visible links of each record, by agent and id."""
         reported: dict[str, object] = {one.id: (one.own(), one.level) for one in self.memories.values()}
         for one in self.decisions.values():
             reported[one.id] = (str(self.shown(one)), one.project, one.level, one.ratified_by)
@@ -210,14 +210,14 @@ class Model:
         return found
 
     def note(self) -> None:
-        """Notes from when on what is shown of each decision, and its status without its links."""
+        """Note the shown state of each decision, and the status without links."""
         for one in self.decisions.values():
             shown = self.shown(one)
             if one.owner is not None and (not one.known or one.known[-1][1] != shown):
                 one.known.append((datetime.now(UTC), shown, self.alone(one)))
 
     def newest_first(self, found: Iterable[Known]) -> list[str]:
-        """As lists are ordered: ties by id, without a date last."""
+        """Sort as lists do: newest first, ties by id, undated last."""
         by_id = sorted(found, key=lambda one: one.id)
         dated = sorted((one for one in by_id if one.date), key=lambda one: moment(one.date), reverse=True)
         return [one.id for one in (*dated, *(one for one in by_id if not one.date))]
@@ -231,12 +231,12 @@ CUT = ("chunk", "artifact_chunk")
 
 
 def first_id(result: Any) -> str:
-    """The record that an answer is about."""
+    """Return the id of an answer's record, or of the first of several."""
     return str(result["records"][0]["id"] if "records" in result else result["id"])
 
 
 def texts(value: Any) -> Iterator[str]:
-    """All texts and numbers in an answer, numbers as texts."""
+    """Yield all texts and numbers in an answer, numbers as texts."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""What the rules of all that is remembered have in common: what a request means, and what becomes of a memory."""
+"""Base rules of all memory records: request meanings, and resulting memories."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from tests.chaos.machine.model import LEVELS, NOT_FOUND
 
 RADIO, WIKI = "radio", "wiki"
 places = st.sampled_from([None, (RADIO, 0), (RADIO, 1), (RADIO, None), (WIKI, "page-0"), (WIKI, "page-1")])
-FILLER = "The tide turns at noon and the pilot waits for it. " * 112  # more than one passage
+FILLER = "The tide turns at noon and the pilot waits for it. " * 112  # more than a passage
 
 
 class Placing(Base):
-    """What all that is remembered has in common."""
+    """Base rules of all memory records."""
 
     def meant(self, agent: Token, kind: str, place: object, project: str | None) -> Memory | None:
-        """The record of a place that an agent means: its own before others."""
+        """Return the memory at a place: the agent's own memory before others."""
         if place is None:
             return None
         here = [one for one in self.model.remembered(agent, kind) if one.place == place and one.project == project]
@@ -33,7 +33,7 @@ class Placing(Base):
         self.model.memories[one.id] = one
 
     def cut(self, one: Memory, kind: str, count: int) -> None:
-        """Puts what a text was cut into in the place of what it was cut into before."""
+        """Replace the former parts of a text with new parts."""
         for each in self.children(one, kind):
             del self.model.memories[each.id]
             self.model.gone.add(each.id)
@@ -44,7 +44,7 @@ class Placing(Base):
             self.add(Memory(kind, id, one.word, one.project, level, one.owner, parent=one.id, version=one.version))
 
     def say(self, one: Memory, word: str, level: int) -> None:
-        """Changes what a record says, and how guarded it is."""
+        """Change a record's content and protection."""
         if word != one.word:
             self.model.gone.add(one.word)
         one.word, one.own_level, one.level = word, level, level
@@ -62,7 +62,7 @@ class Placing(Base):
         long: bool,
         events: int | None,
     ) -> tuple[dict[str, Any], Memory | None]:
-        """The parameters, and the memory that they mean."""
+        """Return the parameters, and the memory meant by them."""
         project, _, _ = self.placed(agent, rights)
         kind = "turn" if place and place[0] == RADIO else "artifact"
         known = self.meant(agent, kind, place if place and place[1] is not None else None, project)
@@ -88,7 +88,7 @@ class Placing(Base):
         long: bool,
         name: str,
     ) -> None:
-        """What the memory is after a call that changed it."""
+        """Note the state of a memory after a call changed it."""
         if done["status"] == "changed":
             self.say(one, word, level)
         one.long, one.expires = long, expires
@@ -101,7 +101,7 @@ class Placing(Base):
         self.cut(one, "artifact_chunk", done["numChunks"])
 
     def recall(self, door: int, agent: Token, one: Memory) -> None:
-        """Reads a memory by its id."""
+        """Read a memory by id."""
         params = {"id": one.id, "limit": 50, "expand": False}
         if one.id not in self.model.memories or not self.model.sees(agent, one):
             assert self.ask(door, agent, "recall", params, NOT_FOUND) == {"id": one.id}

@@ -1,4 +1,4 @@
-"""The rules that read decisions: by id, as lists, by searches."""
+"""Rules for reading decisions: by id, as lists, by searches."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ filters = st.lists(
 
 
 class Reading(Base):
-    """cstp.getDecision, cstp.listDecisions and cstp.queryDecisions, of each server."""
+    """Rules of cstp.getDecision, cstp.listDecisions and cstp.queryDecisions, on each server."""
 
     @rule(door=server, name=who, number=pick)
     def get(self, door: int, name: str, number: int) -> None:
@@ -52,7 +52,7 @@ class Reading(Base):
         if seen:
             whole = found["decision"]
             whole |= {"revision": whole["provenance"]["revision"], "reviews": len(whole["reviews"])}
-            if shown["status"] == "superseded" != whole["status"]:  # by what is gone, with its links
+            if shown["status"] == "superseded" != whole["status"]:  # its successor is gone, with the links
                 shown = {**shown, "status": alone}
             assert {member: whole[member] for member in shown} == shown, f"{since}: {whole}, and not {shown}"
 
@@ -112,7 +112,7 @@ class Reading(Base):
             "tags": lambda: set(filters["tags"]) <= set(stated.get("tags", ())),
             "project": lambda: one.project == filters["project"],
             "hasOutcome": lambda: (one.last_outcome is not None) is filters["hasOutcome"],
-            # the one that is shown, or the original one
+            # the shown or the original title
             "status": lambda: (
                 {model.status(one), one.status} & {*([statuses] if isinstance(statuses, str) else statuses)}
             ),

@@ -1,4 +1,4 @@
-"""The rules that read memories, episodes and knowledge: by id, as lists, by searches."""
+"""Rules for reading memories, episodes and knowledge: by id, as lists, by searches."""
 
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
@@ -13,7 +13,7 @@ READ = {"turn", "artifact"}
 
 
 class Recalling(Placing):
-    """cstp.recall, cstp.getChunk, cstp.searchKnowledge, cstp.getEpisode, cstp.listEpisodes and cstp.findEpisodes."""
+    """Rules of recall, getChunk, searchKnowledge, getEpisode, listEpisodes and findEpisodes."""
 
     def any_of(self, number: int, *kinds: str) -> Memory | None:
         found = [one for one in self.model.memories.values() if one.kind in kinds]

@@ -1,4 +1,4 @@
-"""The rules of decisions that are recorded, amended and given a status."""
+"""Rules for recording, amending and changing the status of decisions."""
 
 from typing import Any
 
@@ -38,11 +38,11 @@ def in_order(stated: dict[str, Any]) -> bool:
 
 
 class Recording(Base):
-    """cstp.recordDecision: of a new text or one that there is, with links from the start."""
+    """Rules of cstp.recordDecision: with a new or an existing text, with links from the start."""
 
     @initialize(door=server)
     def record_first(self, door: int) -> None:
-        """Each run has decisions, whichever rules it is of."""
+        """Record decisions at the start of each run under any rules."""
         plain: dict[str, Any] = {"stated": {}, "confidence": 0.5, "twin": None, "related": None}
         plain |= {"number": None, "dry": False}
         self.record(door, "boss", rights={"project": "alpha"}, old=None, **plain)
@@ -111,7 +111,7 @@ class Recording(Base):
 
     @staticmethod
     def shows_more(new: Known, old: Known) -> bool:
-        """Whether some see the old decision and not the new one."""
+        """Return whether the old decision has readers that the new decision may lack."""
         return new.project != old.project or new.level > old.level
 
     @rule(door=server, number=pick)
@@ -123,7 +123,7 @@ class Recording(Base):
 
 
 class Amending(Base):
-    """cstp.updateDecision and cstp.setStatus."""
+    """Rules of cstp.updateDecision and cstp.setStatus."""
 
     @rule(
         door=server,
@@ -167,7 +167,7 @@ class Amending(Base):
         else:
             code, changed = self.change(one, updates)
             if not code and {"valid_from", "valid_to"} & set(changed) and one.status not in OWN_STATUSES:
-                code = FORBIDDEN  # without ratify, which no one has who may amend
+                code = FORBIDDEN  # agents that may amend lack ratify
         done = self.write(door, agent, "updateDecision", params, again, code)
         if done is None or one is None:
             return
@@ -181,7 +181,7 @@ class Amending(Base):
 
     @staticmethod
     def change(one: Known, updates: dict[str, Any]) -> tuple[int, list[str]]:
-        """What becomes of an update that its author may make, and the names of what differs then."""
+        """Return the error code for an author's update, and the changed field names."""
         empty = {"tags": []}
         changed = [name for name, value in updates.items() if one.stated.get(name, empty.get(name)) != value]
         if not in_order(one.stated | updates):

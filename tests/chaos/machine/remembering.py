@@ -1,4 +1,4 @@
-"""The rules of memories, episodes and knowledge that agents write."""
+"""Rules of memories, episodes and knowledge written by agents."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ dry = st.sampled_from([False, False, False, True])
 
 
 class Remembering(Placing):
-    """cstp.remember: turns and artifacts, new ones and others, with events, and such as expire."""
+    """Rules of cstp.remember: new and existing turns and artifacts, with events, and expiring records."""
 
     @initialize(door=server)
     def remember_first(self, door: int) -> None:
-        """Each run has something, whichever rules it is of."""
+        """Remember something at the start of each run under any rules."""
         plain: dict[str, Any] = {"same": False, "long": False, "expires": None, "number": None, "dry": False}
         self.remember(door, "cy", place=(RADIO, 0), rights={"project": "beta"}, events=None, **plain)
         self.remember(door, "ann", place=(RADIO, 1), rights={"project": "beta"}, events=1, **plain)
@@ -59,7 +59,7 @@ class Remembering(Placing):
         if not code and known is not None:
             said = [each.word for each in self.children(known, "event")]
             equal = (known.word, known.long, known.own_level, known.expires) == (word, long, level, expires)
-            # in the order in which each event says which one it is
+            # in the order named by each event
             if equal and (events is None or said == [word] * events):
                 status = "unchanged"
             elif known.owner != name and "admin" not in agent.scopes:
@@ -83,7 +83,7 @@ class Remembering(Placing):
 
 
 class Learning(Placing):
-    """cstp.storeEpisode and cstp.storeKnowledge."""
+    """Rules of cstp.storeEpisode and cstp.storeKnowledge."""
 
     @initialize(door=server)
     def learn_first(self, door: int) -> None:
@@ -148,7 +148,7 @@ class Learning(Placing):
             records.append({"kind": "extraction", "type": "warning", "chunkIds": ids, "content": warning})
             if not code and any(self.model.find_any(agent, id) is None for id in ids):
                 code = NOT_FOUND
-        # what another text of a source was cut into goes before what is cited is looked for
+        # former parts of a source's text are removed before citations are resolved
         lost = [] if known is None or known.word == word else [each.id for each in self.children(known, "chunk")]
         code = NOT_FOUND if not code and set(ids) & set(lost) else code
         params = {"records": records, **rights} | ({"dryRun": True} if dry else {})

@@ -1,4 +1,4 @@
-"""The rules of the state machine, by family. A new family of writes is a class in RULES."""
+"""State machine rules by family. A new family of writes is a class in RULES."""
 
 from tests.chaos.machine.base import Base
 from tests.chaos.machine.following import Following
@@ -10,7 +10,7 @@ from tests.chaos.machine.recalling import Recalling
 from tests.chaos.machine.recording import Amending, Recording
 from tests.chaos.machine.remembering import Learning, Remembering
 
-# Families of writes; what is written in other ways joins here.
+# Families of writes; any other kind of write joins here.
 RULES: tuple[type[Base], ...] = (
     Recording,
     Amending,

@@ -1,4 +1,4 @@
-"""Clients of a soak: each repeats a call until it is answered, over HTTP or through an MCP window."""
+"""Clients of a soak: each repeats a call until answered, over HTTP or through an MCP window."""
 
 import signal
 import subprocess
@@ -19,19 +19,19 @@ from pydantic.alias_generators import to_snake
 from tests.chaos.asking import Answer, ask
 from tests.mcp.windows import Window, WindowClosed
 
-UNANSWERED = 20.0  # seconds after which a client gives a call up
-PATIENCE = 150.0  # seconds within which a call has a result, however often it is sent
-TEMPORARY = (-32003, -32010)  # errors of calls that may be sent again
+UNANSWERED = 20.0  # seconds before a client gives a call up
+PATIENCE = 150.0  # seconds for a call's result, including retries
+TEMPORARY = (-32003, -32010)  # errors of retryable calls
 TEMPORARY_IN_WINDOWS = ("INTERNAL_ERROR", "OVERLOADED")
 ENDED = {None: 0, signal.SIGTERM: 0, signal.SIGKILL: -signal.SIGKILL}
 
 
 class Refused(Exception):
-    """A call was answered by an error that another try would not change."""
+    """A call was answered by an error that a retry would not change."""
 
 
 class Outcomes:
-    """Numbers of answers and errors of all clients."""
+    """Answer and error counts of all clients."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -47,7 +47,7 @@ class Outcomes:
 
 
 class HttpCaller:
-    """Sends calls to one of two ports, to the other one after an error."""
+    """Caller over two ports; after an error it uses the other port."""
 
     def __init__(self, ports: Sequence[int], token: str, outcomes: Outcomes) -> None:
         self._ports = ports
@@ -67,13 +67,13 @@ class HttpCaller:
         return answer.result
 
     def require_temporary(self, answer: Answer) -> None:
-        """Raise Refused unless the call may be sent again."""
+        """Raise Refused unless the call may be retried."""
         code = answer.body["error"]["code"] if isinstance(answer.body, dict) and "error" in answer.body else 0
         if answer.result is None and code not in (0, *TEMPORARY):
             raise Refused(f"{answer.request}: {answer.body}")
 
     def ask(self, method: str, params: Mapping[str, Any]) -> Answer:
-        """Return the answer of one try."""
+        """Return the answer of a single try."""
         if self._connection is None:
             port = self._ports[next(self._turns) % len(self._ports)]
             self._connection = HTTPConnection("127.0.0.1", port, timeout=UNANSWERED)
@@ -90,7 +90,7 @@ class HttpCaller:
 
 
 def named(answer: Answer) -> str:
-    """Return the outcome in a word: result, none, or the error's code with the part that failed."""
+    """Return the outcome in a word: result, none, or the error code with the failed part."""
     if answer.result is not None:
         return "result"
     if answer.status == 0:
@@ -100,7 +100,7 @@ def named(answer: Answer) -> str:
 
 
 class WindowCaller:
-    """Sends calls through a `cstp mcp`, which it ends after a while and starts again."""
+    """Caller through a `cstp mcp`, which it ends after a while and restarts."""
 
     def __init__(
         self, open_window: Callable[[], Window], lifetimes: tuple[float, float], outcomes: Outcomes, number: int
@@ -111,12 +111,12 @@ class WindowCaller:
         self._random = Random(number)
         self._window: Window | None = None
         self._until = 0.0
-        self.killed: set[int] = set()  # processes that another thread has killed
+        self.killed: set[int] = set()  # processes killed by another thread
         self.ended: Counter[str] = Counter()
 
     @property
     def pid(self) -> int | None:
-        """The process, once it has answered."""
+        """Return the process id, once the process has answered."""
         window = self._window
         return None if window is None or not window.ready else window.process.pid
 
@@ -144,7 +144,7 @@ class WindowCaller:
         raise Refused(f"not answered within {PATIENCE:g} s, at last {result}: {method} {params}")
 
     def kill(self) -> None:
-        """End the process at once, if there is one."""
+        """Kill the process at once, if there is one."""
         if self._window is not None:
             self._window.process.kill()
             self._window.process.wait()
@@ -159,7 +159,7 @@ class WindowCaller:
         return self._window
 
     def end(self, way: signal.Signals | None) -> None:
-        """End the process by the end of its input, or by a signal."""
+        """End the process by closing the input, or by a signal."""
         window, self._window = self._window, None
         if window is None:
             return
@@ -191,7 +191,7 @@ def close_pipes(window: Window) -> None:
 
 
 class WatchedNotes:
-    """Files of a folder that `cstp watch` follows: written, changed and removed; `words` by name of those there."""
+    """Folder files followed by `cstp watch`: written, changed and removed; `words` by present file name."""
 
     def __init__(self, folder: Path, most: int) -> None:
         folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Checks after a soak: everything acknowledged is there and found, everything forgotten is gone, nothing fails."""
+"""Checks after a soak: acknowledged records exist and are found, forgotten ones are gone, nothing fails."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ def batched(server: Served, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> I
 
 
 def check_by_id(server: Served, items: Sequence[Item]) -> None:
-    """Each record is there at its newest version, and nothing that was forgotten."""
+    """Check that each record exists in the newest version, and no forgotten record."""
     calls = [("fetch", {"id": item.id, "kind": item.kind}) for item in items]
     for item, reply in zip(items, batched(server, calls), strict=True):
         if item.gone:
@@ -51,7 +51,7 @@ def check_by_id(server: Served, items: Sequence[Item]) -> None:
 
 
 def check_lists(server: Served, items: Sequence[Item], others: Iterable[str]) -> None:
-    """Lists have exactly the records that there are, `others` are further decisions."""
+    """Check that lists have exactly the existing records; `others` are further decisions."""
     lists = {
         ("decision",): ("listDecisions", "decisions", "total"),
         ("episode",): ("listEpisodes", "episodes", "totalCount"),
@@ -67,7 +67,7 @@ def check_lists(server: Served, items: Sequence[Item], others: Iterable[str]) ->
 
 
 def pages(server: Served, method: str, name: str, total: str) -> Iterator[str]:
-    """Yield the ids of all pages."""
+    """Yield ids of all pages."""
     offset, size = 0, 1
     while offset < size:
         result = server.call(f"cstp.{method}", {"limit": 100, "offset": offset})["result"]
@@ -77,7 +77,7 @@ def pages(server: Served, method: str, name: str, total: str) -> Iterator[str]:
 
 
 def check_words(server: Served, items: Sequence[Item]) -> None:
-    """Words find the newest version of each record, and nothing of a former one or of a forgotten record."""
+    """Check that words find only the newest version of each record, and no forgotten record."""
     wanted: list[tuple[str, Item | None]] = []
     for item in items:
         wanted += [(word, None) for word in (item.words if item.gone else item.former)]
@@ -94,7 +94,7 @@ def check_words(server: Served, items: Sequence[Item]) -> None:
 
 
 def finds_notes(server: Served, notes: WatchedNotes) -> bool:
-    """Return whether words find the notes that there are, and none of former ones."""
+    """Return whether words find existing notes, and no former versions."""
     words = [*notes.words.values(), *notes.former]
     calls = [("search", {"query": word, "mode": "keyword", "limit": 5}) for word in words]
     replies = batched(server, calls)
@@ -102,7 +102,7 @@ def finds_notes(server: Served, notes: WatchedNotes) -> bool:
 
 
 def check_meaning(server: Served, url: str, number: int) -> int:
-    """Find up to `number` of the newest records of each kind by their text, in all modes; the number of searches."""
+    """Find up to `number` newest records of each kind by text, in all modes; return the search count."""
     records = open_records(url)
     try:
         stored = [change.stored.record for change in changes_of(records, 0, 10**6, None) if isinstance(change, Upsert)]
@@ -127,7 +127,7 @@ def check_meaning(server: Served, url: str, number: int) -> int:
 
 
 def check_followers(server: Served, followers: Sequence[Follower], wait_until: Callable[..., None]) -> None:
-    """Each follower knows exactly the records that there are, by their last change."""
+    """Check that each follower knows exactly the existing records, by their last change."""
     fresh, more = Follower(), True
     while more:
         page = server.call("cstp.changes", {"since": fresh.cursor, "limit": 1000})["result"]
@@ -140,7 +140,7 @@ def check_followers(server: Served, followers: Sequence[Follower], wait_until: C
 
 
 def failing(server: Served) -> list[str]:
-    """Return the parts and metrics that say that work fails or is late."""
+    """Return parts and metrics that report failed or late work."""
     status, body = server.request("GET", "/readyz")
     found = [] if status == 200 else [body.decode()]
     for name, value in server.metrics().items():
@@ -158,7 +158,7 @@ def failing(server: Served) -> list[str]:
 
 
 def temporary_files(data: Path, temporary: Path) -> list[str]:
-    """Return files that no running process needs."""
+    """Return files unused by running processes."""
     marks = (".new", ".part", ".partial", ".tmp", ".draft", "-journal")
     found = [path for path in data.rglob("*") if path.name.endswith(marks) or ".damaged-" in path.name]
     return [str(path) for path in [*found, *temporary.rglob("*")]]

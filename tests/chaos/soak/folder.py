@@ -1,4 +1,4 @@
-"""The processes over one data folder: two servers, MCP windows and `cstp watch`; kills, and a disk that fills."""
+"""Processes over a shared data folder: two servers, MCP windows and `cstp watch`; kills, and a disk that fills."""
 
 import os
 import signal
@@ -15,12 +15,12 @@ from tests.chaos.soak.callers import WindowCaller
 from tests.chaos.test_disk import no_space
 from tests.mcp.windows import holder_of
 
-LATE = 20.0  # seconds after a full disk within which a server may still end for want of space
+LATE = 20.0  # seconds after a full disk in which a server may still end for want of space
 STARTS = 60.0
 
 
 class Disk:
-    """The file system of the data folder, full from time to time."""
+    """The data folder's file system, full from time to time."""
 
     def __init__(self, folder: Path, empty: tuple[float, float], full: tuple[float, float]) -> None:
         self._folder = folder
@@ -42,13 +42,13 @@ class Disk:
 
     @property
     def was_full(self) -> bool:
-        """Whether it is full, or was so until a moment ago."""
+        """Return whether the disk is full, or was full a moment ago."""
         return self._is_full or monotonic() - self._full_at < LATE
 
 
 @dataclass
 class Servers:
-    """Two servers over one folder. One that has ended is started again on its port."""
+    """Two servers over a shared folder. A server that ended is restarted on the former port."""
 
     servers: Sequence[Served]
     disk: Disk
@@ -61,11 +61,11 @@ class Servers:
 
     @property
     def ready(self) -> list[Served]:
-        """The servers that have answered since they were started."""
+        """Return the servers that have answered since their start."""
         return [server for server in self.servers if server.alive() and server.pid not in self.starting]
 
     def keep(self, stop: Event) -> None:
-        """Restart servers that ended. Fails for one that nobody killed while there was space."""
+        """Restart ended servers. Fails if a server ended without a kill while there was space."""
         while not stop.wait(0.1):
             for server in self.servers:
                 if server.alive():
@@ -94,7 +94,7 @@ class Servers:
 
 
 def kill_moments(seconds: float, shares: Sequence[tuple[float, float]], between: tuple[float, float]) -> list[float]:
-    """Return moments at random distances in the given parts of a run."""
+    """Return random moments in the given parts of a run."""
     random, moments = Random(3), []
     for first, last in shares:
         moment = first * seconds

@@ -1,4 +1,4 @@
-"""Clients of a soak that read: searches and lists whose answers are known, mistakes, disconnects, and changes."""
+"""Reading clients of a soak: searches and lists with known answers, mistakes, disconnects, and changes."""
 
 import asyncio
 import json
@@ -20,9 +20,9 @@ from tests.chaos.soak.written import pause_after
 from tests.chaos.wire import Pipe, check_answer, expected, request
 
 MODES = ("keyword", "semantic", "hybrid")
-QUIET = 1.0  # seconds after which a stream without an event has a comment, as the servers are set
+QUIET = 1.0  # seconds before an idle stream has a comment, as set on the servers
 STREAM_TIMEOUT = 30.0
-GONE = (OSError, asyncio.IncompleteReadError)  # a connection of a process that was killed
+GONE = (OSError, asyncio.IncompleteReadError)  # a connection of a killed process
 ERRORS = (
     call_bytes("cstp.nothing"),
     call_bytes("cstp.queryDecisions", {"limit": 0, "filters": {"stakes": [], "more": 1}}),
@@ -35,7 +35,7 @@ ERRORS = (
 
 
 class Reader:
-    """Searches in all modes and lists, one call after the other; what is found of the first records must be whole."""
+    """Sequential searches in all modes and lists; found initial records must be complete."""
 
     def __init__(self, caller: HttpCaller, questions: Questions, pause: float, number: int) -> None:
         self._caller = caller
@@ -86,7 +86,7 @@ class Reader:
 
 
 class Mistakes:
-    """One connection after the other, of batches, errors, notifications and searches, then one that vanishes."""
+    """Sequential connections with batches, errors, notifications and searches, then a vanishing connection."""
 
     def __init__(self, ports: Sequence[int], token: str, outcomes: Outcomes, pause: float) -> None:
         self._ports = ports
@@ -121,7 +121,7 @@ class Mistakes:
     async def _exchange(self, pipe: Pipe) -> None:
         body, began = self._body(), monotonic()
         (answer,) = await pipe.exchange([request(body, self._token)])
-        if b'"code":-32003' in answer.body.replace(b" ", b""):  # a part failed, which `expected` does not expect
+        if b'"code":-32003' in answer.body.replace(b" ", b""):  # a failed part, not included in `expected`
             self._outcomes.add("-32003")
         else:
             for code in check_answer(answer, body, expected(body)):
@@ -146,7 +146,7 @@ class Mistakes:
 
 
 class Follower:
-    """A reader of changes. `known` has the number of the last change of each record, by kind and id."""
+    """A change reader. `known` has the number of each record's last change, by kind and id."""
 
     def __init__(self) -> None:
         self.cursor = 0
@@ -154,7 +154,7 @@ class Follower:
         self.count = 0
 
     def note(self, change: Any) -> None:
-        """Take one change in; it must come after all others."""
+        """Note a change, asserting that it is later than all others."""
         assert change["seq"] > self.cursor, f"{change} after {self.cursor}"
         self.cursor = change["seq"]
         self.count += 1
@@ -165,7 +165,7 @@ class Follower:
 
 
 class PageFollower(Follower):
-    """Waits for changes by calls of cstp.changes."""
+    """Follower by calls of cstp.changes."""
 
     def __init__(self, caller: HttpCaller) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ class PageFollower(Follower):
             stop.wait(0.2)
 
     def read_on(self, wait_ms: int = 0) -> bool:
-        """Take the next page in; return whether there is more."""
+        """Read the next page; return whether there is more."""
         params = {"since": self.cursor, "limit": 1000, "waitMs": wait_ms}
         answer = self._caller.ask("changes", params)
         self._caller.require_temporary(answer)
@@ -190,7 +190,7 @@ class PageFollower(Follower):
 
 
 class StreamFollower(Follower):
-    """Reads the stream of changes; one that ends is opened again, on the other port."""
+    """Follower by the stream of changes; an ended stream is reopened, on the other port."""
 
     def __init__(self, ports: Sequence[int], token: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Memory, threads, descriptors and child processes of processes over time, and whether they grew."""
+"""Memory, threads, descriptors and child processes over time, and whether they grew."""
 
 import os
 from collections import defaultdict
@@ -9,8 +9,8 @@ from statistics import median
 from threading import Event
 from time import monotonic
 
-SAMPLES = 10  # of a process whose median is compared
-WARM = 60.0  # seconds of a process that are not compared
+SAMPLES = 10  # samples of a process in the compared median
+WARM = 60.0  # uncompared first seconds of a process
 GROWTH = 1.05
 
 Key = tuple[str, int]  # the role and id of a process
@@ -18,7 +18,7 @@ Key = tuple[str, int]  # the role and id of a process
 
 @dataclass(frozen=True)
 class Usage:
-    """Use of a process: its own memory and its proportional share of memory in MiB, and counts."""
+    """Resource use of a process: own and proportional shared memory in MiB, and counts."""
 
     own: float
     proportional: float
@@ -28,7 +28,7 @@ class Usage:
 
 
 def usage(pid: int) -> Usage:
-    """Raise OSError if the process has ended."""
+    """Return the resource use. Raises OSError if the process has ended."""
     memory: dict[str, float] = defaultdict(float)
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
         name, amount, _ = line.split()
@@ -40,7 +40,7 @@ def usage(pid: int) -> Usage:
 
 
 class History:
-    """Samples of processes by role and id; a process that takes the folder begins again, in another role."""
+    """Samples of processes by role and id; a process that acquires the folder starts over, in another role."""
 
     def __init__(self, processes: Callable[[], Mapping[int, str]], every: float) -> None:
         self._processes = processes
@@ -59,7 +59,7 @@ class History:
                     continue  # it has just ended
 
     def growths(self, warm: float) -> list["Growth"]:
-        """Compare the first samples after `warm` seconds of each process with its last ones."""
+        """Compare each process's first samples after `warm` seconds with the last samples."""
         found = []
         for (role, pid), samples in self.samples.items():
             later = [sample for age, sample in samples if age >= warm]
@@ -69,7 +69,7 @@ class History:
         return found
 
     def peers(self, role: str, warm: float) -> list["Growth"]:
-        """Compare the first and the last process of a role at the same age, after `warm` seconds."""
+        """Compare the first and last process of a role at the same age, after `warm` seconds."""
         at_age = []
         for (other, pid), samples in self.samples.items():
             later = [sample for age, sample in samples if age >= warm][:SAMPLES]
@@ -83,7 +83,7 @@ class History:
 
 @dataclass(frozen=True)
 class Growth:
-    """The use of a process before and after; `age` in seconds is that of the last sample."""
+    """Resource use of a process before and after; `age` belongs to the last sample, in seconds."""
 
     name: str
     age: float

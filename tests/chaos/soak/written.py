@@ -1,4 +1,4 @@
-"""Records that the clients of a soak write, and all that was acknowledged of them."""
+"""Records written by soak clients, and all acknowledged writes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,22 +12,22 @@ from typing import Any
 from tests.chaos.soak.callers import Refused
 
 Call = tuple[str, dict[str, Any]]  # a method without its prefix, and parameters
-Send = Callable[[str, Mapping[str, Any]], Any]  # returns the result once there is one
+Send = Callable[[str, Mapping[str, Any]], Any]  # returns the eventual result
 LIFETIME = 8.0  # seconds until an expiring record expires
-# reasons why a repeated call for an expiring record is refused: it comes too late, or the record is stored and gone
+# reasons to refuse a repeated call for an expiring record: too late, or stored and expired
 EXPIRED = ("must be in the future", "one whose record is forgotten")
-BREATHING = 4.0  # pause of a client, in lengths of its last call: on a busy machine it calls less
+BREATHING = 4.0  # pause of a client, in durations of the last call: on a busy machine it calls less
 LONGEST_BREATH = 3.0  # seconds
 
 
 def pause_after(seconds: float, least: float) -> float:
-    """Return the pause after a call that took some seconds."""
+    """Return the pause after a call of some seconds."""
     return max(least, min(LONGEST_BREATH, BREATHING * seconds))
 
 
 @dataclass
 class Item:
-    """A record; no other one has its words. `word` is of its newest acknowledged version, `former` are of others."""
+    """A record with unique words. `word` is in the newest acknowledged version, `former` are in earlier versions."""
 
     kind: str
     name: str
@@ -45,7 +45,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Form:
-    """The calls that create and change the records of a kind; `found_as` is the kind of search results."""
+    """Calls that create and change records of a kind; `found_as` is the search result kind."""
 
     kind: str
     create: Callable[[Item, str], Call]
@@ -104,9 +104,9 @@ FORMS: Mapping[str, Form] = {
 
 
 class Writer:
-    """Creates, changes and forgets records of some kinds, one call after the other, and keeps `most` of them.
+    """A writer that sequentially creates, changes and forgets records of some kinds, and keeps up to `most`.
 
-    Each call has a key, and is sent again until it is answered.
+    Each call has a key and is retried until answered.
     """
 
     def __init__(self, number: int, kinds: tuple[str, ...], send: Send, most: int, pause: float) -> None:

@@ -1,4 +1,4 @@
-"""What a caller may write; mypy must accept every line of it."""
+"""Valid caller code; mypy must accept every line."""
 
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, date, datetime

@@ -1,4 +1,4 @@
-"""What a caller may not write; mypy must refuse every line with the mark, for the reason in it, and no other."""
+"""Invalid caller code; mypy must refuse exactly the marked lines, for the marked reason."""
 
 from cstp import AsyncClient, Client, Filters, NoSuchName, calls  # error: attr-defined
 

@@ -1,9 +1,9 @@
-"""Runs the official conformance suite of MCP against this server, and compares with `expected.yaml`.
+"""Run of the official MCP conformance suite against this server, compared with `expected.yaml`.
 
     python -m tests.mcp.conformance
 
 The suite comes from npm, pinned by package-lock.json, into build/mcp-conformance. It cannot send a token, so the
-application is wrapped: each request gets the header on its way in. All else is the server as `cstp serve` runs it.
+application is wrapped: each incoming request gets the header. All else is the server as run by `cstp serve`.
 """
 
 import json
@@ -34,19 +34,19 @@ HERE = Path(__file__).parent
 BUILD = HERE.parents[2] / "build" / "mcp-conformance"
 SUITE = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
 SECONDS = 300
-RECORDED = "wire-schema-valid"  # the suite makes this check of whatever was said
+RECORDED = "wire-schema-valid"  # the suite makes this check on any answer
 
 
 @dataclass(frozen=True)
 class Came:
-    """What one scenario came to: whether any of its own checks passed, and which failed."""
+    """Result of a scenario: whether any own check passed, and the failed checks."""
 
     tested: bool
     failed: frozenset[str]
 
 
 def install() -> None:
-    """The suite and its Node, as locked."""
+    """Install the suite and Node, as locked."""
     BUILD.mkdir(parents=True, exist_ok=True)
     locked = (HERE / "package-lock.json").read_bytes()
     installed = BUILD / "installed-lock.json"
@@ -60,7 +60,7 @@ def install() -> None:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """The URL of a server that lets everybody in."""
+    """Yield the URL of a server open to everybody."""
     given = {"server": {"port": 0}, "embedding": {"model": "none"}, "limits": {"default": "100000/minute"}}
     settings = Settings.model_validate({"data_dir": folder, **given})
     _, token = create_token(settings.tokens_path, "conformance", lifetime=timedelta(hours=1))
@@ -85,7 +85,7 @@ def serving(folder: Path) -> Iterator[str]:
 
 
 def run_suite(url: str, revision: str) -> Mapping[str, Came]:
-    """Each scenario that the revision requires, or that the suite runs beside them."""
+    """Run each scenario that the revision requires or the suite adds."""
     out = BUILD / f"results-{revision}"
     shutil.rmtree(out, ignore_errors=True)
     command = [str(BUILD / "node_modules/.bin/node"), SUITE, "server", "--url", url, "--requirements", revision]
@@ -98,7 +98,7 @@ def run_suite(url: str, revision: str) -> Mapping[str, Came]:
 
 
 def _scenario(folder: str) -> str:
-    """`tools-list` of `server-tools-list-2026-11-21T20-21-35-774Z`."""
+    """Return `tools-list` from `server-tools-list-2026-11-21T20-21-35-774Z`."""
     return re.sub(r"^server-|-\d{4}-\d\d-\d\dT[\d-]+Z$", "", folder)
 
 
@@ -108,7 +108,7 @@ def _came(checks: Sequence[Mapping[str, Any]]) -> Came:
 
 
 def differences(expected: Mapping[str, Any], came: Mapping[str, Came]) -> Iterator[str]:
-    """A line for each scenario that is not as it is listed."""
+    """Yield a line for each scenario that differs from the list."""
     applies = expected["applies"]
     untested = {name for group in expected["passes_untested"] for name in group["scenarios"]}
     elsewhere = {name for group in expected["does_not_apply"] for name in group["scenarios"]}

@@ -1,4 +1,4 @@
-"""A store with its indexes, followed by hand, and the expected answers beside it."""
+"""A store with manually followed indexes, and the expected answers next to it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ MODEL = "seeded-8"
 
 @dataclass
 class Words:
-    """The real keyword index, with a note of which way it was asked."""
+    """The real keyword index, with a note of the request path."""
 
     index: KeywordIndex
     asked: list[str]
@@ -48,7 +48,7 @@ class Words:
 
 @dataclass
 class World:
-    """A store with its indexes, followed by hand, and the reference beside it."""
+    """A store with manually followed indexes, and the reference next to it."""
 
     kit: ModuleType
     records: Records
@@ -89,7 +89,7 @@ class World:
         return named(snapshot, keyword_leg(snapshot, mask, query, limit, self.words, viewer, labelled))
 
     def bm25(self, snapshot: Snapshot, query: str) -> dict[str, float]:
-        """The score of every record that has a word of the query."""
+        """Return the score of every record with a query word."""
         keys = snapshot.keys[snapshot.alive].tolist()
         ids = {int(snapshot.keys[row]): snapshot.ids[row] for row in np.flatnonzero(snapshot.alive)}
         found, scores = self.words.index.search_among(query, keys)
@@ -112,7 +112,7 @@ class World:
     def expected_hybrid(
         self, snapshot: Snapshot, filters: QueryFilters, viewer: Viewer, query: str, vector: Any, limit: int
     ) -> Any:
-        """The definition: union of both top lists, what is missing computed, min-max over the union, half and half."""
+        """Return the defined result: union of top lists, missing scores computed, min-max over it, half and half."""
         words = self.expected_words(snapshot, filters, viewer, query, CANDIDATES)
         meaning = self.reference.semantic(filters, viewer, vector, CANDIDATES)
         if not words:
@@ -162,7 +162,7 @@ def world(kit: ModuleType, stores: Stores, tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def mixed(kit: ModuleType, lasting_stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """1,500 random records, more than the keyword leg asks for one by one; a fifth changed, a fifth deleted."""
+    """Store 1,500 random records, more than the keyword leg requests individually; a fifth changed, a fifth deleted."""
     opened = open_world(kit, lasting_stores, tmp_path_factory.mktemp("mixed"))
     random = Random(11)
     opened.put(*(kit.Known(kit.random_decision(random, n), kit.random_vectors(random)) for n in range(1500)))

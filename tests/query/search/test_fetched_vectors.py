@@ -1,4 +1,4 @@
-"""Vectors that are searched by an index and read from the store: the answers of those that are held in memory."""
+"""Vectors searched by an index and read from the store: equal answers to vectors held in memory."""
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -37,7 +37,7 @@ Opened = Callable[[VectorChoice], SyncEngine]
 
 
 def entries() -> Iterator[Entry]:
-    """Decisions in clusters; some have many windows, some are guarded."""
+    """Yield decisions in clusters; some have many windows, some are guarded."""
     random = np.random.default_rng(3)
     centres = random.normal(size=(60, DIM))
     for number in range(COUNT):
@@ -64,7 +64,7 @@ def embedder() -> SeededEmbedder:
 
 @pytest.fixture(scope="module")
 def url(lasting_stores: Stores, tmp_path_factory: pytest.TempPathFactory, embedder: SeededEmbedder) -> str:
-    """A store with them."""
+    """Return the URL of a store with them."""
     named = lasting_stores.records(tmp_path_factory.mktemp("fetched"))
     records = open_records(named)
     made = list(entries())
@@ -78,7 +78,7 @@ def url(lasting_stores: Stores, tmp_path_factory: pytest.TempPathFactory, embedd
 def opened(
     url: str, embedder: SeededEmbedder, lasting_stores: Stores, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Opened]:
-    """`opened(choice)`: an engine over them, whose index is ready."""
+    """Yield `opened(choice)`: an engine over them with a ready index."""
     engines = []
 
     def open_engine(choice: VectorChoice) -> SyncEngine:
@@ -139,7 +139,7 @@ def test_an_index_equals_memory(held: SyncEngine, fetched: SyncEngine, mode: Mod
 
 @dataclass
 class Noted:
-    """The real index, with a note of how much it was asked for."""
+    """The real index, with a note of the requested amount."""
 
     index: Any
     asked: list[int] = field(default_factory=list)
@@ -154,7 +154,7 @@ class Noted:
 
 
 @pytest.mark.parametrize(("filters", "viewer", "asks"), [("none", "all", 1), ("few", "all", 0), ("none", "normal", 0)])
-def test_the_index_is_asked_where_most_rows_match(fetched: SyncEngine, filters: str, viewer: str, asks: int) -> None:
+def test_the_index_is_asked_when_most_rows_match(fetched: SyncEngine, filters: str, viewer: str, asks: int) -> None:
     snapshot, noted = snapshot_of(fetched), Noted(fetched.engine.indexes[DECISIONS].vectors)
     mask = snapshot.mask(query_conditions(FILTERS[filters] or QueryFilters()), VIEWERS[viewer])
     found = semantic_leg(snapshot, mask, SeededEmbedder(dim=DIM).embed_query("queue"), 10, noted, VIEWERS[viewer])
@@ -163,7 +163,7 @@ def test_the_index_is_asked_where_most_rows_match(fetched: SyncEngine, filters: 
 
 @dataclass
 class Behind:
-    """The real index, as it was before the last records, or when it is lost or fails."""
+    """The real index, without the last records, or when lost or failing."""
 
     index: Any
     snapshot: Snapshot
@@ -178,7 +178,9 @@ class Behind:
 
 
 @pytest.mark.parametrize("state", ["lacks some", "lost", "fails"])
-def test_a_record_that_an_index_lacks_is_ranked_and_its_failure_is_told(fetched: SyncEngine, state: str) -> None:
+def test_a_record_missing_from_an_index_is_ranked_and_index_failures_are_reported(
+    fetched: SyncEngine, state: str
+) -> None:
     snapshot = snapshot_of(fetched)
     late = len(snapshot.keys) - 5
     index = Behind(fetched.engine.indexes[DECISIONS].vectors, snapshot, int(snapshot.seqs[late - 1]), state)
@@ -189,10 +191,10 @@ def test_a_record_that_an_index_lacks_is_ranked_and_its_failure_is_told(fetched:
         assert (found.rows[0], found.scores[0]) == (late, 1.0)
 
 
-def test_filters_that_no_vector_index_knows_are_met_by_all_that_is_found(fetched: SyncEngine) -> None:
+def test_every_result_meets_filters_unknown_to_vector_indexes(fetched: SyncEngine) -> None:
     snapshot, vector = snapshot_of(fetched), SeededEmbedder(dim=DIM).embed_query("queue")
     mask = np.zeros(len(snapshot.keys), np.bool_)
-    mask[:LONG] = True  # whose windows are many
+    mask[:LONG] = True  # with many windows
     found = semantic_leg(snapshot, mask, vector, 20, None, VIEWERS["all"])
     expected = sorted(zip(-cosines(snapshot, np.arange(LONG), vector), range(LONG), strict=True))[:20]
     assert found.rows.tolist() == [row for _, row in expected]

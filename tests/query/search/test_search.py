@@ -1,4 +1,4 @@
-"""Masks, the two legs and their fusion against a reference that ranks record by record."""
+"""Masks, the two legs and their fusion, compared with a reference that ranks record by record."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,11 +20,11 @@ ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 QUERIES = ("database queue", "retry", "shard shard log", "nowhere", "token budget backup schema")
 
 
-World = Any  # the one of conftest.py
+World = Any  # from conftest.py
 
 
 def seeds(count: int) -> list[Any]:
-    """Return `count` seeds, of which the first ten are asked of servers as well."""
+    """Return `count` seeds; the first ten also run on servers."""
     again = pytest.mark.embedded_only("ten questions show that the stores agree")
     return [pytest.param(seed, marks=again if seed >= 10 else ()) for seed in range(count)]
 
@@ -39,7 +39,7 @@ def same_scores(found: Sequence[tuple[str, float]], expected: Sequence[tuple[str
 
 @pytest.fixture
 def as_in_a_large_space(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The keyword leg asks for few hits, as where there are many records."""
+    """Make the keyword leg request few hits, as with many records."""
     monkeypatch.setattr(legs, "SMALL_SPACE", 0)
 
 
@@ -67,7 +67,7 @@ def test_every_mode_equals_the_reference(mixed: World, seed: int, large: bool, r
 
 
 @pytest.mark.parametrize("seed", seeds(40))
-def test_a_mask_holds_exactly_what_the_filters_and_the_viewer_allow(mixed: World, seed: int) -> None:
+def test_a_mask_holds_exactly_the_rows_allowed_by_filters_and_viewer(mixed: World, seed: int) -> None:
     random = Random(1000 + seed)
     filters, viewer = mixed.kit.random_filters(random), mixed.kit.random_viewer(random)
     snapshot = mixed.columns.snapshot
@@ -77,7 +77,7 @@ def test_a_mask_holds_exactly_what_the_filters_and_the_viewer_allow(mixed: World
 
 
 @pytest.mark.usefixtures("as_in_a_large_space")
-def test_the_keyword_leg_asks_few_rows_one_by_one_and_many_by_over_fetching(mixed: World) -> None:
+def test_the_keyword_leg_asks_few_rows_singly_and_many_by_over_fetching(mixed: World) -> None:
     snapshot = mixed.columns.snapshot
     few = QueryFilters(category="team", stakes=["high"])
     assert 0 < len(mixed.reference.matching(few, ALL)) <= FEW_ROWS < len(mixed.reference.matching(QueryFilters(), ALL))
@@ -111,13 +111,13 @@ def test_the_keyword_leg_uses_labels_for_few_rows_or_many_lost_hits(world: World
     kit = world.kit
 
     def text(word: str, place: int) -> str:
-        """A longer text scores less, so that no two of the best are alike."""
+        """Return a text; longer texts score less, so that the best scores all differ."""
         times, others = ((4, 0), (2, 0), (1, 0), (1, 30), (1, 150), (1, 400))[min(place, 5)]
         return " ".join([word] * times + ["and"] * others)
 
     texts = [("even", text("queue", n)) for n in range(2000)] + [("odd", text("queue", 9))] * 2000
     texts += [("rare", text("cache", n)) for n in range(600)]
-    # a filter that is opposed to the query: what has the word often is of another category
+    # a filter opposed to the query: records with frequent query words have another category
     texts += [("odd", text("topic", 0))] * 900 + [("even", text("topic", n)) for n in range(1, 300)]
     world.put(*(kit.Known(Decision(f"d-{n}", "", text, category=name), None) for n, (name, text) in enumerate(texts)))
     snapshot = world.follow()
@@ -151,7 +151,7 @@ def test_ties_come_in_the_order_of_ids(world: World, large: bool, request: pytes
         assert names(world.hybrid(snapshot, QueryFilters(), ALL, "queue", vector[0], limit)) == expected
 
 
-def test_a_better_record_keeps_its_place_before_a_tie_that_the_limit_cuts(world: World) -> None:
+def test_a_better_record_keeps_its_place_before_a_tie_cut_by_the_limit(world: World) -> None:
     kit = world.kit
     same = kit.unit([1, 1, 0, 0, 0, 0, 0, 0])
     world.put(*(kit.Known(Decision(f"d-{n}", "queue", "and more words here"), same) for n in range(9)))
@@ -273,7 +273,7 @@ def test_a_snapshot_stays_as_it_was_while_records_change_go_and_are_compacted(wo
     assert int(after.alive.sum()) == len(world.known) == 2600
 
 
-def test_the_rows_of_a_snapshot_do_not_change_what_an_equal_vector_scores(mixed: World) -> None:
+def test_the_rows_of_a_snapshot_do_not_change_the_score_of_an_equal_vector(mixed: World) -> None:
     snapshot = mixed.columns.snapshot
     vector = mixed.kit.unit([2, 1, 0, -1, 0, 1, 3, 1])[0]
     rows = np.flatnonzero(snapshot.alive & (snapshot.counts == 1))

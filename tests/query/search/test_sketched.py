@@ -1,4 +1,4 @@
-"""Searches that choose their candidates by sketches: between few matches and most, without a neighbour index."""
+"""Searches with candidates chosen by sketches: between few matches and most, without a neighbour index."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ def unit(vectors: np.ndarray) -> Floats:
 
 
 def page_of(windows: list[Floats], after: int = 0, hidden: Sequence[bool] | None = None) -> Page:
-    """Decisions with the keys from 1 on, as the changes that come after `after`."""
+    """Return decisions with keys from 1 on, as the changes after `after`."""
     keys = range(1, len(windows) + 1)
     return made.page_of(
         DECISIONS,
@@ -55,7 +55,7 @@ def centres() -> Floats:
 
 @pytest.fixture(scope="module")
 def clustered(centres: Floats) -> Snapshot:
-    """40,000 vectors in 400 clusters."""
+    """Return 40,000 vectors in 400 clusters."""
     random = np.random.default_rng(2)
     noise = 0.7 * unit(random.normal(size=(40_000, DIM)))
     return snapshot_of(list(unit(centres[np.arange(40_000) // 2 % 400] + noise)[:, np.newaxis]))
@@ -117,12 +117,12 @@ def test_a_compacted_snapshot_is_searched_alike(centres: Floats) -> None:
 
 @pytest.mark.long("makes many records")
 @pytest.mark.parametrize("filters", [QueryFilters(), HALF], ids=["all", "half"])
-def test_what_is_hidden_changes_neither_the_candidates_nor_the_way_to_them(filters: QueryFilters) -> None:
+def test_hidden_records_change_neither_the_candidates_nor_their_choice(filters: QueryFilters) -> None:
     random = np.random.default_rng(4)
     hidden = (random.random(80_000) < 0.6).tolist()
     windows = list(unit(random.normal(size=(80_000, DIM)))[:, np.newaxis])
     whole = snapshot_of(windows, hidden)
-    # the same ids, without what is hidden
+    # the same ids, without hidden records
     columns = Columns(DECISIONS, DIM)
     columns.apply(page_of(windows, hidden=hidden))
     removed = np.flatnonzero(hidden) + 1
@@ -136,8 +136,8 @@ def test_what_is_hidden_changes_neither_the_candidates_nor_the_way_to_them(filte
         assert found.scores.tolist() == expected.scores.tolist()
 
 
-def test_a_neighbour_index_answers_only_who_sees_all_that_it_holds() -> None:
-    """It is approximate, so what is hidden would decide what it misses."""
+def test_a_neighbour_index_answers_only_viewers_of_its_whole_content() -> None:
+    """Restrict an approximate index: hidden records would decide which results it misses."""
 
     class Asked:
         seq = 80_000
@@ -146,7 +146,7 @@ def test_a_neighbour_index_answers_only_who_sees_all_that_it_holds() -> None:
             raise AssertionError("asked")
 
     random = np.random.default_rng(5)
-    columns = Columns(DECISIONS, 8)  # too short for sketches, which would be cheaper
+    columns = Columns(DECISIONS, 8)  # too short for cheaper sketches
     windows = list(unit(random.normal(size=(80_000, 8)))[:, np.newaxis])
     columns.apply(page_of(windows, hidden=[True] + [False] * 79_999))
     snapshot, vector = columns.publish(), windows[9][0]
