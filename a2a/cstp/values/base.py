@@ -65,10 +65,6 @@ class Names:
 
     kind: str | Callable[[Any], str | None]
 
-    def of(self, owner: Wire) -> str | None:
-        """Return the record kind named by the member of `owner`."""
-        return self.kind if isinstance(self.kind, str) else self.kind(owner)
-
 
 DecisionId: TypeAlias = Annotated[str, Names("decision")]
 DecisionIds: TypeAlias = Annotated[list[str], Names("decision")]
@@ -80,17 +76,24 @@ def by_type(owner: Any) -> str:
     return kind
 
 
-def named_records(result: Wire) -> Iterator[tuple[str, str]]:
-    """Yield the kind and id of each record named in a result, in member order."""
-    for name, mark in _naming_members(type(result)):
-        member = getattr(result, name)
-        values = member if isinstance(member, list) else [member]
-        if mark is None:
-            for value in values:
-                if isinstance(value, Wire):
-                    yield from named_records(value)
-        elif (kind := mark.of(result)) is not None:
-            yield from ((kind, str(id)) for id in values if id is not None)
+def named_records(result: Wire) -> list[tuple[str, str]]:
+    """Return the kind and id of each record named in a result, in member order."""
+    found: list[tuple[str, str]] = []
+    _add_named(result, found)
+    return found
+
+
+def _add_named(value: Wire, found: list[tuple[str, str]]) -> None:
+    for name, mark in _naming_members(type(value)):
+        member = getattr(value, name)
+        for each in member if isinstance(member, list) else (member,):
+            if mark is None:
+                if isinstance(each, Wire):
+                    _add_named(each, found)
+            elif each is not None:
+                kind = mark.kind if isinstance(mark.kind, str) else mark.kind(value)
+                if kind is not None:
+                    found.append((kind, str(each)))
 
 
 @cache

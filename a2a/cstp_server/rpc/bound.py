@@ -7,6 +7,7 @@ its transaction.
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import starmap
 from random import getrandbits
 from typing import Any, Final, Generic, TypeVar
 
@@ -106,7 +107,7 @@ class AuditedCalls:
     def note_result(self, method: str, result: Wire, notes: AuditNotes) -> None:
         """Note the records of a result, each once."""
         if self._reads and method in _READS:
-            notes.records = tuple(AuditedRecord(*named) for named in dict.fromkeys(named_records(result)))
+            notes.records = tuple(starmap(AuditedRecord, dict.fromkeys(named_records(result))))
 
     async def add_answer(self, method: str, call: Call, result: Wire) -> None:
         """Add a row for a part of a streamed answer. Raise ComponentFailed as `add` does."""
