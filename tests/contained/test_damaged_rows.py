@@ -109,7 +109,7 @@ def test_a_search_with_links_finds_all_with_links_of_undamaged_records(
 ) -> None:
     asked = {"query": "moor", "include": ["links"], "mode": "keyword"}
     whole = quay.ask("queryDecisions", **asked)["decisions"]
-    broken("cognition_engines.store.found_links:links_of", error, 1)
+    broken("cognition_engines.store.reads.decisions:DecisionReads._links", error, 1)
     faulty = quay.ask("queryDecisions", **asked)["decisions"]
     notes = quay.indexes.set_aside.records
     monkeypatch.undo()

@@ -51,7 +51,7 @@ def decision_files(records: Records, set_aside: SetAside, project: str | None = 
             one = found.get(id)
             if one is None or not one.origin.is_written or project not in (None, one.record.project):
                 continue
-            file = set_aside.attempt(Part.EXPORT, one.version, partial(_read_file, records, id), None)
+            file = set_aside.attempt(Part.EXPORT, one, partial(_read_file, records, id), None)
             if file is not None:
                 yield file
 

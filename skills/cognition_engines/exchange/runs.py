@@ -151,7 +151,7 @@ def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher, set_
         for page in _split_pages(records.ids(kind), 200):
             found = records.reads.by_ids(kind, page, rows)
             for stored in (found[id] for id in page if id in found):
-                line = set_aside.attempt(Part.EXPORT, stored.version, partial(_checked_line, stored), None)
+                line = set_aside.attempt(Part.EXPORT, stored, partial(_checked_line, stored), None)
                 if line is not None:
                     yield line
             watcher.advance(len(page))

@@ -17,7 +17,6 @@ from cognition_engines.queries.answers.search_options import (
     no_match,
     read_options,
 )
-from cognition_engines.queries.answers.shown_items import make_item
 from cognition_engines.queries.decision_values import decision_members, links_of_match, provenance_of_match
 from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.passages import PassageRequest, Passages
@@ -25,8 +24,9 @@ from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.search import Search
 from cognition_engines.search.request import CurrentHit, Query, SearchHits, SearchScope
 from cognition_engines.search.snippets import Room
+from cognition_engines.set_aside import Part
 from cognition_engines.spaces import DECISIONS
-from cognition_engines.store.found_links import FoundLinks, read_links
+from cognition_engines.store.reads.decisions import FoundLinks
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
@@ -118,7 +118,7 @@ class Decisions:
         made = []
         for hit, snippet in zip(hits, snippets or [None] * len(hits), strict=True):
             make = partial(summarise, hit, params, snippet, links.get(hit.stored.key))
-            summary = make_item(self._searching.indexes.set_aside, hit.stored, make)
+            summary = self._searching.indexes.set_aside.attempt(Part.ANSWERS, hit.stored, make, None)
             if summary is not None:
                 made.append(_Match(hit.stored, summary, _decision(hit).text))
         return made
@@ -130,8 +130,9 @@ class Decisions:
     async def _links(self, caller: Caller, viewer: Viewer, hits: Sequence[CurrentHit]) -> Mapping[int, FoundLinks]:
         if not hits:
             return {}
-        stored, set_aside = [hit.stored for hit in hits], self._searching.indexes.set_aside
-        return await self._pools.records.run(caller, read_links, self._records, stored, viewer, set_aside)
+        rows = RowReader(self._searching.indexes.set_aside, Part.SNIPPETS)
+        stored = [hit.stored for hit in hits]
+        return await self._pools.records.run(caller, self._records.decisions.links, stored, viewer, rows)
 
     async def _fit(
         self, caller: Caller, query: str, matches: Sequence[_Match], most: int, empty: QueryDecisionsResult

@@ -136,7 +136,7 @@ def _each(
     rows: RowReader, found: Iterable[StoredRecord], make: Callable[[StoredRecord], Sequence[GoverningDecision]]
 ) -> list[GoverningDecision]:
     """Return the results of `make` for each record, without those for which it raises."""
-    made = (rows.attempt(one.version, partial(make, one)) for one in found)
+    made = (rows.attempt(one, partial(make, one)) for one in found)
     return [one for each in made for one in each or ()]
 
 

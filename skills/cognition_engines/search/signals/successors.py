@@ -12,7 +12,6 @@ from cognition_engines.search.query import QueryText
 from cognition_engines.search.signals.signal import OrderSignal, RankedHits, StoredState
 from cognition_engines.set_aside import Part
 from cognition_engines.spaces import DECISIONS
-from cognition_engines.store.found_links import links_of
 from cognition_engines.store.reads.memories import ended_memories
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
@@ -63,8 +62,10 @@ def _read_successors(
     """Return the ids of decisions' and memories' successors by key, if visible to the viewer."""
     stored = list(records.reads.by_keys(keys, viewer, rows=rows).values())
     decisions = [one for one in stored if one.kind in DECISIONS.kinds]
-    links = links_of(records, decisions, viewer) if decisions else {}
+    links = records.decisions.links(decisions, viewer) if decisions else {}
     found: dict[int, Sequence[str]] = {key: its.superseded_by for key, its in links.items()}
+    if len(decisions) == len(stored):
+        return found
     ended = ended_memories(stored)
     return found | records.conversations.successors(ended, viewer) if ended else found
 

@@ -107,7 +107,7 @@ class Reads:
                     for row in connection.execute(_by_keys(kind, "none"), {"keys": [*page]}):
                         if (one := rows.read(kind, row)) is not None:
                             found[one.key] = one
-                            characters = sum(len(cell) for cell in row if isinstance(cell, str))
+                            characters = sum([len(cell) for cell in row if isinstance(cell, str)])
                             self._store.read.put(one, characters)
         return found
 

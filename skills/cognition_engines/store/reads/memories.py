@@ -303,7 +303,7 @@ def _entities(
         statement = sa.select(links.c.key).where(links.c.target.in_(page), links.c.role == int(Role.NAME))
         keys.update(connection.execute(statement).scalars())
     found = found_by_keys(connection, sorted(keys), viewer, (Kind.ENTITY,), rows)
-    named = (rows.attempt(one.version, partial(_named_entity, one)) for one in found.values())
+    named = (rows.attempt(one, partial(_named_entity, one)) for one in found.values())
     return sorted((one for one in named if one is not None), key=lambda entity: str(entity.stored.record.id))
 
 

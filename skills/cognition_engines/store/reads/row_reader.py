@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.set_aside import Part, RecordVersion, SetAside
+from cognition_engines.set_aside import Part, RecordVersion, SetAside, Versioned
 from cognition_engines.store.codec import Row, stored_record
 from cognition_engines.store.values import StoredRecord
 
@@ -28,13 +28,13 @@ class RowReader:
         key, seq, id, *_ = row
         return self.attempt(RecordVersion(key, seq, kind.label, id), partial(stored_record, kind, row))
 
-    def attempt(self, version: RecordVersion, work: Callable[[], T], *, counted: bool = True) -> T | None:
-        """Return the result of `work`, which reads a record; None if it raises; `counted` leaves the record out."""
+    def attempt(self, record: Versioned, work: Callable[[], T], *, counted: bool = True) -> T | None:
+        """Return the result of `work`, which reads `record`; None if it raises; `counted` leaves the record out."""
         if self._set_aside is None:
             return work()
-        made = self._set_aside.attempt(self._part, version, work, None)
+        made = self._set_aside.attempt(self._part, record, work, None)
         if made is None and counted:
-            self.left_out.add(version.key)
+            self.left_out.add(record.version.key)
         return made
 
     def read_each(
