@@ -152,7 +152,7 @@ SAID = {"query": "What did Ana paint of the harbour? {}", "kinds": ["turn"], "ab
 TASK = {"taskDescription": "ferry berths {}", "decisionsLimit": 20, "readyLimit": 20, "maxTokens": 32000}
 FILES = {"files": ["src/ferry/kelpmarks", "src/a.py"], "maxTokens": 32000, "include": ["decisions"]}
 CUT = {"content": "", "truncated": True}
-PHRASES = f"{SEARCH}.signals.phrases:embedding_text"
+PHRASES = f"{SEARCH}.signals.phrases:share_of"
 PASSAGE = f"{ENGINE}.passages:passage"
 BOOST = {"boosted": True}
 BRIEFED: dict[str, Any] = {"part": Part.BRIEFING, "changed": None}
@@ -201,11 +201,11 @@ FAULTS = [
         "results",
         changed={"content": f"{MARK}. {LONG}"},
     ),
-    Fault(PHRASES, "queryDecisions", {"query": "the ferry harbour has {}"}, "decisions", **BOOST),
-    Fault(PHRASES, "search", {"query": "the ferry harbour has {}", "limit": 30}, "results", **BOOST),
-    Fault(PHRASES, "recall", {"query": "the ferry harbour has {}", "limit": 30}, "results", **BOOST),
-    Fault(PHRASES, "searchKnowledge", {"query": "how should the ferry {}", "limit": 30}, "results", **BOOST),
-    Fault(PHRASES, "queryDecisions", {"query": "`Ferry Kelpmark` {}"}, "decisions", **BOOST),
+    Fault(PHRASES, "queryDecisions", {"query": "the ferry harbour has {}"}, "decisions", **BOOST, place=1),
+    Fault(PHRASES, "search", {"query": "the ferry harbour has {}", "limit": 30}, "results", **BOOST, place=1),
+    Fault(PHRASES, "recall", {"query": "the ferry harbour has {}", "limit": 30}, "results", **BOOST, place=1),
+    Fault(PHRASES, "searchKnowledge", {"query": "how should the ferry {}", "limit": 30}, "results", **BOOST, place=1),
+    Fault(PHRASES, "queryDecisions", {"query": "`Ferry Kelpmark` {}"}, "decisions", **BOOST, place=1),
     Fault(f"{SEARCH}.abstention:_is_person", "search", SAID, "results", boosted=True),
     Fault(f"{SEARCH}.abstention:SpeakerSupport._words_of", "search", SAID, "results", place=1, boosted=True),
     Fault(PASSAGE, "getSessionContext", TASK, "decisions", **BRIEFED),

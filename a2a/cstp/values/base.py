@@ -1,6 +1,6 @@
 """Base of all values: wire names, and marks of record ids."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, get_args
@@ -74,37 +74,6 @@ def by_type(owner: Any) -> str:
     """Return the kind of a record whose `type` is also the kind."""
     kind: str = owner.type
     return kind
-
-
-def named_records(result: Wire) -> list[tuple[str, str]]:
-    """Return the kind and id of each record named in a result, in member order."""
-    found: list[tuple[str, str]] = []
-    _add_named(result, found)
-    return found
-
-
-def _add_named(value: Wire, found: list[tuple[str, str]]) -> None:
-    for name, mark in _naming_members(type(value)):
-        member = getattr(value, name)
-        for each in member if isinstance(member, list) else (member,):
-            if mark is None:
-                if isinstance(each, Wire):
-                    _add_named(each, found)
-            elif each is not None:
-                kind = mark.kind if isinstance(mark.kind, str) else mark.kind(value)
-                if kind is not None:
-                    found.append((kind, str(each)))
-
-
-@cache
-def _naming_members(model: type[Wire]) -> Sequence[tuple[str, Names | None]]:
-    """Return the members with record ids, and with None those whose models have such members."""
-    found: list[tuple[str, Names | None]] = []
-    for name, info in model.model_fields.items():
-        mark = next((one for one in info.metadata if isinstance(one, Names)), None)
-        if mark is not None or any(map(_naming_members, models_in(info.annotation))):
-            found.append((name, mark))
-    return found
 
 
 def models_in(annotation: Any) -> Iterator[type[Wire]]:

@@ -14,7 +14,6 @@ from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.keywords.index import ViewerKeywords
-from cognition_engines.indexes.keywords.text_documents import textual
 from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Mode
 from cognition_engines.queries.pools import Caller, Pools, Work, run_through
@@ -148,7 +147,7 @@ class Search:
             return spaces
         yield self.pools.keywords
         limit, found = _leg_limit(query, views), zip(spaces, views, strict=True)
-        worded = [with_keyword_leg(each, limit, text.text, textual(view.sought.conditions)) for each, view in found]
+        worded = [with_keyword_leg(each, limit, text.text, view.sought.conditions) for each, view in found]
         return [with_bm25(each, text.text) for each in worded]
 
     def _near_candidates(

@@ -3,8 +3,8 @@
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import cache, lru_cache
+from time import time_ns
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import sqlalchemy as sa
@@ -12,7 +12,7 @@ from sqlalchemy.dialects import sqlite
 
 from cognition_engines.kinds.registry import add_prefix
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import Viewer, microseconds
+from cognition_engines.models import Viewer
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.codec import COLUMNS, SPINE, matrix
 from cognition_engines.store.database import Store, begin_read, begin_scan, count_rows, is_plain, pages, reading_plainly
@@ -330,7 +330,7 @@ def rights_of(viewer: Viewer | None) -> dict[str, object]:
     """Return the values for `guards`."""
     if viewer is None:
         return {}
-    now = microseconds(datetime.now(UTC))
+    now = time_ns() // 1000
     return {"clearance": int(viewer.clearance), "projects": sorted(viewer.projects or ()), "now": now}
 
 
@@ -350,7 +350,7 @@ def visible(viewer: Viewer | None) -> list[sa.ColumnElement[bool]]:
     """Return a viewer's filter, as SQL over `records`; a viewer of None, the operator, sees all."""
     if viewer is None:
         return []
-    conditions = [records.c.sensitivity <= int(viewer.clearance), _lasts(records, microseconds(datetime.now(UTC)))]
+    conditions = [records.c.sensitivity <= int(viewer.clearance), _lasts(records, time_ns() // 1000)]
     if viewer.projects is not None:
         conditions.append(records.c.project.in_(sorted(viewer.projects)))
     return conditions
