@@ -18,7 +18,7 @@ from tests.stores import Stores
 
 Breaking = Callable[..., list[int]]
 QUERIES = "cognition_engines.queries"
-ROWS = "cognition_engines.store.reads.row_reader:stored_record"
+ROWS = "cognition_engines.store.reads.by_key:stored_record"
 WORDS = ("Alga", MARK, "Coral")
 BAD = "bad"
 BOOK: dict[str, Any] = {"source_id": "source:book", "total_chunks": 10}

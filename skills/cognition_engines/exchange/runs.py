@@ -27,7 +27,7 @@ from cognition_engines.open_file import lines_of
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.erasure.ledger import Erasure
 from cognition_engines.store.origins import namesakes
-from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.transfer.copy import Watcher
 from cognition_engines.store.values import PART, Entry, IdTaken, StoredRecord

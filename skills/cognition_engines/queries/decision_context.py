@@ -16,7 +16,7 @@ from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import SetAside
-from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.wanted import Wanted
 from cstp.values.decision_context import GetDecisionContextParams, GetDecisionContextResult, GoverningRecord

@@ -19,6 +19,7 @@ from cognition_engines.queries.lists import Listings, count_decisions
 from cognition_engines.queries.pools import Pools
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.decision_state import REVIEWED, SUPERSEDES
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.reads.decisions import (
     DecisionGraph,
     DecisionHistory,
@@ -27,7 +28,6 @@ from cognition_engines.store.reads.decisions import (
     join_links,
     ratified_by,
 )
-from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Revision, StoredRecord
 from cognition_engines.wanted import Wanted

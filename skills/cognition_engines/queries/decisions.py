@@ -21,13 +21,13 @@ from cognition_engines.queries.decision_values import decision_members, links_of
 from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Caller, Pools
-from cognition_engines.queries.search import Search
-from cognition_engines.search.request import CurrentHit, Query, SearchHits, SearchScope
+from cognition_engines.queries.search import CurrentHit, Search, SearchHits
+from cognition_engines.search.query import Query, SearchScope
 from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import Part
 from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.reads.decisions import FoundLinks
-from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.values.decision_searches import DecisionSummary, QueryDecisionsParams, QueryDecisionsResult

@@ -15,15 +15,15 @@ from cognition_engines.queries.answers.search_options import SearchOptions, coun
 from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Caller, Pools
-from cognition_engines.queries.search import Search
+from cognition_engines.queries.search import CurrentHit, Search, SearchHits
 from cognition_engines.queries.searched_records import fetched_record, nearest_record, searched_record
-from cognition_engines.search.request import CALIBRATED, CurrentHit, Query, SearchHits, SearchScope
+from cognition_engines.search.query import CALIBRATED, Query, SearchScope
 from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import DECISIONS, SEARCHED, Space
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.reads.knowledge import WithSources
 from cognition_engines.store.reads.memories import ended_memories
-from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import InvalidParams, NotFound, Violation

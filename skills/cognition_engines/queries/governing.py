@@ -16,7 +16,7 @@ from cognition_engines.kinds.affects import PATHS, endings_of, matched_parts, na
 from cognition_engines.kinds.decisions import UNDECIDED
 from cognition_engines.models import Conditions, Decision, HasAny, Not, Viewer, governing, microseconds, one_of
 from cognition_engines.path_sets import PathSet
-from cognition_engines.store.reads.row_reader import STRICT, RowReader
+from cognition_engines.store.reads.by_key import STRICT, RowReader
 from cognition_engines.store.record_reads import RecordReads
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.wanted import Wanted, always, check_wanted

@@ -17,7 +17,7 @@ from cognition_engines.models import Viewer
 from cognition_engines.search.candidates import SpaceCandidates
 from cognition_engines.search.query import QueryParser, QueryText
 from cognition_engines.set_aside import Part, SetAside
-from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 

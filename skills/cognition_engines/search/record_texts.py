@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from cognition_engines.kinds.registry import SPECS, Record
 from cognition_engines.models import Viewer
 from cognition_engines.set_aside import Part, SetAside
-from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 

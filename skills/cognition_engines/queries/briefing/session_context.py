@@ -32,12 +32,12 @@ from cognition_engines.queries.governing import ContextRequest
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Caller, Pools
-from cognition_engines.queries.search import Search
-from cognition_engines.search.request import Query, SearchHits, SearchScope
+from cognition_engines.queries.search import Search, SearchHits
+from cognition_engines.search.query import Query, SearchScope
 from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, KNOWLEDGE, Space
-from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.values.records import ChangesParams, ChangesResult, RecordChange

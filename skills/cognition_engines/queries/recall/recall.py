@@ -54,14 +54,14 @@ from cognition_engines.queries.recall.selection import (
     sought_by_query,
     worded_matches,
 )
-from cognition_engines.queries.search import Search
+from cognition_engines.queries.search import Search, SearchHits
 from cognition_engines.search.candidates import Hit, SpaceCandidates
-from cognition_engines.search.request import RECALLED, Query, SearchHits, SearchScope
+from cognition_engines.search.query import RECALLED, Query, SearchScope
 from cognition_engines.set_aside import Part
 from cognition_engines.spaces import MEMORY, SEARCHED
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.reads.knowledge import WithSources, source_of
 from cognition_engines.store.reads.memories import AttachedEvents, ended_memories
-from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import NotFound

@@ -13,8 +13,8 @@ from cognition_engines.search.query import QueryText
 from cognition_engines.search.signals.signal import OrderSignal, RankedHits, StoredState
 from cognition_engines.set_aside import Part
 from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.reads.memories import ended_memories
-from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 
 LOOKED_AT: Final = 20  # hits

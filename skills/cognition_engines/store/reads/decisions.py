@@ -16,8 +16,16 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.codec import COLUMNS, Row, moment, record_of
 from cognition_engines.store.database import Store, begin_read, pages
-from cognition_engines.store.reads.by_key import Guard, found_by_ids, guard_of, guards, named_record, rights_of
-from cognition_engines.store.reads.row_reader import STRICT, RowReader
+from cognition_engines.store.reads.by_key import (
+    STRICT,
+    Guard,
+    RowReader,
+    found_by_ids,
+    guard_of,
+    guards,
+    named_record,
+    rights_of,
+)
 from cognition_engines.store.reads.supersession import Supersession, stated_ends, supersessions_of
 from cognition_engines.store.schema import TABLES, decision_links, ended_links, records, reviews, revisions
 from cognition_engines.store.values import Revision, StoredRecord

@@ -15,9 +15,17 @@ from cognition_engines.kinds.spec import Kind, Role
 from cognition_engines.models import Conditions, Viewer
 from cognition_engines.store.database import Store, begin_read, pages
 from cognition_engines.store.memory_state import successor_of
-from cognition_engines.store.reads.by_key import Guard, found_by_keys, guard_of, guards, rights_of, visible
+from cognition_engines.store.reads.by_key import (
+    STRICT,
+    Guard,
+    RowReader,
+    found_by_keys,
+    guard_of,
+    guards,
+    rights_of,
+    visible,
+)
 from cognition_engines.store.reads.conditions import where
-from cognition_engines.store.reads.row_reader import STRICT, RowReader
 from cognition_engines.store.schema import TABLES, links, place_of, records
 from cognition_engines.store.values import StoredRecord
 
