@@ -285,7 +285,7 @@ def test_a_record_with_unreadable_successors_keeps_its_place(
 ) -> None:
     harbour.ask("recordDecision", decision="Paint the quay", confidence=0.5)  # so that no successors are cached
     harbour.caught_up()
-    raised = broken(f"{SEARCH}.signals.successors:links_of", error, 1)
+    raised = broken("cognition_engines.store.reads.decisions:DecisionReads._links", error, 1)
     found = [one["id"] for one in harbour.ask("queryDecisions", query="ferry of old")["decisions"]]
     set_aside = harbour.indexes.set_aside
     notes = [(one.id, one.part, one.cause) for one in set_aside.records]
