@@ -244,7 +244,7 @@ def test_the_server_has_one_catch_all_and_one_transport_out_of_threads() -> None
 # Threads with an intended end, or harmless (decision 0084).
 PLAIN_THREADS = {
     "cognition_engines/background.py",
-    "cognition_engines/queries/threads.py",
+    "cognition_engines/queries/pools.py",
     "cognition_engines/sync_engine.py",
     "cstp_server/cli/commands/demo.py",
     "cstp_server/doctor/finding.py",

@@ -1,7 +1,7 @@
 """Builds the application: everything it works with is made in its lifespan and passed down."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from math import inf
@@ -13,7 +13,6 @@ from limits.aio.storage import RedisStorage
 from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector
 from starlette.applications import Starlette
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed, ConfigurationError
@@ -27,7 +26,7 @@ from cstp_server.handlers.system import system_methods
 from cstp_server.holder.folder_calls import FolderCalls
 from cstp_server.http import discovery as documents, page as pages
 from cstp_server.http.auth import Network, allowed_hosts, parse_networks
-from cstp_server.http.endpoint import METADATA_PATH, Parts, cstp_endpoint
+from cstp_server.http.endpoint import METADATA_PATH, Endpoint, Parts, cstp_endpoint
 from cstp_server.http.events import EventStream, changes_endpoint
 from cstp_server.http.probes import Probes, healthz, metrics, readyz
 from cstp_server.limits.admission import AdmissionGate, FollowerPlaces
@@ -82,16 +81,6 @@ class State(TypedDict):
     page: pages.Page
     sessions: pages.PageSessions
     folder_calls: FolderCalls
-
-
-class Endpoint:
-    """An ASGI function as a route's endpoint; starlette takes plain functions for request handlers."""
-
-    def __init__(self, run: Callable[[Scope, Receive, Send], object]) -> None:
-        self._run = run
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._run(scope, receive, send)  # type: ignore[misc]
 
 
 @dataclass(frozen=True, slots=True)

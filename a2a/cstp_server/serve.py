@@ -19,9 +19,8 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.index_folder import FolderLock
 from cstp_server.app import create_app
 from cstp_server.holder.taking import take_folder
-from cstp_server.http.caps import Caps
-from cstp_server.http.deadlines import MAX_REFUSED, Deadlines, timed_protocol
 from cstp_server.http.endpoint import NOSNIFF, refusal_bytes
+from cstp_server.http.limited_protocol import MAX_REFUSED, Caps, Deadlines, limited_protocol
 from cstp_server.limits.admission import AdmissionGate
 from cstp_server.open_engine import open_engine
 from cstp_server.process.malloc import share_arenas, spare_the_collector
@@ -84,7 +83,7 @@ def make_server(
         create_app(settings, gate, opened, member),
         tls=tls_context(server),
         handshake=server.receive_seconds,
-        http=timed_protocol(Caps(server.max_header_bytes, server.max_headers), _deadlines(server)),
+        http=limited_protocol(Caps(server.max_header_bytes, server.max_headers), _deadlines(server)),
         ws="none",
         lifespan="on",
         access_log=False,

@@ -30,9 +30,8 @@ from cognition_engines.relevance import RELEVANCE
 from cognition_engines.search.candidates import BEST
 from cognition_engines.search.fusion import rank_spaces, score_each
 from cognition_engines.search.legs import with_highest
-from cognition_engines.search.query import QueryParser
+from cognition_engines.search.query import CALIBRATED, Query, QueryParser, SearchScope
 from cognition_engines.search.record_texts import RecordTexts
-from cognition_engines.search.request import CALIBRATED, Query, SearchScope
 from cognition_engines.search.signals import phrases
 from cognition_engines.spaces import SEARCHED
 

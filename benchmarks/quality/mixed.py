@@ -23,11 +23,10 @@ from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import Record
 from cognition_engines.models import EVERYTHING, Mode
-from cognition_engines.queries.search import Search
+from cognition_engines.queries.search import Search, SearchHits
 from cognition_engines.relevance import RELEVANCE
-from cognition_engines.search.query import QueryParser
+from cognition_engines.search.query import Query, QueryParser, Ranking, SearchScope
 from cognition_engines.search.record_texts import RecordTexts
-from cognition_engines.search.request import Query, Ranking, SearchHits, SearchScope
 from cognition_engines.search.signals import phrases, statements
 from cognition_engines.spaces import SEARCHED
 from cstp.values.decision_searches import QueryDecisionsParams

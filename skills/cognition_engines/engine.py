@@ -37,10 +37,9 @@ from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.memories import Memories
 from cognition_engines.queries.operator_reads import OperatorReads
 from cognition_engines.queries.passages import Passages
-from cognition_engines.queries.pools import Caller, Pool, Pools
+from cognition_engines.queries.pools import Caller, Pool, Pools, Threads
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
-from cognition_engines.queries.threads import Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
 from cognition_engines.search.abstention import SpeakerSupport
 from cognition_engines.search.calibration import calibration_of

@@ -17,7 +17,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from cognition_engines.errors import EngineError, PartRaised, StatedError
 
@@ -65,6 +65,18 @@ class RecordVersion(NamedTuple):
     seq: int
     kind: str
     id: str
+
+    @property
+    def version(self) -> "RecordVersion":
+        """Return itself, for a record that cannot be read."""
+        return self
+
+
+class Versioned(Protocol):
+    """A record, or a version of one."""
+
+    @property
+    def version(self) -> RecordVersion: ...
 
 
 # Parts without which a search or a list lacks a record.
@@ -152,17 +164,20 @@ class SetAside:
         for note in gone:
             _log.log(self._level, "%s: %s %s is no longer set aside", note.part.value, note.kind, note.id)
 
-    def attempt(self, part: Part, version: RecordVersion | None, work: Callable[[], T], otherwise: T) -> T:
-        """Return the result of `work`, which reads a record; if it raises twice, note that and return `otherwise`.
+    def attempt(self, part: Part, record: Versioned | None, work: Callable[[], T], otherwise: T) -> T:
+        """Return the result of `work`, which reads `record`; if it raises twice, note that and return `otherwise`.
 
-        A noted version is tried once: the part may do different work for each answer. `version` None is a record not
+        A noted version is tried once: the part may do different work for each answer. `record` None is a record not
         yet stored: only the log has its failure.
         """
         made = try_call(work)
-        if isinstance(made, Raised) and not (version is not None and self.holds(part, version)):
-            made = try_call(work)
         if not isinstance(made, Raised):
             return made
+        version = None if record is None else record.version
+        if version is None or not self.holds(part, version):
+            made = try_call(work)
+            if not isinstance(made, Raised):
+                return made
         if version is None:
             _log.log(self._level, "%s: a new record is left out (%s)", part.value, cause_of(made.error))
         else:

@@ -31,6 +31,13 @@ def fold_text(text: str) -> str:
     return normalize_text("NFKC", normalize_text("NFKC", text).casefold())
 
 
+def fold_letters(text: str) -> str:
+    """Return `text` in lower case, without accents and other marks."""
+    if text.isascii():
+        return text.lower()
+    return "".join(each for each in normalize_text("NFKD", text.lower()) if not combining(each))
+
+
 def keep_text(text: str) -> str:
     """Return `text` itself: ids and projects are compared unchanged."""
     return text

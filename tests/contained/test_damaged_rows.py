@@ -18,7 +18,7 @@ from tests.stores import Stores
 
 Breaking = Callable[..., list[int]]
 QUERIES = "cognition_engines.queries"
-ROWS = "cognition_engines.store.reads.row_reader:stored_record"
+ROWS = "cognition_engines.store.reads.by_key:stored_record"
 WORDS = ("Alga", MARK, "Coral")
 BAD = "bad"
 BOOK: dict[str, Any] = {"source_id": "source:book", "total_chunks": 10}
@@ -109,7 +109,7 @@ def test_a_search_with_links_finds_all_with_links_of_undamaged_records(
 ) -> None:
     asked = {"query": "moor", "include": ["links"], "mode": "keyword"}
     whole = quay.ask("queryDecisions", **asked)["decisions"]
-    broken("cognition_engines.store.found_links:links_of", error, 1)
+    broken("cognition_engines.store.reads.decisions:DecisionReads._links", error, 1)
     faulty = quay.ask("queryDecisions", **asked)["decisions"]
     notes = quay.indexes.set_aside.records
     monkeypatch.undo()

@@ -152,7 +152,7 @@ SAID = {"query": "What did Ana paint of the harbour? {}", "kinds": ["turn"], "ab
 TASK = {"taskDescription": "ferry berths {}", "decisionsLimit": 20, "readyLimit": 20, "maxTokens": 32000}
 FILES = {"files": ["src/ferry/kelpmarks", "src/a.py"], "maxTokens": 32000, "include": ["decisions"]}
 CUT = {"content": "", "truncated": True}
-PHRASES = f"{SEARCH}.signals.phrases:embedding_text"
+PHRASES = f"{SEARCH}.signals.phrases:share_of"
 PASSAGE = f"{ENGINE}.passages:passage"
 BOOST = {"boosted": True}
 BRIEFED: dict[str, Any] = {"part": Part.BRIEFING, "changed": None}
@@ -201,11 +201,11 @@ FAULTS = [
         "results",
         changed={"content": f"{MARK}. {LONG}"},
     ),
-    Fault(PHRASES, "queryDecisions", {"query": "the ferry harbour has {}"}, "decisions", **BOOST),
-    Fault(PHRASES, "search", {"query": "the ferry harbour has {}", "limit": 30}, "results", **BOOST),
-    Fault(PHRASES, "recall", {"query": "the ferry harbour has {}", "limit": 30}, "results", **BOOST),
-    Fault(PHRASES, "searchKnowledge", {"query": "how should the ferry {}", "limit": 30}, "results", **BOOST),
-    Fault(PHRASES, "queryDecisions", {"query": "`Ferry Kelpmark` {}"}, "decisions", **BOOST),
+    Fault(PHRASES, "queryDecisions", {"query": "the ferry harbour has {}"}, "decisions", **BOOST, place=1),
+    Fault(PHRASES, "search", {"query": "the ferry harbour has {}", "limit": 30}, "results", **BOOST, place=1),
+    Fault(PHRASES, "recall", {"query": "the ferry harbour has {}", "limit": 30}, "results", **BOOST, place=1),
+    Fault(PHRASES, "searchKnowledge", {"query": "how should the ferry {}", "limit": 30}, "results", **BOOST, place=1),
+    Fault(PHRASES, "queryDecisions", {"query": "`Ferry Kelpmark` {}"}, "decisions", **BOOST, place=1),
     Fault(f"{SEARCH}.abstention:_is_person", "search", SAID, "results", boosted=True),
     Fault(f"{SEARCH}.abstention:SpeakerSupport._words_of", "search", SAID, "results", place=1, boosted=True),
     Fault(PASSAGE, "getSessionContext", TASK, "decisions", **BRIEFED),
@@ -285,7 +285,7 @@ def test_a_record_with_unreadable_successors_keeps_its_place(
 ) -> None:
     harbour.ask("recordDecision", decision="Paint the quay", confidence=0.5)  # so that no successors are cached
     harbour.caught_up()
-    raised = broken(f"{SEARCH}.signals.successors:links_of", error, 1)
+    raised = broken("cognition_engines.store.reads.decisions:DecisionReads._links", error, 1)
     found = [one["id"] for one in harbour.ask("queryDecisions", query="ferry of old")["decisions"]]
     set_aside = harbour.indexes.set_aside
     notes = [(one.id, one.part, one.cause) for one in set_aside.records]

@@ -5,10 +5,11 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from cognition_engines.relevance import Language
+from cognition_engines.search.signals.dates import read_interval
 from cognition_engines.search.temporal import read_days
 from cognition_engines.search.temporal_days import Days
 
-NOW = datetime(2024, 6, 15, 12, tzinfo=UTC)  # a Saturday
+TODAY = date(2024, 6, 15)  # a Saturday
 
 READ = {
     "what did we decide about caching in March 2024": "2024-03-01 2024-03-31",
@@ -206,25 +207,30 @@ def shown(days: Days | None) -> str | None:
 
 @pytest.mark.parametrize("question", READ)
 def test_a_time_is_read(question: str) -> None:
-    assert shown(read_days(question, NOW)) == READ[question]
+    assert shown(read_days(question, TODAY)) == READ[question]
 
 
 @pytest.mark.parametrize("question", UNREAD.splitlines())
 def test_text_resembling_a_time_is_no_time(question: str) -> None:
-    assert read_days(question, NOW) is None
+    assert read_days(question, TODAY) is None
 
 
 @pytest.mark.parametrize(("language", "question", "days"), OTHERS)
 def test_months_of_other_languages_are_read(language: Language, question: str, days: str) -> None:
-    assert shown(read_days(question, NOW, language)) == days
+    assert shown(read_days(question, TODAY, language)) == days
     if language != "en":
-        assert read_days("in 2000 Zeilen", NOW, language) is None or language == "nl"
+        assert read_days("in 2000 Zeilen", TODAY, language) is None or language == "nl"
 
 
 def test_a_question_is_seen_from_its_moment_in_utc() -> None:
     late = datetime(2024, 6, 15, 1, tzinfo=timezone(timedelta(hours=5)))
-    assert read_days("yesterday", late) == Days(date(2024, 6, 13), date(2024, 6, 13))
-    assert shown(read_days("in May", datetime(2024, 5, 1, tzinfo=UTC))) == "2024-05-01 2024-05-31"
-    assert shown(read_days("in May", datetime(2024, 4, 30, tzinfo=UTC))) == "2023-05-01 2023-05-31"
-    assert read_days("last year", datetime(1, 1, 1, tzinfo=UTC)) is None
-    assert shown(read_days("this year", datetime(9999, 12, 31, tzinfo=UTC))) == "9999-01-01 9999-12-31"
+    named = read_interval("yesterday", late, "en")
+    assert named is not None
+    assert named.first == datetime(2024, 6, 13, tzinfo=UTC)
+
+
+def test_the_nearest_past_month_and_the_first_and_last_years_are_read() -> None:
+    assert shown(read_days("in May", date(2024, 5, 1))) == "2024-05-01 2024-05-31"
+    assert shown(read_days("in May", date(2024, 4, 30))) == "2023-05-01 2023-05-31"
+    assert read_days("last year", date(1, 1, 1)) is None
+    assert shown(read_days("this year", date(9999, 12, 31))) == "9999-01-01 9999-12-31"

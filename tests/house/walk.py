@@ -157,7 +157,9 @@ def query(serving: Serving, words: str) -> None:
 def query_by_tool(serving: Serving, words: str) -> None:
     params = {"name": "query_decisions", "arguments": {"query": words}}
     url = f"{serving.url.removesuffix('/cstp')}/mcp?tools=all"
-    headers = {"Authorization": f"Bearer {serving.token()}", "Accept": "application/json, text/event-stream"}
+    if not serving.tokens:  # the calls have the same, as in `Serving.send`
+        serving.tokens.append(serving.token())
+    headers = {"Authorization": f"Bearer {serving.tokens[0]}", "Accept": "application/json, text/event-stream"}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     answer = serving.client.post(url, json=body, headers=headers)
     assert not answer.json()["result"].get("isError"), answer.text

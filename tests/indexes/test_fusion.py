@@ -20,8 +20,7 @@ from cognition_engines.relevance import RELEVANCE
 from cognition_engines.search.candidates import EMPTY, Hit, SpaceCandidates
 from cognition_engines.search.fusion import rank_spaces, score_by_bm25, score_by_both, score_by_cosine
 from cognition_engines.search.legs import CANDIDATES, keyword_leg, semantic_leg
-from cognition_engines.search.query import QueryParser
-from cognition_engines.search.request import RECALLED, Query, SearchScope
+from cognition_engines.search.query import RECALLED, Query, QueryParser, SearchScope
 from cognition_engines.spaces import DECISIONS, MEMORY, NO_NUMBER, Space
 from tests.indexes.made import page_of
 

@@ -221,7 +221,7 @@ def test_a_decision_supersedes_that_of_its_own_repository(run: Run, records: Rec
     found = records.reads.by_ids(Kind.DECISION, sorted(ids(records, Kind.DECISION)))
     by_key = {one.key: one for one in found.values()}
     titles = {id: one.record.title for id, one in found.items()}  # type: ignore[union-attr]
-    for key, links in records.decisions.supersessions(list(found.values()), None).items():
+    for key, links in records.decisions.links(list(found.values()), None).items():
         age, _, repository = titles[str(by_key[key].record.id)].partition(" ")
         assert [titles[id] for id in links.supersedes] == ([f"Old {repository}"] if age == "New" else [])
         assert [titles[id] for id in links.superseded_by] == ([f"New {repository}"] if age == "Old" else [])

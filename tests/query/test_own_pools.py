@@ -15,8 +15,7 @@ from cognition_engines.queries.pools import Pool, Pools, run_through
 from cognition_engines.queries.search import Search
 from cognition_engines.relevance import RELEVANCE
 from cognition_engines.search.candidates import KeywordSource
-from cognition_engines.search.query import QueryParser
-from cognition_engines.search.request import RECALLED, Query, SearchScope
+from cognition_engines.search.query import RECALLED, Query, QueryParser, SearchScope
 from cognition_engines.spaces import SEARCHED
 from tests.isolation.world import make_world, put
 from tests.serving import SeededEmbedder, serve

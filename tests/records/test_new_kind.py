@@ -34,7 +34,7 @@ from cognition_engines.queries.recall.selection import content_of
 from cognition_engines.queries.search import Search
 from cognition_engines.relevance import RELEVANCE
 from cognition_engines.search.query import QueryParser
-from cognition_engines.search.request import Query, SearchScope
+from cognition_engines.search.query import Query, SearchScope
 from cognition_engines.set_aside import SetAside
 from cognition_engines.store.records import open_records
 from cognition_engines.spaces import MEMORY

@@ -13,8 +13,7 @@ from time import monotonic
 import pytest
 
 from cognition_engines.errors import ComponentBusy, ComponentFailed, NoGoodMatch
-from cognition_engines.queries.pools import MOST_GIVEN_UP, Caller, Pool, Work, run_through
-from cognition_engines.queries.threads import Threads
+from cognition_engines.queries.pools import MOST_GIVEN_UP, Caller, Pool, Threads, Work, run_through
 from cognition_engines.wanted import Wanted
 
 ALONE = Caller("alone", inf)

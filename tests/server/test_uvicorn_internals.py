@@ -1,4 +1,4 @@
-"""uvicorn internals used by `cstp_server.http.caps` exist in the permitted versions."""
+"""uvicorn internals used by `cstp_server.http.limited_protocol` exist in the permitted versions."""
 
 import inspect
 from pathlib import Path

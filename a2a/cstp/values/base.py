@@ -1,6 +1,6 @@
 """Base of all values: wire names, and marks of record ids."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, get_args
@@ -65,10 +65,6 @@ class Names:
 
     kind: str | Callable[[Any], str | None]
 
-    def of(self, owner: Wire) -> str | None:
-        """Return the record kind named by the member of `owner`."""
-        return self.kind if isinstance(self.kind, str) else self.kind(owner)
-
 
 DecisionId: TypeAlias = Annotated[str, Names("decision")]
 DecisionIds: TypeAlias = Annotated[list[str], Names("decision")]
@@ -78,30 +74,6 @@ def by_type(owner: Any) -> str:
     """Return the kind of a record whose `type` is also the kind."""
     kind: str = owner.type
     return kind
-
-
-def named_records(result: Wire) -> Iterator[tuple[str, str]]:
-    """Yield the kind and id of each record named in a result, in member order."""
-    for name, mark in _naming_members(type(result)):
-        member = getattr(result, name)
-        values = member if isinstance(member, list) else [member]
-        if mark is None:
-            for value in values:
-                if isinstance(value, Wire):
-                    yield from named_records(value)
-        elif (kind := mark.of(result)) is not None:
-            yield from ((kind, str(id)) for id in values if id is not None)
-
-
-@cache
-def _naming_members(model: type[Wire]) -> Sequence[tuple[str, Names | None]]:
-    """Return the members with record ids, and with None those whose models have such members."""
-    found: list[tuple[str, Names | None]] = []
-    for name, info in model.model_fields.items():
-        mark = next((one for one in info.metadata if isinstance(one, Names)), None)
-        if mark is not None or any(map(_naming_members, models_in(info.annotation))):
-            found.append((name, mark))
-    return found
 
 
 def models_in(annotation: Any) -> Iterator[type[Wire]]:

@@ -1,7 +1,8 @@
 """Common values of read methods: search parameters, and explanations of answers."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from operator import is_
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, Field, WithJsonSchema
@@ -11,7 +12,7 @@ from cstp.values.fields import WHOLE, InstantOut, People, Person, UpperInstant, 
 
 T = TypeVar("T")
 
-_LEFT_OUT: Final = Field(exclude_if=lambda value: value is None)
+_LEFT_OUT: Final = Field(exclude_if=partial(is_, None))  # without a frame for each member
 if TYPE_CHECKING:
     Present: TypeAlias = Annotated[T | None, ...]
 else:

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Final
 
 import structlog
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cstp.errors import AuthenticationRequired, CstpError, Forbidden, InvalidRequest, Overloaded, RateLimited
 from cstp_server.http.auth import Header, Network, Refusal, authenticate, client_address, client_network
@@ -88,9 +88,19 @@ class Answering:
         self.task.cancel()
 
 
-async def cstp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+class Endpoint:
+    """An ASGI function as a route's endpoint; starlette takes plain functions for request handlers."""
+
+    def __init__(self, run: ASGIApp) -> None:
+        self._run = run
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        return self._run(scope, receive, send)
+
+
+def cstp_endpoint(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
     """Answer `POST /cstp`."""
-    await answer_post(scope, receive, send, _JSON_RPC)
+    return answer_post(scope, receive, send, _JSON_RPC)
 
 
 async def answer_post(scope: Scope, receive: Receive, send: Send, protocol: EndpointProtocol) -> None:

@@ -1,6 +1,6 @@
 """The cost of calls: each agent's windows, each method's price, and the weight of a call's texts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from string import ascii_letters, digits, whitespace
 from typing import Any, Final
@@ -135,7 +135,7 @@ def weigh(sent: object) -> Weight:
     return Weight(units, size)
 
 
-def weigh_paths(sent: object, parameter: str, patterns: int) -> int:
+def weigh_paths(sent: object, parameter: str, count_patterns: Callable[[], int]) -> int:
     """Return a unit for each further comparisons of the paths of a parameter with the stored patterns.
 
     `parameter` is a name, or several with a dot between them. A list may be sent as JSON text; then commas count.
@@ -147,7 +147,7 @@ def weigh_paths(sent: object, parameter: str, patterns: int) -> int:
         else:
             value = value.get(name) if isinstance(value, Mapping) else None
     count = len(value) if isinstance(value, list) else value.count(",") + 1 if isinstance(value, str) else 0
-    return min(count, MOST_PATHS) * patterns // COMPARISONS
+    return min(count, MOST_PATHS) * count_patterns() // COMPARISONS if count else 0
 
 
 def _units_of(text: str) -> int:

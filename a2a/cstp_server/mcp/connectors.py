@@ -11,6 +11,7 @@ from urllib.parse import quote
 from cstp.values.reads import title_from
 from cstp_server.settings import Settings
 
+CONNECTED: Final = ("search", "fetch")
 _PAGES: Final[Mapping[str, str]] = {
     "decision": "decision",
     "chunk": "passage",
@@ -29,12 +30,10 @@ def page_of(settings: Settings) -> str | None:
 
 
 def for_connectors(tool: str, found: Mapping[str, Any], page: str | None) -> dict[str, Any]:
-    """Return a tool's answer; ids and titles in `search` become texts, and records get a `url`, their page."""
+    """Return an answer of CONNECTED; ids and titles in `search` become texts, and records get a `url`, their page."""
     if tool == "fetch":
         return {**found, **_url(page, found["kind"], found["id"])}
-    if tool == "search":
-        return {**found, "results": [_result(one, page) for one in found["results"]]}
-    return dict(found)
+    return {**found, "results": [_result(one, page) for one in found["results"]]}
 
 
 def _result(found: Mapping[str, Any], page: str | None) -> dict[str, Any]:

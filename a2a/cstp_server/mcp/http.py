@@ -10,6 +10,7 @@ import re
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -161,7 +162,10 @@ def _named_tools(scope: Scope) -> Collection[str] | None:
     named = [value for name, value in members if name == "tools"]
     if len(named) > 1:
         raise UnknownTools
-    return chosen_tools(named[0]) if named else None
+    return _chosen_tools(named[0]) if named else None
+
+
+_chosen_tools: Final = lru_cache(64)(chosen_tools)  # clients of a server name the same few
 
 
 def _normalize_headers(scope: Scope) -> list[Header]:

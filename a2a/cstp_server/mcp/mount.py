@@ -1,7 +1,7 @@
 """`/mcp`, loaded on demand: the SDK is a quarter of all imports, so the first request loads it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib import import_module
 from typing import Final
@@ -58,7 +58,7 @@ async def open_mount(dispatcher: Dispatcher, settings: Settings) -> AsyncIterato
         await mount.close()
 
 
-async def mcp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+def mcp_endpoint(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
     """Answer `POST /mcp`, and the preflights of browsers."""
     mount: Mount = scope["state"]["mcp"]
-    await mount.answer(scope, receive, send)
+    return mount.answer(scope, receive, send)

@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 import cstp
 from cstp.errors import CstpError, MethodNotFound
-from cstp_server.mcp.connectors import for_connectors
+from cstp_server.mcp.connectors import CONNECTED, for_connectors
 from cstp_server.mcp.errors import error_body
 from cstp_server.mcp.skill import add_skill, read_skill
 from cstp_server.mcp.tools import DECISION_VIEW, INSTRUCTIONS, TOOLS, Tool, find_tool
@@ -76,7 +76,9 @@ def make_mcp_server(backend: ToolBackend, *, output_schemas: bool) -> Server[Any
             body = error_body(outcome.error, {}) if tool is None else tool.failure(outcome.error)
             return types.CallToolResult(content=[_as_text(body)], is_error=True)
         assert tool is not None
-        found = for_connectors(tool.name, tool.result(outcome.result), backend.page)
+        found = tool.result(outcome.result)
+        if tool.name in CONNECTED:
+            found = for_connectors(tool.name, found, backend.page)
         return types.CallToolResult(content=[_as_text(found)], structured_content=found)
 
     skill, page = read_skill(), view_file().read_text(encoding="utf-8")

@@ -4,9 +4,11 @@ There is a row for every read, and for every refused or failed write; `Engine.wr
 its transaction.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
+from itertools import starmap
 from random import getrandbits
 from typing import Any, Final, Generic, TypeVar
 
@@ -17,7 +19,7 @@ from cognition_engines.writing.requests import WriteCaller
 from cstp.contract import Method
 from cstp.errors import Conflict, CstpError
 from cstp.methods.registry import METHODS
-from cstp.values.base import Wire, named_records
+from cstp.values.base import Names, Wire, models_in
 from cstp_server.limits.admission import Slot
 from cstp_server.tokens import Token
 
@@ -106,7 +108,7 @@ class AuditedCalls:
     def note_result(self, method: str, result: Wire, notes: AuditNotes) -> None:
         """Note the records of a result, each once."""
         if self._reads and method in _READS:
-            notes.records = tuple(AuditedRecord(*named) for named in dict.fromkeys(named_records(result)))
+            notes.records = tuple(starmap(AuditedRecord, dict.fromkeys(_named_records(result))))
 
     async def add_answer(self, method: str, call: Call, result: Wire) -> None:
         """Add a row for a part of a streamed answer. Raise ComponentFailed as `add` does."""
@@ -138,3 +140,34 @@ def _conflicting_records(error: CstpError) -> tuple[AuditedRecord, ...]:
     if isinstance(error, Conflict) and error.id is not None:
         return (AuditedRecord(ANY_KIND, error.id),)
     return ()
+
+
+def _named_records(result: Wire) -> list[tuple[str, str]]:
+    """Return the kind and id of each record named in a result, in member order."""
+    found: list[tuple[str, str]] = []
+    _add_named(result, found)
+    return found
+
+
+def _add_named(value: Wire, found: list[tuple[str, str]]) -> None:
+    for name, mark in _naming_members(type(value)):
+        member = getattr(value, name)
+        for each in member if isinstance(member, list) else (member,):
+            if mark is None:
+                if isinstance(each, Wire):
+                    _add_named(each, found)
+            elif each is not None:
+                kind = mark.kind if isinstance(mark.kind, str) else mark.kind(value)
+                if kind is not None:
+                    found.append((kind, str(each)))
+
+
+@cache
+def _naming_members(model: type[Wire]) -> Sequence[tuple[str, Names | None]]:
+    """Return the members with record ids, and with None those whose models have such members."""
+    found: list[tuple[str, Names | None]] = []
+    for name, info in model.model_fields.items():
+        mark = next((one for one in info.metadata if isinstance(one, Names)), None)
+        if mark is not None or any(map(_naming_members, models_in(info.annotation))):
+            found.append((name, mark))
+    return found

@@ -135,6 +135,7 @@ class Dispatcher:
         self._log_call = call_line()
         self._guarded: Final = {bound.method.name: self._guard(bound) for bound in methods}
         self._unknown: Final = self._guard(None)
+        self._scopes: Final = {bound.method.name: frozenset(bound.method.scopes) for bound in methods}
         # by agent with a batch: elements wait for each other, so all of them together do not block the event loop
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
@@ -162,7 +163,11 @@ class Dispatcher:
             await self._limiter.charge(call.token.agent, method.name)
         except errors.RateLimited as error:
             return error
-        allowed = method.scope is None or bool(set(method.scopes) & set(call.token.scopes))
+        return self._forbid(method, call)
+
+    def _forbid(self, method: Method[Any, Any], call: Call) -> errors.Forbidden | None:
+        """Return the error for a token without a sufficient scope; None if it may call."""
+        allowed = method.scope is None or not self._scopes[method.name].isdisjoint(call.token.scopes)
         return None if allowed or method.scope is None else errors.Forbidden(method.scope)
 
     async def run(self, method: str, params: object, call: Call, validate: Validate = parse_params) -> Outcome:
@@ -252,7 +257,7 @@ class Dispatcher:
             call, outcome, validate = replace(context[0], method=name), context[1], context[2]
             try:
                 weight = weigh(sent)
-                compared = 0 if paths is None else weigh_paths(sent, paths, self._count_patterns())
+                compared = 0 if paths is None else weigh_paths(sent, paths, self._count_patterns)
                 await self._limiter.charge(call.token.agent, name, weight.units + compared)
                 outcome.audit.admitted = True
 
@@ -289,8 +294,8 @@ class Dispatcher:
         if bound is None:
             raise errors.MethodNotFound
         method = bound.method
-        if method.scope is not None and not set(method.scopes) & set(call.token.scopes):
-            raise errors.Forbidden(method.scope)
+        if forbidden := self._forbid(method, call):
+            raise forbidden
         params = await validate(method.params, sent)
         self._audit.note_query(method.name, params, notes)
         if isinstance(params, ReadParams) and params.min_seq is not None:

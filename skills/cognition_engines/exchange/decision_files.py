@@ -14,8 +14,8 @@ from cognition_engines.kinds.decisions import DecisionLink
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Decision
 from cognition_engines.set_aside import Part, SetAside
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.reads.decisions import DecisionHistory
-from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 
 EXPORTED: Final = "cstp-export"  # the front matter member with the content hash
@@ -51,7 +51,7 @@ def decision_files(records: Records, set_aside: SetAside, project: str | None = 
             one = found.get(id)
             if one is None or not one.origin.is_written or project not in (None, one.record.project):
                 continue
-            file = set_aside.attempt(Part.EXPORT, one.version, partial(_read_file, records, id), None)
+            file = set_aside.attempt(Part.EXPORT, one, partial(_read_file, records, id), None)
             if file is not None:
                 yield file
 

@@ -27,7 +27,7 @@ from cognition_engines.open_file import lines_of
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.erasure.ledger import Erasure
 from cognition_engines.store.origins import namesakes
-from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.transfer.copy import Watcher
 from cognition_engines.store.values import PART, Entry, IdTaken, StoredRecord
@@ -151,7 +151,7 @@ def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher, set_
         for page in _split_pages(records.ids(kind), 200):
             found = records.reads.by_ids(kind, page, rows)
             for stored in (found[id] for id in page if id in found):
-                line = set_aside.attempt(Part.EXPORT, stored.version, partial(_checked_line, stored), None)
+                line = set_aside.attempt(Part.EXPORT, stored, partial(_checked_line, stored), None)
                 if line is not None:
                     yield line
             watcher.advance(len(page))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, JsonValue, WithJsonSchema
@@ -165,16 +166,22 @@ def _references(decision: Decision, origin: Origin) -> Iterator[Reference]:
 
 def in_repository(repository: str, id: str) -> str:
     """Return the name of a decision with this id in a repository's file."""
-    return _path_within(repository, f"id {id}")
+    return f"{_folder_key(repository)} id {id}"
 
 
 def of_any_repository(name: str) -> str | None:
     """Return the id in a name shared by every repository; None for another name."""
-    return next((name.removeprefix(each) for each in (BY_ID, ANYWHERE) if name.startswith(each)), None)
+    for start in (BY_ID, ANYWHERE):
+        if name.startswith(start):
+            return name.removeprefix(start)
+    return None
 
 
 def _path_within(folder: str, name: str) -> str:
-    return f"{short_key(folder)} {name}"
+    return f"{_folder_key(folder)} {name}"
+
+
+_folder_key: Final = lru_cache(1024)(short_key)  # decisions share few folders
 
 
 def _split_place(origin: Origin) -> tuple[str, str, str]:

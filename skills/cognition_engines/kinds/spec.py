@@ -97,7 +97,7 @@ class Origin:
     @property
     def made_by(self) -> Maker:
         """Return the maker: an agent, a file, or an import from a collection or standard input."""
-        if self.is_written:
+        if self.source == WRITTEN:
             return "agent"
         return "file" if self.recorded_by is None and self.source.startswith("/") else "import"
 

@@ -137,7 +137,7 @@ def find_conflicts(
     for stored, distance in compared:
         work = partial(_compare, stored.record, statement, distance)
         failure: _Compared = "failed"
-        why = set_aside.attempt(Part.SNIPPETS, stored.version, work, failure)
+        why = set_aside.attempt(Part.SNIPPETS, stored, work, failure)
         if why == "failed":
             failed += 1
         elif why is not None:

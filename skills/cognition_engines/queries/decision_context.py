@@ -16,8 +16,7 @@ from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import SetAside
-from cognition_engines.store.found_links import links_of
-from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.wanted import Wanted
 from cstp.values.decision_context import GetDecisionContextParams, GetDecisionContextResult, GoverningRecord
@@ -48,7 +47,7 @@ class Governing:
 
 def _with_successors(found: DecisionContext, records: Records, viewer: Viewer, rows: RowReader) -> DecisionContext:
     """Return the decisions with past decisions' successors; a past decision with unreadable links counts as unread."""
-    links = rows.read_each([one.stored for one in found.history], partial(links_of, records, viewer=viewer))
+    links = records.decisions.links([one.stored for one in found.history], viewer, rows)
     history = [
         replace(one, superseded_by=links[one.stored.key].superseded_by)
         for one in found.history

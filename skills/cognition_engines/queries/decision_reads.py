@@ -19,15 +19,15 @@ from cognition_engines.queries.lists import Listings, count_decisions
 from cognition_engines.queries.pools import Pools
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.decision_state import REVIEWED, SUPERSEDES
-from cognition_engines.store.found_links import joined_links
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.reads.decisions import (
     DecisionGraph,
     DecisionHistory,
     GraphEdge as FoundEdge,
     GraphRequest,
+    join_links,
     ratified_by,
 )
-from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Revision, StoredRecord
 from cognition_engines.wanted import Wanted
@@ -138,7 +138,7 @@ def _to_listed(stored: StoredRecord) -> ListedDecision:
 def _whole(found: DecisionHistory, params: GetDecisionParams) -> WholeDecision:
     decision = found.stored.record
     assert isinstance(decision, Decision)
-    links = joined_links(str(decision.id), found.stated, found.links)
+    links = join_links(str(decision.id), found.stated, found.links)
     return to_value(
         WholeDecision,
         decision,

@@ -6,7 +6,7 @@ from typing import Any
 from cognition_engines.kinds.decisions import DecisionLink
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
-from cognition_engines.store.found_links import FoundLinks
+from cognition_engines.store.reads.decisions import FoundLinks
 from cstp.values.decision_links import DecisionEdge, EndedEdge
 from cstp.values.decision_searches import DecisionLinks, Provenance
 

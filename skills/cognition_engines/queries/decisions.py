@@ -17,17 +17,17 @@ from cognition_engines.queries.answers.search_options import (
     no_match,
     read_options,
 )
-from cognition_engines.queries.answers.shown_items import make_item
 from cognition_engines.queries.decision_values import decision_members, links_of_match, provenance_of_match
 from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Caller, Pools
-from cognition_engines.queries.search import Search
-from cognition_engines.search.request import CurrentHit, Query, SearchHits, SearchScope
+from cognition_engines.queries.search import CurrentHit, Search, SearchHits
+from cognition_engines.search.query import Query, SearchScope
 from cognition_engines.search.snippets import Room
+from cognition_engines.set_aside import Part
 from cognition_engines.spaces import DECISIONS
-from cognition_engines.store.found_links import FoundLinks, read_links
-from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.reads.by_key import RowReader
+from cognition_engines.store.reads.decisions import FoundLinks
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.values.decision_searches import DecisionSummary, QueryDecisionsParams, QueryDecisionsResult
@@ -37,11 +37,10 @@ SNIPPET: Final = Room(600)  # characters
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """A found decision with a summary; `text` is the decision's own, the source of the snippet."""
+    """A found decision with a summary."""
 
     stored: StoredRecord
     summary: DecisionSummary
-    text: str
 
 
 class Decisions:
@@ -117,21 +116,22 @@ class Decisions:
             )
         made = []
         for hit, snippet in zip(hits, snippets or [None] * len(hits), strict=True):
-            make = partial(summarise, hit, params, snippet, links.get(hit.stored.key))
-            summary = make_item(self._searching.indexes.set_aside, hit.stored, make)
+            make = partial(summarise, hit, params, parts, snippet, links.get(hit.stored.key))
+            summary = self._searching.indexes.set_aside.attempt(Part.ANSWERS, hit.stored, make, None)
             if summary is not None:
-                made.append(_Match(hit.stored, summary, _decision(hit).text))
+                made.append(_Match(hit.stored, summary))
         return made
 
     async def _snippets(self, caller: Caller, query: str, hits: Sequence[CurrentHit]) -> Sequence[str | None]:
-        cuts = [PassageRequest(hit.stored, text := _decision(hit).text, SNIPPET, text, hit.window) for hit in hits]
+        cuts = [PassageRequest(hit.stored, text := _text_of(hit.stored), SNIPPET, text, hit.window) for hit in hits]
         return await self._passages.cut(caller, query, cuts)
 
     async def _links(self, caller: Caller, viewer: Viewer, hits: Sequence[CurrentHit]) -> Mapping[int, FoundLinks]:
         if not hits:
             return {}
-        stored, set_aside = [hit.stored for hit in hits], self._searching.indexes.set_aside
-        return await self._pools.records.run(caller, read_links, self._records, stored, viewer, set_aside)
+        rows = RowReader(self._searching.indexes.set_aside, Part.SNIPPETS)
+        stored = [hit.stored for hit in hits]
+        return await self._pools.records.run(caller, self._records.decisions.links, stored, viewer, rows)
 
     async def _fit(
         self, caller: Caller, query: str, matches: Sequence[_Match], most: int, empty: QueryDecisionsResult
@@ -143,20 +143,25 @@ class Decisions:
         ]
         fitted = await fit(partial(self._passages.cut, caller), query, items, most, empty)
         kept = zip(matches, fitted, strict=True)
-        return [_mark_cut(item, match.text) for match, item in kept if isinstance(item, DecisionSummary)]
+        return [_mark_cut(item, match.stored) for match, item in kept if isinstance(item, DecisionSummary)]
 
 
 def parts_of(params: QueryDecisionsParams) -> frozenset[str]:
     """Return the parts of each decision in an answer besides the fields."""
     switches = {"links": params.include_links, "provenance": params.include_provenance}
-    return frozenset((*(params.include or ()), *(name for name, wanted in switches.items() if wanted)))
+    return frozenset([*(params.include or ()), *[name for name, wanted in switches.items() if wanted]])
 
 
 def summarise(
-    hit: CurrentHit, params: QueryDecisionsParams, snippet: str | None, links: FoundLinks | None
+    hit: CurrentHit,
+    params: QueryDecisionsParams,
+    parts: frozenset[str],
+    snippet: str | None,
+    links: FoundLinks | None,
 ) -> DecisionSummary:
-    """Return a found decision with the parts named in `params`."""
-    decision, origin = _decision(hit), hit.stored.origin
+    """Return a found decision with the named parts."""
+    decision, origin = hit.stored.record, hit.stored.origin
+    assert isinstance(decision, Decision)
     return DecisionSummary(
         id=str(decision.id),
         **decision_members(decision),
@@ -166,18 +171,19 @@ def summarise(
         reasons=[reason.type for reason in decision.reasons] if params.include_reasons else None,
         snippet=snippet,
         links=None if links is None else links_of_match(links, edges=params.include_links),
-        provenance=provenance_of_match(decision, origin) if "provenance" in parts_of(params) else None,
+        provenance=provenance_of_match(decision, origin) if "provenance" in parts else None,
         explain=explain_result(hit.explanation, hit.window),
     )
 
 
-def _mark_cut(item: DecisionSummary, text: str) -> DecisionSummary:
+def _mark_cut(item: DecisionSummary, stored: StoredRecord) -> DecisionSummary:
     """Return the item, marked if the snippet lacks some of the text, even without shortening."""
     if item.snippet is None:
         return item
-    return item.model_copy(update={"truncated": item.snippet != text.strip()})
+    return item.model_copy(update={"truncated": item.snippet != _text_of(stored).strip()})
 
 
-def _decision(hit: CurrentHit) -> Decision:
-    assert isinstance(hit.stored.record, Decision)
-    return hit.stored.record
+def _text_of(stored: StoredRecord) -> str:
+    """Return a decision's own text, the source of the snippet."""
+    assert isinstance(stored.record, Decision)
+    return stored.record.text

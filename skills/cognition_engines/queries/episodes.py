@@ -15,11 +15,11 @@ from cognition_engines.queries.answers.shown_items import make_items, make_page,
 from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import Search
-from cognition_engines.search.request import CurrentHit, Query, SearchHits, SearchScope
+from cognition_engines.queries.search import CurrentHit, Search, SearchHits
+from cognition_engines.search.query import Query, SearchScope
 from cognition_engines.set_aside import Part
 from cognition_engines.spaces import EPISODES
-from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import NotFound

@@ -12,20 +12,18 @@ from cognition_engines.models import Conditions, Decision, HasAll, OneOf, Viewer
 from cognition_engines.queries.answers.filter_conditions import memory_conditions
 from cognition_engines.queries.answers.fitting import NO_TIME, FittedItem, fit
 from cognition_engines.queries.answers.search_options import SearchOptions, count_omitted, read_options
-from cognition_engines.queries.answers.shown_items import make_item
 from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Caller, Pools
-from cognition_engines.queries.search import Search
+from cognition_engines.queries.search import CurrentHit, Search, SearchHits
 from cognition_engines.queries.searched_records import fetched_record, nearest_record, searched_record
-from cognition_engines.search.request import CALIBRATED, CurrentHit, Query, SearchHits, SearchScope
+from cognition_engines.search.query import CALIBRATED, Query, SearchScope
 from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import DECISIONS, SEARCHED, Space
-from cognition_engines.store.found_links import read_links
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.reads.knowledge import WithSources
 from cognition_engines.store.reads.memories import ended_memories
-from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import InvalidParams, NotFound, Violation
@@ -127,7 +125,7 @@ class Everything:
             key, content = hit.stored.key, text if params.include else None
             ended = successors.get(key, ())
             make = partial(searched_record, hit, read.sources, snippets.get(key), content, ended)
-            item = make_item(self._set_aside, hit.stored, make)
+            item = self._set_aside.attempt(Part.ANSWERS, hit.stored, make, None)
             if item is not None:
                 made.append((hit, item))
         return sorted(made, key=lambda each: (-each[1].score, str(each[1].id)))
@@ -158,7 +156,8 @@ class Everything:
         run, successors = self._pools.records.run, dict[int, tuple[str, ...]]()
         decisions = [one for one in found if isinstance(one.record, Decision) and one.record.status in ENDED]
         if decisions:
-            links = await run(caller, read_links, self._records, decisions, viewer, self._set_aside)
+            rows = RowReader(self._set_aside, Part.SNIPPETS)
+            links = await run(caller, self._records.decisions.links, decisions, viewer, rows)
             successors = {key: its.superseded_by for key, its in links.items()}
         if ended := ended_memories(found):
             successors |= await run(caller, self._records.conversations.successors, ended, viewer)
@@ -166,7 +165,7 @@ class Everything:
 
     def _extract_text(self, stored: StoredRecord) -> str | None:
         work = partial(text_of, stored.record, stored.kind)
-        return self._set_aside.attempt(Part.SNIPPETS, stored.version, work, None)
+        return self._set_aside.attempt(Part.SNIPPETS, stored, work, None)
 
     async def _snippets(
         self, caller: Caller, query: str, hits: Sequence[CurrentHit], texts: Sequence[str | None]

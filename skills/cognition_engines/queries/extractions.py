@@ -21,8 +21,8 @@ from cognition_engines.queries.knowledge import about, cite_source
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.pools import Pools
 from cognition_engines.set_aside import Part, SetAside
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.reads.knowledge import SourceName, source_of
-from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.values.extractions import (

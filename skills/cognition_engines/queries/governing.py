@@ -16,7 +16,7 @@ from cognition_engines.kinds.affects import PATHS, endings_of, matched_parts, na
 from cognition_engines.kinds.decisions import UNDECIDED
 from cognition_engines.models import Conditions, Decision, HasAny, Not, Viewer, governing, microseconds, one_of
 from cognition_engines.path_sets import PathSet
-from cognition_engines.store.reads.row_reader import STRICT, RowReader
+from cognition_engines.store.reads.by_key import STRICT, RowReader
 from cognition_engines.store.record_reads import RecordReads
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.wanted import Wanted, always, check_wanted
@@ -136,7 +136,7 @@ def _each(
     rows: RowReader, found: Iterable[StoredRecord], make: Callable[[StoredRecord], Sequence[GoverningDecision]]
 ) -> list[GoverningDecision]:
     """Return the results of `make` for each record, without those for which it raises."""
-    made = (rows.attempt(one.version, partial(make, one)) for one in found)
+    made = (rows.attempt(one, partial(make, one)) for one in found)
     return [one for each in made for one in each or ()]
 
 

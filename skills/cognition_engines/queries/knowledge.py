@@ -30,12 +30,12 @@ from cognition_engines.queries.answers.shown_items import make_items, make_plain
 from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.passages import Passages
 from cognition_engines.queries.pools import Caller, Pools
-from cognition_engines.queries.search import Search
+from cognition_engines.queries.search import CurrentHit, Search, SearchHits
 from cognition_engines.search.legs import semantic_leg
-from cognition_engines.search.request import CurrentHit, Query, SearchHits, SearchScope
+from cognition_engines.search.query import Query, SearchScope
 from cognition_engines.spaces import KNOWLEDGE
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.reads.knowledge import ChunkFound, SourceName, WithSources
-from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import NotFound

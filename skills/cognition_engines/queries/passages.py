@@ -63,7 +63,7 @@ class Passages:
         for each in cuts:
             work = partial(self._passage, each, words, left)
             none: tuple[str | None, int] = (None, left)
-            text, left = self._set_aside.attempt(part, each.stored.version, work, none)
+            text, left = self._set_aside.attempt(part, each.stored, work, none)
             found.append(text)
         return found
 

@@ -17,13 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from threading import Lock, current_thread
+from queue import SimpleQueue
+from threading import Lock, Thread, current_thread
 from time import monotonic
 from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
 from cognition_engines.errors import ComponentBusy, ComponentFailed, NoGoodMatch
 from cognition_engines.queries.fair_queue import Agent, FairQueue, RecentAgents, half
-from cognition_engines.queries.threads import Threads
 from cognition_engines.wanted import Wanted
 
 GIVEN_UP_AFTER: Final = 6  # deadlines that a call may take before its thread is given up
@@ -144,6 +144,45 @@ class _Place:
     job: _Job
 
 
+class Threads:
+    """Daemon threads that run each function at once: an idle one, or a new one. At most `most` stay idle."""
+
+    def __init__(self, most: int) -> None:
+        self._most: Final = most
+        self._work: Final[SimpleQueue[Callable[[], None] | None]] = SimpleQueue()
+        self._idle = 0
+        self._closed = False
+        self._lock: Final = Lock()
+
+    def begin(self, run: Callable[[], None], name: str) -> None:
+        """Have a thread call `run`, which must not raise; give a new thread the name."""
+        with self._lock:
+            idle = self._idle > 0
+            self._idle -= idle
+        if idle:
+            self._work.put(run)
+        else:
+            Thread(target=self._serve, args=(run,), daemon=True, name=name).start()
+
+    def close(self) -> None:
+        """Let idle threads end, and the others when they have nothing left to do."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, 0
+        for _ in range(idle):
+            self._work.put(None)
+
+    def _serve(self, run: Callable[[], None] | None) -> None:
+        while run is not None:
+            run()
+            del run  # an idle thread keeps no answer
+            with self._lock:
+                if self._closed or self._idle >= self._most:
+                    return
+                self._idle += 1
+            run = self._work.get()
+
+
 class Pool:
     """Runner of a component's blocking calls: at most `threads` at a time, each for at most `deadline` seconds.
 
@@ -212,10 +251,10 @@ class Pool:
 
     def stay(self, caller: Caller) -> _Stay:
         """Return the stay of a call that begins now. Raise ComponentFailed if every call is stuck. Hold the lock."""
-        if self._stuck():
+        now = monotonic()
+        if len(self._running) >= self._size and self._stuck(now):
             self.failing = True
             raise _DeadlinePassed(self.component, "every thread is past its deadline")
-        now = monotonic()
         seconds = min(self.deadline, caller.until - now)
         self._present.note(caller.agent, now)
         return _Stay(self, seconds, now + seconds, self._finished)
@@ -264,9 +303,8 @@ class Pool:
         self.failing = False
         self._failed.pop(job.name, None)
 
-    def _stuck(self) -> bool:
+    def _stuck(self, now: float) -> bool:
         """Return whether every call is past its deadline; abandon the oldest one instead if it is late enough."""
-        now = monotonic()
         if not self._all_late(now):
             return False
         number, run = min(self._running.items(), key=lambda one: one[1].began)

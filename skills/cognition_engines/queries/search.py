@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
+import numpy as np
+
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed, NoGoodMatch
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.keywords.index import ViewerKeywords
-from cognition_engines.indexes.keywords.text_documents import textual
 from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Mode
 from cognition_engines.queries.pools import Caller, Pools, Work, run_through
@@ -42,9 +43,8 @@ from cognition_engines.search.legs import (
     with_keyword_leg,
     with_semantic_leg,
 )
-from cognition_engines.search.query import QueryParser, QueryText
+from cognition_engines.search.query import Query, QueryParser, QueryText, SearchScope
 from cognition_engines.search.record_texts import RecordTexts
-from cognition_engines.search.request import CurrentHit, Query, SearchHits, SearchScope
 from cognition_engines.search.signals.known_items import find_holders, with_known
 from cognition_engines.search.signals.signal import (
     OrderSignal,
@@ -60,6 +60,52 @@ from cognition_engines.store.values import StoredRecord
 from cognition_engines.wanted import Wanted
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHits:
+    """The hits, best first, in the snapshots of `spaces`; `vector` is the query's, None if there is none.
+
+    `apart` are the hits in the spaces ranked apart.
+    """
+
+    spaces: Sequence[SpaceCandidates]
+    hits: Sequence[Hit]
+    vector: Floats | None
+    apart: Sequence[Hit] = ()
+
+    def keys(self) -> list[int]:
+        """Return the record's key for each hit."""
+        return [int(self.spaces[hit.space].snapshot.keys[hit.row]) for hit in self.hits]
+
+    def windows(self) -> list[Window | None]:
+        """Return each hit's nearest window to the query; None if there are no vectors."""
+        found: dict[tuple[int, int], Window] = {}
+        for number, space in enumerate(self.spaces):
+            rows = np.array([hit.row for hit in self.hits if hit.space == number], np.int64)
+            vectors, counts = space.snapshot.vectors_of(rows)
+            ends = np.cumsum(counts)
+            for row, end, count in zip(rows.tolist(), ends.tolist(), counts.tolist(), strict=True):
+                if self.vector is not None and count:
+                    found[number, row] = Window(int(np.argmax(vectors[end - count : end] @ self.vector)), count)
+        return [found.get((hit.space, hit.row)) for hit in self.hits]
+
+    def seqs(self) -> list[int]:
+        """Return the found record's `seq`, for each hit: a different `seq` in the store means a change."""
+        return [int(self.spaces[hit.space].snapshot.seqs[hit.row]) for hit in self.hits]
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentHit:
+    """A found record in its current state. `window` is None if the text no longer matches its vectors.
+
+    `window` and `explanation` are also None if not requested.
+    """
+
+    hit: Hit
+    stored: StoredRecord
+    window: Window | None
+    explanation: Explanation | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +194,7 @@ class Search:
             return spaces
         yield self.pools.keywords
         limit, found = _leg_limit(query, views), zip(spaces, views, strict=True)
-        worded = [with_keyword_leg(each, limit, text.text, textual(view.sought.conditions)) for each, view in found]
+        worded = [with_keyword_leg(each, limit, text.text, view.sought.conditions) for each, view in found]
         return [with_bm25(each, text.text) for each in worded]
 
     def _near_candidates(

@@ -14,7 +14,7 @@ from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import Decision
 from cognition_engines.queries.answers.search_options import explain_result, shown_path, shown_place
 from cognition_engines.queries.knowledge import cite_source, title
-from cognition_engines.search.request import CurrentHit
+from cognition_engines.queries.search import CurrentHit
 from cognition_engines.store.reads.knowledge import SourceName, source_of
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import JsonValue

@@ -17,7 +17,7 @@ from cognition_engines.models import Viewer
 from cognition_engines.search.candidates import SpaceCandidates
 from cognition_engines.search.query import QueryParser, QueryText
 from cognition_engines.set_aside import Part, SetAside
-from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
@@ -109,7 +109,7 @@ class SpeakerSupport:
 
     def _spoken_turns(self, read: Iterable[StoredRecord]) -> list[_SpokenTurn]:
         attempt, part = self._set_aside.attempt, Part.SNIPPETS
-        found = (attempt(part, each.version, partial(self._spoken_turn, each), None) for each in read)
+        found = (attempt(part, each, partial(self._spoken_turn, each), None) for each in read)
         return [each for each in found if each is not None]
 
     def _spoken_turn(self, stored: StoredRecord) -> _SpokenTurn | None:
@@ -125,7 +125,7 @@ class SpeakerSupport:
         for each in turns:
             work = partial(self._words_of, each.turn.content[:LONGEST])
             no_words: tuple[set[str], set[str]] = (set(), set())
-            of_speaker, of_others = self._set_aside.attempt(Part.SNIPPETS, each.stored.version, work, no_words)
+            of_speaker, of_others = self._set_aside.attempt(Part.SNIPPETS, each.stored, work, no_words)
             is_named = each.speaker == named
             most[is_named] = max(most[is_named], len(asked & of_speaker))
             most[not is_named] = max(most[not is_named], len(asked & of_others))

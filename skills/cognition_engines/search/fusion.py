@@ -1,6 +1,6 @@
 """A single order from all spaces' candidates: scores, row boosts, and gains from the best hits' texts."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
@@ -127,14 +127,14 @@ class TextGain:
 def lift_hits(spaces: Sequence[SpaceCandidates], hits: Sequence[Hit], gains: Sequence[TextGain]) -> list[Hit]:
     """Return the hits in a new order, best first: the first hits gain by their texts."""
     count = len(gains[0].shares)
-    first = [_lift_hit(hit, [(gain, gain.shares[place]) for gain in gains]) for place, hit in enumerate(hits[:count])]
+    shares = zip(*(gain.shares for gain in gains), strict=True)
+    first = [_lift_hit(hit, zip(gains, each, strict=True)) for hit, each in zip(hits[:count], shares, strict=True)]
     first.sort(key=lambda hit: (-hit.score, spaces[hit.space].snapshot.ids[hit.row]))
-    unread = [(gain, 0.0) for gain in gains]
-    others = [_lift_hit(hit, unread) for hit in hits[count:]]
+    others = [_lift_hit(hit, ((gain, 0.0) for gain in gains)) for hit in hits[count:]]
     return [*first, *(replace(lifted, gains=hit.gains) for lifted, hit in zip(others, hits[count:], strict=True))]
 
 
-def _lift_hit(hit: Hit, shares: Sequence[tuple[TextGain, float]]) -> Hit:
+def _lift_hit(hit: Hit, shares: Iterable[tuple[TextGain, float]]) -> Hit:
     score, found = hit.score, hit.gains
     for gain, share in shares:
         score = gain.lift(score, gain.weight, share)

@@ -13,7 +13,7 @@ import numpy as np
 
 from cognition_engines.indexes.columns import sketches
 from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snapshot, window_indices
-from cognition_engines.indexes.keywords.text_documents import Marks, marks_for
+from cognition_engines.indexes.keywords.text_documents import Marks, marks_for, textual
 from cognition_engines.models import Conditions, Viewer
 from cognition_engines.search.candidates import EMPTY, Doubles, KeywordSource, RankedRows, SpaceCandidates
 
@@ -249,13 +249,13 @@ def keyword_leg(
     limit: int,
     words: KeywordSource,
     viewer: Viewer,
-    labelled: Conditions = (),
+    conditions: Conditions = (),
 ) -> RankedRows:
     """Return the `limit` rows under the mask with the best BM25 score; only rows with a word from the query.
 
-    `words` finds rows visible to `viewer`. `labelled` are conditions on labels and sets met by every row under the
-    mask. The keyword index is restricted to the condition met by the fewest rows, if that costs less than the hits that
-    would fall away, or if too many did.
+    `words` finds rows visible to `viewer`. Every row under the mask meets the `conditions`. The keyword index is
+    restricted to the condition on labels or sets met by the fewest rows, if that costs less than the hits that would
+    fall away, or if too many did.
     """
     matching = int(np.count_nonzero(mask))
     if not matching:
@@ -266,6 +266,7 @@ def keyword_leg(
         if len(hits[0]) <= seen:  # else the index has more records than the snapshot
             rows, scores = accepted_hits(snapshot, mask, hits)
             return replace(_best(snapshot, rows, scores, limit), every=RankedRows(rows, scores))
+    labelled = textual(conditions)
     meeting = [snapshot.count((each,), viewer) for each in labelled]
     among = min(meeting, default=0)
     narrowest = labelled[meeting.index(among)] if labelled else None
@@ -324,14 +325,14 @@ def with_semantic_leg(
     return replace(space, semantic=found)
 
 
-def with_keyword_leg(space: SpaceCandidates, limit: int, query: str, labelled: Conditions = ()) -> SpaceCandidates:
+def with_keyword_leg(space: SpaceCandidates, limit: int, query: str, conditions: Conditions = ()) -> SpaceCandidates:
     """Return the candidates with a keyword leg of at most `limit` rows, and empty `worded`.
 
-    `labelled` are conditions on labels and sets met by every row.
+    Every allowed row meets the `conditions`.
     """
     leg = EMPTY
     if space.words is not None:
-        leg = keyword_leg(space.snapshot, space.mask, query, limit, space.words, space.viewer, labelled)
+        leg = keyword_leg(space.snapshot, space.mask, query, limit, space.words, space.viewer, conditions)
     return replace(space, keyword=leg, worded=EMPTY)
 
 

@@ -1,8 +1,12 @@
-"""Query text: words, phrases, known items, possible names and intent, each read once."""
+"""A query: its spaces with their ranking, and its text.
+
+Words, phrases, known items, possible names and intent are each read once from the text.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from itertools import chain, islice
 from typing import Final
@@ -10,7 +14,9 @@ from typing import Final
 from cognition_engines.indexes.keywords.language import QueryAnalyzer
 from cognition_engines.indexes.keywords.words import compose_words, find_id_terms, find_tokens, is_exact, is_phrase
 from cognition_engines.kinds.fields import normal
+from cognition_engines.models import Conditions, Mode, Viewer
 from cognition_engines.relevance import Relevance
+from cognition_engines.spaces import Space
 from cognition_engines.unicode_forms import fold_text
 
 QUERIES: Final = 512  # cached
@@ -69,6 +75,61 @@ _PAST: Final = re.compile(
     r"replaced|superseded|abandoned)\b|^before,",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class SearchScope:
+    """The records of a space allowed in a search."""
+
+    space: Space
+    conditions: Conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Rules by which search candidates become a single order.
+
+    With `groups` an artifact and its chunks are a single hit, and legs find more until there are enough. With
+    `calibrated` a record's score does not depend on other candidates. With `rewrites` signals may change the embedded
+    question. With `for_choice` there are up to twice the limit of hits, without distances by words alone, and by words
+    alone each matching row is a candidate.
+    """
+
+    groups: bool = False
+    calibrated: bool = False
+    rewrites: bool = False
+    for_choice: bool = False
+
+
+BY_SPACE: Final = Ranking()
+CALIBRATED: Final = Ranking(groups=True, calibrated=True)
+RECALLED: Final = Ranking(groups=True, rewrites=True, for_choice=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A search: text, viewer, mode, spaces and number of hits.
+
+    With `abstain` a search by meaning fails with NoGoodMatch if nothing is near enough, or if near turns answer for
+    others instead of the speaker in question. A time in the text is relative to `as_of`, by default now. The last
+    `apart` spaces are ranked apart from the others, with scores on the same scale.
+    """
+
+    text: str
+    viewer: Viewer
+    mode: Mode
+    sought: Sequence[SearchScope]
+    limit: int
+    abstain: bool = False
+    as_of: datetime | None = None
+    ranking: Ranking = BY_SPACE
+    apart: int = 0
+
+    @property
+    def sets(self) -> tuple[range, ...]:
+        """Return the numbers of spaces ranked together."""
+        first = len(self.sought) - self.apart
+        return (range(first), range(first, len(self.sought))) if self.ranking.for_choice else (range(first),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, TypeAlias
 
-from cognition_engines.kinds.registry import Record
+from cognition_engines.kinds.registry import SPECS, Record
 from cognition_engines.models import Viewer
 from cognition_engines.set_aside import Part, SetAside
-from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
 KEPT: Final = 8192  # texts with cached shares
 Shares: TypeAlias = tuple[float, ...]  # of each reading, in order
-Reading: TypeAlias = Callable[[Sequence[str], Record], float]  # the record's share of the phrases, 0 to 1
+# The share, 0 to 1, of phrases in a record with this text to embed.
+Reading: TypeAlias = Callable[[Sequence[str], Record, str], float]
 
 
 class RecordTexts:
@@ -53,8 +54,9 @@ class RecordTexts:
         return bool(self.records.reads.by_keys([key], viewer))
 
     def _share(self, phrases: Sequence[str], stored: StoredRecord) -> Shares | None:
-        work = partial(self._apply_readings, phrases, stored.record)
-        return self.set_aside.attempt(Part.SNIPPETS, stored.version, work, None)
+        work = partial(self._apply_readings, phrases, stored)
+        return self.set_aside.attempt(Part.SNIPPETS, stored, work, None)
 
-    def _apply_readings(self, phrases: Sequence[str], record: Record) -> Shares:
-        return tuple(reading(phrases, record) for reading in self._readings)
+    def _apply_readings(self, phrases: Sequence[str], stored: StoredRecord) -> Shares:
+        text = SPECS[stored.kind].embedding_text(stored.record) or ""
+        return tuple([reading(phrases, stored.record, text) for reading in self._readings])

@@ -7,7 +7,8 @@ import re
 from calendar import monthrange
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
+from functools import lru_cache
 from typing import Final
 
 from cognition_engines.relevance import Language
@@ -29,9 +30,8 @@ from cognition_engines.search.temporal_words import (
     WORDS,
     YEAR_NOUNS,
     TemporalWords,
-    Token,
-    tokens_of,
 )
+from cognition_engines.unicode_forms import fold_letters
 
 LONGEST: Final = 2048  # characters read per question
 _QUARTER: Final = re.compile(r"q([1-4])(?:[-/]((?:19|20)\d\d))?", re.ASCII)
@@ -39,6 +39,17 @@ _DAY: Final = re.compile(r"(\d\d?)(st|nd|rd|th|er)?", re.ASCII)
 _OTHER_YEAR: Final = re.compile(r"\d{4}", re.ASCII)  # from another century: its expression is not read
 _SHORT_YEAR: Final = re.compile(r"(?<!\w)['’](\d\d)(?!\w)", re.ASCII)
 _LEAP: Final = 2000
+_OPENING, _CLOSING = "\"'“”‘’«([{¿¡", "\"'“”‘’»)]}.;:?!…"
+QUESTIONS: Final = 512  # whose days are cached
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A word, folded; `closed` if a comma, another mark or the end follows it."""
+
+    text: str
+    closed: bool
+    capital: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +61,14 @@ class _Read:
     opens: bool = False
 
 
-def read_days(question: str, as_of: datetime, language: Language = "en") -> Days | None:
-    """Return the days named in a question, as seen from a moment; None without a time, or without a clear one.
+@lru_cache(QUESTIONS)
+def read_days(question: str, today: date, language: Language = "en") -> Days | None:
+    """Return the days named in a question, as seen from a day; None without a time, or without a clear one.
 
     With several times the first day and the last day count; bounds such as `since May` narrow the named times.
     """
-    tokens = tokens_of(_SHORT_YEAR.sub(lambda year: _century(as_of.year, year[1]), question[:LONGEST]))
-    reader = _Reader(tokens, WORDS[language], as_of.astimezone(UTC).date(), language)
+    tokens = _split_words(_SHORT_YEAR.sub(lambda year: _century(today.year, year[1]), question[:LONGEST]))
+    reader = _Reader(tokens, WORDS[language], today, language)
     found: list[_Read] = []
     place = 0
     while place < len(tokens):
@@ -67,6 +79,22 @@ def read_days(question: str, as_of: datetime, language: Language = "en") -> Days
         found += [] if read is None else [read]
         place = place + 1 if read is None else read.end
     return _join_days(found)
+
+
+def _split_words(text: str) -> list[_Token]:
+    """Return a question's words."""
+    found: list[_Token] = []
+    for word in re.split(r"(,)|\s+", text):
+        if word == "," and found:
+            found[-1] = replace(found[-1], closed=True)
+        bare = (word or "").lstrip(_OPENING)
+        inner = bare.rstrip(_CLOSING)
+        if inner and inner != ",":
+            folded = fold_letters(inner.replace("’", "'")).removesuffix("'s")
+            found.append(_Token(folded, inner != bare, inner[0].isupper()))
+    if found:
+        found[-1] = replace(found[-1], closed=True)
+    return found
 
 
 def _century(now: int, digits: str) -> str:
@@ -93,7 +121,7 @@ def _join_days(found: Sequence[_Read]) -> Days | None:
 class _Reader:
     """A reader for the expression that begins at a place; each method returns None if there is no such expression."""
 
-    tokens: Sequence[Token]
+    tokens: Sequence[_Token]
     words: TemporalWords
     today: date
     language: Language

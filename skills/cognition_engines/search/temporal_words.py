@@ -2,26 +2,15 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
-from unicodedata import combining
 
 from cognition_engines.indexes.keywords.language import MONTHS
 from cognition_engines.relevance import Language
-from cognition_engines.unicode_forms import normalize_text
+from cognition_engines.unicode_forms import fold_letters
 
 Words = frozenset[str]
-_OPENING, _CLOSING = "\"'“”‘’«([{¿¡", "\"'“”‘’»)]}.;:?!…"
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word, folded; `closed` if a comma, another mark or the end follows it."""
-
-    text: str
-    closed: bool
-    capital: bool
 
 
 @dataclass(frozen=True)
@@ -74,19 +63,12 @@ class TemporalWords:
         return self.between | self.begin | self.within
 
 
-def fold(text: str) -> str:
-    """Return the text in lower case, without accents."""
-    if text.isascii():
-        return text.lower()
-    return "".join(each for each in normalize_text("NFKD", text.lower()) if not combining(each))
-
-
 def _set(words: str) -> Words:
     return frozenset(words.split())
 
 
 def _months(language: Language) -> dict[str, int]:
-    return {fold(name): number for number, name in enumerate(MONTHS[language].split(), 1)}
+    return {fold_letters(name): number for number, name in enumerate(MONTHS[language].split(), 1)}
 
 
 ENGLISH_SHORT: Final = {
@@ -239,19 +221,3 @@ NUMBERED: Final = re.compile(
     r"(?:v|id|rfc|pr|issue|ticket|version|release|build|port|code|error|http|status|line|page|row|byte|offset|range|size"
     r"|limit|timeout|width|height|server|office|windows|studio)(?:e?s)?"
 )
-
-
-def tokens_of(text: str) -> list[Token]:
-    """Return a question's words."""
-    found: list[Token] = []
-    for word in re.split(r"(,)|\s+", text):
-        if word == "," and found:
-            found[-1] = replace(found[-1], closed=True)
-        bare = (word or "").lstrip(_OPENING)
-        inner = bare.rstrip(_CLOSING)
-        if inner and inner != ",":
-            folded = fold(inner.replace("’", "'")).removesuffix("'s")
-            found.append(Token(folded, inner != bare, inner[0].isupper()))
-    if found:
-        found[-1] = replace(found[-1], closed=True)
-    return found

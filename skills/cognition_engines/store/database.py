@@ -99,7 +99,7 @@ class RecordCache:
     def has(self, keys: Iterable[int]) -> bool:
         """Return whether all keys are cached as of some `seq`."""
         with self._lock:
-            return all(key in self._known for key in keys)
+            return all(map(self._known.__contains__, keys))
 
     def put(self, record: StoredRecord, characters: int) -> None:
         """Keep a committed record, unless it is very long, and evict the least recently used."""

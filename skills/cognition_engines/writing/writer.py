@@ -25,7 +25,7 @@ from cognition_engines.set_aside import SEARCHED, Part
 from cognition_engines.spaces import DECISIONS, MEMORY
 from cognition_engines.store.audit.audit_rows import AuditEntry
 from cognition_engines.store.audit.trail import AuditTrail
-from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import FloatArray, Receipt
 from cognition_engines.store.write_transaction import (

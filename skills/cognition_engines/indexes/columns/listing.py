@@ -22,7 +22,7 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Viewer
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import NO_NUMBER, Space
-from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.record_reads import RecordReads
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.wanted import Wanted, always, check_wanted

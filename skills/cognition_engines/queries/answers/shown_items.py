@@ -22,16 +22,11 @@ T = TypeVar("T")
 P = TypeVar("P")
 
 
-def make_item(set_aside: SetAside, stored: StoredRecord, make: Callable[[], T], part: Part = Part.ANSWERS) -> T | None:
-    """Return the item of a record; None if it cannot be made."""
-    return set_aside.attempt(part, stored.version, make, None)
-
-
 def make_items(
     set_aside: SetAside, found: Iterable[F], make: Callable[[F], T], part: Part = Part.ANSWERS
 ) -> list[tuple[F, T]]:
     """Return the records with their items, without those whose item cannot be made."""
-    made = ((each, make_item(set_aside, each.stored, partial(make, each), part)) for each in found)
+    made = ((each, set_aside.attempt(part, each.stored, partial(make, each), None)) for each in found)
     return [(each, item) for each, item in made if item is not None]
 
 
@@ -39,7 +34,7 @@ def make_plain_items(
     set_aside: SetAside, found: Iterable[StoredRecord], make: Callable[[StoredRecord], T], part: Part = Part.ANSWERS
 ) -> list[tuple[StoredRecord, T]]:
     """Do as `make_items` for records as they are stored."""
-    made = ((each, make_item(set_aside, each, partial(make, each), part)) for each in found)
+    made = ((each, set_aside.attempt(part, each, partial(make, each), None)) for each in found)
     return [(each, item) for each, item in made if item is not None]
 
 

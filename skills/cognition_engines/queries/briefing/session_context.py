@@ -32,12 +32,12 @@ from cognition_engines.queries.governing import ContextRequest
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Caller, Pools
-from cognition_engines.queries.search import Search
-from cognition_engines.search.request import Query, SearchHits, SearchScope
+from cognition_engines.queries.search import Search, SearchHits
+from cognition_engines.search.query import Query, SearchScope
 from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, KNOWLEDGE, Space
-from cognition_engines.store.reads.row_reader import RowReader
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.values.records import ChangesParams, ChangesResult, RecordChange
@@ -132,7 +132,7 @@ class Sessions:
         for draft in drafts:
             work = partial(_make_item, draft, markdown=markdown)
             stored = draft.stored
-            item = work() if stored is None else self._set_aside.attempt(Part.BRIEFING, stored.version, work, None)
+            item = work() if stored is None else self._set_aside.attempt(Part.BRIEFING, stored, work, None)
             if item is None:
                 unread[draft.section] += 1
             else:
@@ -226,7 +226,7 @@ class Sessions:
     async def _cut(self, session: _Session, found: Sequence[StoredRecord]) -> Sequence[tuple[StoredRecord, str | None]]:
         """Return the records with the part of each to show, None if a record cannot be shown."""
         attempt, part = self._set_aside.attempt, Part.BRIEFING
-        texts = [(one, attempt(part, one.version, partial(_beginning, one), None)) for one in found]
+        texts = [(one, attempt(part, one, partial(_beginning, one), None)) for one in found]
         cuts = [PassageRequest(one, text, SNIPPET) for one, text in texts if text is not None]
         cut = await self._passages.cut(session.caller, session.params.task_description or "", cuts, part)
         shown = {each.stored.key: text for each, text in zip(cuts, cut, strict=True)}

@@ -7,7 +7,7 @@ from itertools import islice
 
 from cognition_engines.queries.answers.fitting import Cutting, FittedItem, fit
 from cognition_engines.queries.answers.search_options import count_omitted
-from cognition_engines.queries.answers.shown_items import make_item, make_plain_items
+from cognition_engines.queries.answers.shown_items import make_plain_items
 from cognition_engines.queries.recall.recalled_records import (
     Relation,
     Successors,
@@ -18,7 +18,7 @@ from cognition_engines.queries.recall.recalled_records import (
     turn_item,
 )
 from cognition_engines.queries.recall.results import Result
-from cognition_engines.set_aside import SetAside
+from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.reads.memories import TurnPage
 from cognition_engines.store.values import StoredRecord
 from cstp.values.base import Wire
@@ -66,7 +66,7 @@ def show_results(
     for result in results:
         events = make_plain_items(set_aside, result.events, attached_event)
         work = partial(recall_item, result, superseded_by)
-        item = work() if by_id else make_item(set_aside, result.stored, work)
+        item = work() if by_id else set_aside.attempt(Part.ANSWERS, result.stored, work, None)
         if item is not None:
             part = FittedItem(item, "content", result.stored, whole=by_id, own=result.own, window=result.window)
             shown.append((part, [FittedItem(event, "narrative", stored, rank=1) for stored, event in events]))
@@ -82,13 +82,19 @@ def show_turns(set_aside: SetAside, page: TurnPage, superseded_by: Successors) -
 
 def show_related(set_aside: SetAside, related: Iterable[Relation], superseded_by: Successors) -> list[FittedItem]:
     """Return the showable related records."""
-    made = ((one, make_item(set_aside, one[0], partial(related_item, one, superseded_by))) for one in related)
+    made = (
+        (one, set_aside.attempt(Part.ANSWERS, one[0], partial(related_item, one, superseded_by), None))
+        for one in related
+    )
     return [FittedItem(item, "content", stored, rank=1) for (stored, _, _), item in made if item is not None]
 
 
 def show_entities(set_aside: SetAside, counted: Iterable[tuple[StoredRecord, int]]) -> list[FittedItem]:
     """Return the showable entities."""
-    made = ((stored, make_item(set_aside, stored, partial(entity_item, stored, count))) for stored, count in counted)
+    made = (
+        (stored, set_aside.attempt(Part.ANSWERS, stored, partial(entity_item, stored, count), None))
+        for stored, count in counted
+    )
     return [FittedItem(item, None, stored, rank=1) for stored, item in made if item is not None]
 
 

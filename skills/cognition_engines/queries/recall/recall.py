@@ -54,14 +54,14 @@ from cognition_engines.queries.recall.selection import (
     sought_by_query,
     worded_matches,
 )
-from cognition_engines.queries.search import Search
+from cognition_engines.queries.search import Search, SearchHits
 from cognition_engines.search.candidates import Hit, SpaceCandidates
-from cognition_engines.search.request import RECALLED, Query, SearchHits, SearchScope
+from cognition_engines.search.query import RECALLED, Query, SearchScope
 from cognition_engines.set_aside import Part
 from cognition_engines.spaces import MEMORY, SEARCHED
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.reads.knowledge import WithSources, source_of
 from cognition_engines.store.reads.memories import AttachedEvents, ended_memories
-from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import NotFound
@@ -291,7 +291,7 @@ class Recall:
         for result in results:
             if result.stored.kind in _PASSAGES:
                 work = partial(with_neighbours, result.stored, passages)
-                joined = attempt(part, result.stored.version, work, result.content)
+                joined = attempt(part, result.stored, work, result.content)
                 result = replace(result, content=joined)
             found.append(result)
         return found
@@ -343,7 +343,7 @@ class Recall:
         for each in reached:
             if (stored := read.get(each.key)) is not None:
                 work = partial(_name_relation, call, each, stored, spelled)
-                if (name := attempt(Part.SNIPPETS, stored.version, work, None)) is not None:
+                if (name := attempt(Part.SNIPPETS, stored, work, None)) is not None:
                     related.append((stored, each, name))
         if not entities:
             return related, []
@@ -353,12 +353,12 @@ class Recall:
     def _result(self, stored: StoredRecord, score: float | None) -> Result | None:
         """Return a record's result; None for unreadable content."""
         work = partial(make_result, stored, score)
-        return self._indexes.set_aside.attempt(Part.ANSWERS, stored.version, work, None)
+        return self._indexes.set_aside.attempt(Part.ANSWERS, stored, work, None)
 
     def _names(self, stored: StoredRecord) -> Mapping[str, str] | None:
         """Return the actors and subjects named by a record; None if unreadable."""
         work = partial(refs_of, stored.record)
-        return self._indexes.set_aside.attempt(Part.SNIPPETS, stored.version, work, None)
+        return self._indexes.set_aside.attempt(Part.SNIPPETS, stored, work, None)
 
 
 def _name_relation(call: _Call, reached: ReachedRecord, stored: StoredRecord, spelled: Mapping[str, str]) -> str | None:

@@ -27,7 +27,7 @@ class Interval:
 
 def read_interval(question: str, as_of: datetime | None, language: Language) -> Interval | None:
     """Return the time named in the question, as seen from a moment, by default now; None if it names none."""
-    days = read_days(question, as_of or datetime.now(UTC), language)
+    days = read_days(question, (as_of or datetime.now(UTC)).astimezone(UTC).date(), language)
     if days is None:
         return None
     first = None if days.first is None else _moment(days.first, time.min)

@@ -6,7 +6,7 @@ The index has no word positions; the texts of a few results are read from the se
 from collections.abc import Sequence
 from typing import Final
 
-from cognition_engines.kinds.registry import Record, embedding_text
+from cognition_engines.kinds.registry import Record
 from cognition_engines.relevance import Relevance
 from cognition_engines.search.query import QueryText, fold_phrase
 from cognition_engines.search.signals.signal import TextSignal
@@ -17,11 +17,11 @@ LONGEST: Final = 1 << 16  # examined characters per text
 def share_of(pairs: Sequence[str], text: str) -> float:
     """Return the share of pairs found word for word in a text, 0 to 1."""
     flat = fold_phrase(text[:LONGEST])
-    return sum(pair in flat for pair in pairs) / len(pairs)
+    return sum(map(flat.__contains__, pairs)) / len(pairs)
 
 
-def _share(pairs: Sequence[str], record: Record) -> float:
-    return share_of(pairs, embedding_text(record) or "")
+def _share(pairs: Sequence[str], _: Record, text: str) -> float:
+    return share_of(pairs, text)
 
 
 def _weigh(_: QueryText, relevance: Relevance) -> float:

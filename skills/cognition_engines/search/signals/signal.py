@@ -54,11 +54,12 @@ class RowSignal(Signal):
 class TextSignal(Signal):
     """A signal in the text of one of the best records.
 
-    `share` returns the record's share of the query's phrases, 0 to 1, `weigh` the weight for a query, and `lift` a
-    score, 0 to 1, with the gain by a weight and a share. With `always` a hit also names a share of 0.
+    `share` returns the share of the query's phrases, 0 to 1, in a record and the text to embed, `weigh` the weight for
+    a query, and `lift` a score, 0 to 1, with the gain by a weight and a share. With `always` a hit also names a share
+    of 0.
     """
 
-    share: Callable[[Sequence[str], Record], float]
+    share: Callable[[Sequence[str], Record, str], float]
     weigh: Callable[[QueryText, Relevance], float]
     lift: Callable[[float, float, float], float]
     always: bool = False

@@ -18,15 +18,11 @@ _STATEMENT: Final = re.compile(
 )
 
 
-def is_statement(record: Record) -> bool:
+def _share(_: Sequence[str], record: Record, __: str) -> bool:
     """Return whether a record is a turn in which a person states a preference or an instruction, in English."""
     if not isinstance(record, Turn) or "assistant" in (record.role, record.speaker):
         return False
     return _STATEMENT.search(record.content[:LOOKED_AT]) is not None
-
-
-def _share(_: Sequence[str], record: Record) -> float:
-    return is_statement(record)
 
 
 def _weigh(query: QueryText, relevance: Relevance) -> float:

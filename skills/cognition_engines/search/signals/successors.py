@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final
+from time import time_ns
+from typing import Any, Final
 
 from cognition_engines.models import Viewer, microseconds
 from cognition_engines.search.candidates import DATE, DECIMALS, Hit, SpaceCandidates
@@ -12,9 +13,8 @@ from cognition_engines.search.query import QueryText
 from cognition_engines.search.signals.signal import OrderSignal, RankedHits, StoredState
 from cognition_engines.set_aside import Part
 from cognition_engines.spaces import DECISIONS
-from cognition_engines.store.found_links import links_of
+from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.reads.memories import ended_memories
-from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
 
 LOOKED_AT: Final = 20  # hits
@@ -32,8 +32,7 @@ def _put_successors_first(query: QueryText, ranked: RankedHits, stored: StoredSt
     spaces, hits = ranked.spaces, ranked.hits
     if query.is_about_past or any(boost.name == DATE for boost in spaces[0].boosts):
         return hits
-    seen = stored.as_of or datetime.now(UTC)
-    moment = microseconds(seen if seen.tzinfo is not None else seen.replace(tzinfo=UTC))
+    moment = time_ns() // 1000 if stored.as_of is None else _moment(stored.as_of)
     ended = _ended_keys(spaces, hits[:LOOKED_AT], moment)
     if not ended:
         return hits
@@ -44,6 +43,10 @@ def _put_successors_first(query: QueryText, ranked: RankedHits, stored: StoredSt
         read_all = partial(stored.set_aside.read_all, Part.SNIPPETS, read=read, version_of=snapshot.version_of)
         found |= snapshot.masks.values(("successors", stored.viewer), keys, read_all)
     return _exchange(spaces, hits, found)
+
+
+def _moment(as_of: datetime) -> int:
+    return microseconds(as_of if as_of.tzinfo is not None else as_of.replace(tzinfo=UTC))
 
 
 def _ended_keys(spaces: Sequence[SpaceCandidates], hits: Sequence[Hit], moment: int) -> dict[int, list[int]]:
@@ -63,8 +66,10 @@ def _read_successors(
     """Return the ids of decisions' and memories' successors by key, if visible to the viewer."""
     stored = list(records.reads.by_keys(keys, viewer, rows=rows).values())
     decisions = [one for one in stored if one.kind in DECISIONS.kinds]
-    links = links_of(records, decisions, viewer) if decisions else {}
+    links = records.decisions.links(decisions, viewer) if decisions else {}
     found: dict[int, Sequence[str]] = {key: its.superseded_by for key, its in links.items()}
+    if len(decisions) == len(stored):
+        return found
     ended = ended_memories(stored)
     return found | records.conversations.successors(ended, viewer) if ended else found
 
@@ -72,28 +77,33 @@ def _read_successors(
 def _exchange(
     spaces: Sequence[SpaceCandidates], hits: Sequence[Hit], successors: Mapping[int, Sequence[str]]
 ) -> Sequence[Hit]:
-    ranked = [(int(spaces[hit.space].snapshot.keys[hit.row]), hit) for hit in hits[:LOOKED_AT]]
+    ranked = list(hits[:LOOKED_AT])
+    keys = [int(spaces[hit.space].snapshot.keys[hit.row]) for hit in ranked]
+    ids = [spaces[hit.space].snapshot.ids[hit.row] for hit in ranked]
     # the best hit first, as an exchange changes the scores
-    ended = [(key, ids) for key, _ in ranked if (ids := successors.get(key))]
-    for key, ids in ended:
-        place = [other for other, _ in ranked].index(key)
-        newer = _place_of_successor(spaces, ranked, place, ids)
-        if newer is None or ranked[place][1].score - ranked[newer][1].score > NEAR * hits[0].score:
+    for key in keys.copy():
+        if not (wanted := successors.get(key)):
             continue
-        old, (new_key, new) = ranked[place][1], ranked.pop(newer)
-        raised = replace(new, score=old.score, gains=(*new.gains, (SIGNAL.name, True)))
-        ranked[place] = (key, replace(old, score=round(old.score - _STEP, DECIMALS)))
-        ranked.insert(place, (new_key, raised))
-    return [*(hit for _, hit in ranked), *hits[LOOKED_AT:]]
+        place = keys.index(key)
+        newer = _place_of_successor(ids, place, wanted)
+        if newer is None or ranked[place].score - ranked[newer].score > NEAR * hits[0].score:
+            continue
+        old, new = ranked[place], ranked[newer]
+        ranked[place] = replace(old, score=round(old.score - _STEP, DECIMALS))
+        ranked[newer] = replace(new, score=old.score, gains=(*new.gains, (SIGNAL.name, True)))
+        for each in (ranked, keys, ids):
+            _move(each, newer, place)
+    return [*ranked, *hits[LOOKED_AT:]]
 
 
-def _place_of_successor(
-    spaces: Sequence[SpaceCandidates], ranked: Sequence[tuple[int, Hit]], place: int, ids: Sequence[str]
-) -> int | None:
-    """Return the place of the first hit after `place` with any of the ids; None if there is none."""
-    for number in range(place + 1, len(ranked)):
-        hit = ranked[number][1]
-        if spaces[hit.space].snapshot.ids[hit.row] in ids:
+def _move(items: list[Any], place: int, before: int) -> None:
+    items.insert(before, items.pop(place))
+
+
+def _place_of_successor(ids: Sequence[str], place: int, wanted: Sequence[str]) -> int | None:
+    """Return the first place after `place` with any of the wanted ids; None if there is none."""
+    for number in range(place + 1, len(ids)):
+        if ids[number] in wanted:
             return number
     return None
 

@@ -1,10 +1,10 @@
-"""Reads by key and id. The database leaves out records hidden from a viewer."""
+"""Reads of rows by key and id. The database leaves out records hidden from a viewer, a `RowReader` unreadable rows."""
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache, partial
+from time import time_ns
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import sqlalchemy as sa
@@ -12,11 +12,11 @@ from sqlalchemy.dialects import sqlite
 
 from cognition_engines.kinds.registry import add_prefix
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import Viewer, microseconds
+from cognition_engines.models import Viewer
+from cognition_engines.set_aside import Part, RecordVersion, SetAside, Versioned
 from cognition_engines.spaces import SEARCHED, Space
-from cognition_engines.store.codec import COLUMNS, SPINE, matrix
+from cognition_engines.store.codec import COLUMNS, SPINE, Row, matrix, stored_record
 from cognition_engines.store.database import Store, begin_read, begin_scan, count_rows, is_plain, pages, reading_plainly
-from cognition_engines.store.reads.row_reader import STRICT, RowReader
 from cognition_engines.store.schema import TABLES, records, vectors
 from cognition_engines.store.values import FloatArray, StoredRecord
 
@@ -36,7 +36,7 @@ EMBEDDED: Final = (
 )
 
 
-# Rows that `codec.stored` reads.
+# Rows that `RowReader` reads.
 SELECT_STORED: Final[Mapping[Kind, sa.Select[Any]]] = {
     kind: sa.select(
         *(records.c[name] for name in SPINE), *(TABLES[kind].c[column.name] for column in COLUMNS[kind])
@@ -45,6 +45,51 @@ SELECT_STORED: Final[Mapping[Kind, sa.Select[Any]]] = {
 }
 
 _owners: Final = records.alias("owners")
+
+
+class RowReader:
+    """A reader for an answer's rows; `left_out` are the keys of unreadable rows.
+
+    They are noted under `part`. Without `set_aside`, an unreadable row raises.
+    """
+
+    def __init__(self, set_aside: SetAside | None = None, part: Part = Part.ANSWERS) -> None:
+        self._set_aside = set_aside
+        self._part = part
+        self.left_out: Final[set[int]] = set()
+
+    def read(self, kind: Kind, row: Row) -> StoredRecord | None:
+        """Return the record in a row of `SELECT_STORED[kind]`; None if it is left out."""
+        key, seq, id, *_ = row
+        return self.attempt(RecordVersion(key, seq, kind.label, id), partial(stored_record, kind, row))
+
+    def attempt(self, record: Versioned, work: Callable[[], T], *, counted: bool = True) -> T | None:
+        """Return the result of `work`, which reads `record`; None if it raises; `counted` leaves the record out."""
+        if self._set_aside is None:
+            return work()
+        made = self._set_aside.attempt(self._part, record, work, None)
+        if made is None and counted:
+            self.left_out.add(record.version.key)
+        return made
+
+    def read_each(
+        self, found: Sequence[StoredRecord], read: Callable[[Sequence[StoredRecord]], Mapping[int, T]]
+    ) -> Mapping[int, T]:
+        """Return the result of `read` for records, by key, without records for which it raises."""
+        if self._set_aside is None:
+            return read(found)
+        by_key = {one.key: one for one in found}
+        made = self._set_aside.read_all(
+            self._part,
+            [*by_key],
+            lambda keys: read([by_key[key] for key in keys]),
+            lambda key: by_key[key].version,
+        )
+        self.left_out.update(by_key.keys() - made.keys())
+        return made
+
+
+STRICT: Final = RowReader()
 
 
 class Reads:
@@ -107,7 +152,7 @@ class Reads:
                     for row in connection.execute(_by_keys(kind, "none"), {"keys": [*page]}):
                         if (one := rows.read(kind, row)) is not None:
                             found[one.key] = one
-                            characters = sum(len(cell) for cell in row if isinstance(cell, str))
+                            characters = sum([len(cell) for cell in row if isinstance(cell, str)])
                             self._store.read.put(one, characters)
         return found
 
@@ -330,7 +375,7 @@ def rights_of(viewer: Viewer | None) -> dict[str, object]:
     """Return the values for `guards`."""
     if viewer is None:
         return {}
-    now = microseconds(datetime.now(UTC))
+    now = time_ns() // 1000
     return {"clearance": int(viewer.clearance), "projects": sorted(viewer.projects or ()), "now": now}
 
 
@@ -350,7 +395,7 @@ def visible(viewer: Viewer | None) -> list[sa.ColumnElement[bool]]:
     """Return a viewer's filter, as SQL over `records`; a viewer of None, the operator, sees all."""
     if viewer is None:
         return []
-    conditions = [records.c.sensitivity <= int(viewer.clearance), _lasts(records, microseconds(datetime.now(UTC)))]
+    conditions = [records.c.sensitivity <= int(viewer.clearance), _lasts(records, time_ns() // 1000)]
     if viewer.projects is not None:
         conditions.append(records.c.project.in_(sorted(viewer.projects)))
     return conditions

@@ -16,8 +16,16 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.codec import COLUMNS, Row, moment, record_of
 from cognition_engines.store.database import Store, begin_read, pages
-from cognition_engines.store.reads.by_key import Guard, found_by_ids, guard_of, guards, named_record, rights_of
-from cognition_engines.store.reads.row_reader import STRICT, RowReader
+from cognition_engines.store.reads.by_key import (
+    STRICT,
+    Guard,
+    RowReader,
+    found_by_ids,
+    guard_of,
+    guards,
+    named_record,
+    rights_of,
+)
 from cognition_engines.store.reads.supersession import Supersession, stated_ends, supersessions_of
 from cognition_engines.store.schema import TABLES, decision_links, ended_links, records, reviews, revisions
 from cognition_engines.store.values import Revision, StoredRecord
@@ -27,7 +35,17 @@ REVIEW: Final = TypeAdapter(ReviewContent)
 _table: Final = TABLES[Kind.DECISION]
 Direction: TypeAlias = Literal["outgoing", "incoming", "both"]
 MOST_LINKS: Final = 2000  # in a step, or in the answer
+MOST_EDGES: Final = 100  # per decision
 SUPERSEDES: Final[LinkType] = "supersedes"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLinks:
+    """Ids of superseded and superseding decisions, from files and agents, and the first links made by agents."""
+
+    supersedes: tuple[str, ...]
+    superseded_by: tuple[str, ...]
+    edges: tuple[DecisionLink, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +133,23 @@ class DecisionReads:
                 min((moment(end.known) for end in ends), default=None),
             )
 
-    def links(self, ids: Sequence[str], viewer: Viewer) -> list[DecisionLink]:
-        """Return agents' links of these decisions, if the viewer sees both ends, in order."""
+    def links(
+        self, found: Sequence[StoredRecord], viewer: Viewer | None, rows: RowReader = STRICT
+    ) -> Mapping[int, FoundLinks]:
+        """Return the links of decisions by key, from files and agents, without decisions whose links raise."""
+        return rows.read_each(found, partial(self._links, viewer=viewer))
+
+    def _links(self, found: Sequence[StoredRecord], viewer: Viewer | None) -> dict[int, FoundLinks]:
         with begin_read(self._store) as connection:
-            return links_of(connection, ids, viewer)
+            stated = supersessions_of(connection, found, viewer)
+            made = links_of(connection, [str(one.record.id) for one in found], viewer)
+        return {one.key: join_links(str(one.record.id), stated[one.key], made) for one in found}
 
     def graph(self, request: GraphRequest, viewer: Viewer, rows: RowReader = STRICT) -> DecisionGraph | None:
         """Return the visible decisions around a decision; None if the viewer does not see it."""
         with begin_read(self._store) as connection:
             center = named_record(connection, Kind.DECISION, request.id, viewer)
             return None if center is None else DecisionWalk(connection, request, viewer, rows).read_graph(center)
-
-    def supersessions(self, found: Sequence[StoredRecord], viewer: Viewer | None) -> dict[int, Supersession]:
-        """Return which decisions each of these supersedes or is superseded by; see `supersessions_of`."""
-        with begin_read(self._store) as connection:
-            return supersessions_of(connection, found, viewer)
 
 
 _Edges: TypeAlias = Mapping[tuple[str, str, str], GraphEdge]
@@ -263,8 +283,21 @@ def _review(row: Row) -> Review:
 
 def _read_each(found: Iterable[Row], stored: StoredRecord, make: Callable[[Row], T], rows: RowReader) -> list[T]:
     """Return the values of a record's rows; an unreadable row is noted for the record."""
-    made = (rows.attempt(stored.version, partial(make, row), counted=False) for row in found)
+    made = (rows.attempt(stored, partial(make, row), counted=False) for row in found)
     return [one for one in made if one is not None]
+
+
+def join_links(id: str, stated: Supersession, made: Sequence[DecisionLink]) -> FoundLinks:
+    """Return a decision's links, by files and agents; an agent's supersession counts once in effect."""
+    edges = tuple([link for link in made if id in (link.source, link.target)])
+    if not edges:
+        return FoundLinks(stated.supersedes, stated.superseded_by, ())
+    effective = [link for link in edges if link.type == "supersedes" and link.effective_at is not None]
+    return FoundLinks(
+        tuple(dict.fromkeys([*stated.supersedes, *(one.target for one in effective if one.source == id)])),
+        tuple(dict.fromkeys([*stated.superseded_by, *(one.source for one in effective if one.target == id)])),
+        edges[:MOST_EDGES],
+    )
 
 
 def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | None = None) -> list[DecisionLink]:

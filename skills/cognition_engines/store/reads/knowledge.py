@@ -15,8 +15,15 @@ from cognition_engines.models import Viewer
 from cognition_engines.set_aside import RecordVersion
 from cognition_engines.store.codec import title_key
 from cognition_engines.store.database import Store, begin_read, pages
-from cognition_engines.store.reads.by_key import asked_by_keys, found_by_ids, only_given, vectors_by_key, visible
-from cognition_engines.store.reads.row_reader import STRICT, RowReader
+from cognition_engines.store.reads.by_key import (
+    STRICT,
+    RowReader,
+    asked_by_keys,
+    found_by_ids,
+    only_given,
+    vectors_by_key,
+    visible,
+)
 from cognition_engines.store.schema import TABLES, records
 from cognition_engines.store.values import FloatArray, StoredRecord
 from cognition_engines.unicode_forms import fold_text

@@ -15,9 +15,17 @@ from cognition_engines.kinds.spec import Kind, Role
 from cognition_engines.models import Conditions, Viewer
 from cognition_engines.store.database import Store, begin_read, pages
 from cognition_engines.store.memory_state import successor_of
-from cognition_engines.store.reads.by_key import Guard, found_by_keys, guard_of, guards, rights_of, visible
+from cognition_engines.store.reads.by_key import (
+    STRICT,
+    Guard,
+    RowReader,
+    found_by_keys,
+    guard_of,
+    guards,
+    rights_of,
+    visible,
+)
 from cognition_engines.store.reads.conditions import where
-from cognition_engines.store.reads.row_reader import STRICT, RowReader
 from cognition_engines.store.schema import TABLES, links, place_of, records
 from cognition_engines.store.values import StoredRecord
 
@@ -303,7 +311,7 @@ def _entities(
         statement = sa.select(links.c.key).where(links.c.target.in_(page), links.c.role == int(Role.NAME))
         keys.update(connection.execute(statement).scalars())
     found = found_by_keys(connection, sorted(keys), viewer, (Kind.ENTITY,), rows)
-    named = (rows.attempt(one.version, partial(_named_entity, one)) for one in found.values())
+    named = (rows.attempt(one, partial(_named_entity, one)) for one in found.values())
     return sorted((one for one in named if one is not None), key=lambda entity: str(entity.stored.record.id))
 
 

@@ -5,9 +5,10 @@ the old decision. So a decision's state does not depend on records hidden from a
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 import sqlalchemy as sa
@@ -22,7 +23,7 @@ from cognition_engines.kinds.decisions import (
     names_of,
     of_any_repository,
 )
-from cognition_engines.kinds.spec import Kind, Origin, Role
+from cognition_engines.kinds.spec import Kind, Role
 from cognition_engines.models import Decision, Viewer, microseconds
 from cognition_engines.store.codec import place_key
 from cognition_engines.store.database import pages
@@ -34,6 +35,7 @@ MOST_NAMED: Final = 100  # decisions found by a name
 
 # The ids and repositories of decisions, by role and name.
 _Named: TypeAlias = Mapping[tuple[Role, str], Sequence[tuple[str, str]]]
+_Called: TypeAlias = Mapping[str, Sequence[str]]  # the ids of decisions by a name that means them
 REJECTED: Final = "rejected"
 _PLACEHOLDERS: Final = frozenset(  # of templates and forms
     {"", "-", "--", "–", "—", "?", "0", "n/a", "na", "nil", "no", "none", "null", "false", "tbc", "tbd", "unknown"}
@@ -63,65 +65,76 @@ def supersessions_of(
     A reference is a decision's id, or a file's name or number in the same folder. With `expired`, expired decisions
     also count.
     """
-    decisions = [(one, one.record) for one in found if isinstance(one.record, Decision)]
+    decisions = [_spell(one, one.record) for one in found if isinstance(one.record, Decision)]
     wanted: dict[str, None] = {}
-    for one, decision in decisions:
-        wanted.update(dict.fromkeys(names_of(str(decision.id), one.origin)))
-        for reference in (*decision.supersedes, *decision.superseded_by):
-            wanted.update(dict.fromkeys(named_by(reference, one.origin)))
+    for each in decisions:
+        wanted.update(dict.fromkeys(chain(each.names, *each.supersedes, *each.superseded_by)))
     seen = rights_of(viewer) | ({"now": 0} if expired else {})
     statement = _select_named(guard_of(viewer))
     named = _ids(connection, list(wanted), statement, seen)
-    nearer = [name for (_, name), ids in named.items() for name in _nearer(name, ids)]
+    # names that take precedence for the same reference in these decisions' repositories
+    nearer = [
+        in_repository(repository, id)
+        for (_, name), ids in named.items()
+        if (id := of_any_repository(name)) is not None
+        for _, repository in ids
+    ]
     named |= _ids(connection, nearer, statement, seen)
+    called = _ids_called(named)
+    return {each.stored.key: _resolve(each, named, called) for each in decisions}
+
+
+@dataclass(frozen=True, slots=True)
+class _SpelledDecision:
+    """A decision with its names, and the possible names for each of its references, in order."""
+
+    stored: StoredRecord
+    decision: Decision
+    names: Sequence[str]
+    supersedes: Sequence[Sequence[str]]
+    superseded_by: Sequence[Sequence[str]]
+
+
+def _spell(stored: StoredRecord, decision: Decision) -> _SpelledDecision:
+    origin = stored.origin
+    old, new = ([named_by(each, origin) for each in its] for its in (decision.supersedes, decision.superseded_by))
+    return _SpelledDecision(stored, decision, names_of(str(decision.id), origin), old, new)
+
+
+def _ids_called(named: _Named) -> _Called:
+    """Return the ids of the decisions with a name. An id shared by several decisions' files means none of them."""
     return {
-        one.key: Supersession(
-            _both(one, decision, decision.supersedes, Role.SUPERSEDED_BY, named),
-            _both(one, decision, decision.superseded_by, Role.SUPERSEDES, named),
-            tuple(reference for reference in decision.superseded_by if not _find_meant(one, reference, named)),
-        )
-        for one, decision in decisions
+        name: [id for id, _ in found]
+        for (role, name), found in named.items()
+        if role is Role.CALLED and (len(found) == 1 or not name.startswith(ANYWHERE))
     }
 
 
-def _both(
-    one: StoredRecord, decision: Decision, references: Sequence[str], other: Role, named: _Named
-) -> tuple[str, ...]:
+def _resolve(one: _SpelledDecision, named: _Named, called: _Called) -> Supersession:
     """Return the decisions named in a decision, and those that name it in the opposite role."""
-    ids: list[str] = []
-    for reference in references:
-        ids += _find_meant(one, reference, named)
-    back = {
-        id for name in names_of(str(decision.id), one.origin) for id in _find_naming(name, one.origin, other, named)
-    }
-    return tuple(dict.fromkeys(id for id in [*ids, *sorted(back)] if id != decision.id))
+    old = [next(filter(None, map(called.get, names)), ()) for names in one.supersedes]
+    new = [next(filter(None, map(called.get, names)), ()) for names in one.superseded_by]
+    ids = [
+        dict.fromkeys(chain(*stated, sorted(_find_naming(one, other, named, called))))
+        for stated, other in ((old, Role.SUPERSEDED_BY), (new, Role.SUPERSEDES))
+    ]
+    for each in ids:
+        each.pop(str(one.decision.id), None)
+    lacking = [reference for reference, found in zip(one.decision.superseded_by, new, strict=True) if not found]
+    return Supersession(tuple(ids[0]), tuple(ids[1]), tuple(lacking))
 
 
-def _find_meant(one: StoredRecord, reference: str, named: _Named) -> Sequence[str]:
-    """Return the ids of the decisions meant by a reference."""
-    return next(filter(None, (_find_by_name(name, named) for name in named_by(reference, one.origin))), ())
-
-
-def _find_by_name(name: str, named: _Named) -> list[str]:
-    """Return the decisions with a name. An id shared by several decisions' files means none of them."""
-    ids = [id for id, _ in named.get((Role.CALLED, name), ())]
-    return [] if name.startswith(ANYWHERE) and len(ids) > 1 else ids
-
-
-def _find_naming(name: str, origin: Origin, role: Role, named: _Named) -> Iterator[str]:
-    """Yield the decisions that mean one with this origin by any name, and none in their own repository."""
-    if name.startswith(ANYWHERE) and len(_find_by_name(name, named)) != 1:
-        return
-    for id, repository in named.get((role, name), ()):
-        nearer = _nearer(name, [(id, repository)]) if repository != origin.repository else []
-        if not any(named.get((Role.CALLED, each)) for each in nearer):
-            yield id
-
-
-def _nearer(name: str, found: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the names that take precedence for the same reference in these decisions' repositories."""
-    id = of_any_repository(name)
-    return [] if id is None else [in_repository(repository, id) for _, repository in found]
+def _find_naming(one: _SpelledDecision, role: Role, named: _Named, called: _Called) -> set[str]:
+    """Return the decisions that mean this one by any name, and none in their own repository."""
+    found: set[str] = set()
+    for name in one.names:
+        if name.startswith(ANYWHERE) and name not in called:
+            continue
+        for id, repository in named.get((role, name), ()):
+            own = None if repository == one.stored.origin.repository else of_any_repository(name)
+            if own is None or in_repository(repository, own) not in called:
+                found.add(id)
+    return found
 
 
 def _ids(
