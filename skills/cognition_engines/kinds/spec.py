@@ -127,7 +127,7 @@ class Role(IntEnum):
     CALLED = 10  # of decisions, as the next two: see supersession.py
     SUPERSEDES = 11
     SUPERSEDED_BY = 12
-    REPLACED = 13  # of memories: see store/memory_state.py
+    REPLACED = 13  # of memories: see store/visible_state.py
 
 
 class Reference(NamedTuple):

@@ -14,17 +14,15 @@ from cognition_engines.kinds.spec import MAX_ID, Kind, Role
 from cognition_engines.models import microseconds
 from cognition_engines.store.codec import Cell, columns_of, place_cells, spine_of, window_rows
 from cognition_engines.store.database import allocate, allocate_keys, pages
-from cognition_engines.store.decision_state import settle_decisions, show_again, superseded_by
 from cognition_engines.store.inheritance import lent_to, note_departures, release, renumber, rights_of, settle
-from cognition_engines.store.memory_state import named_as_replaced, settle_ends
 from cognition_engines.store.origins import known_by, namesakes
 from cognition_engines.store.reads.counts import stored_dimension
 from cognition_engines.store.reads.supersession import named_by_any
 from cognition_engines.store.references import link_rows, repoint, resolve_references
 from cognition_engines.store.schema import (
+    DIMENSION,
     TABLES,
     decision_links,
-    dimension_name,
     ended_links,
     links,
     meta,
@@ -33,6 +31,13 @@ from cognition_engines.store.schema import (
     vectors,
 )
 from cognition_engines.store.values import PART, Entry, FloatArray, IdTaken, KnownRecord, Outcome, Replaces
+from cognition_engines.store.visible_state import (
+    named_as_replaced,
+    settle_decisions,
+    settle_ends,
+    show_again,
+    superseded_by,
+)
 
 # Kinds cut by ingest, and the role in which the parts refer to them.
 DOCUMENTS: Final[Mapping[Kind, Role]] = {Kind.SOURCE: Role.SOURCE, Kind.ARTIFACT: Role.ARTIFACT}
@@ -319,7 +324,7 @@ def settle_dimension(connection: sa.Connection, model: str, dim: int) -> None:
     """Note the dimension of a model's first vectors, and refuse others: the model answers wrongly."""
     known = stored_dimension(connection, model)
     if known is None:
-        connection.execute(sa.insert(meta).values(name=dimension_name(model), value=str(dim)))
+        connection.execute(sa.insert(meta).values(name=DIMENSION + model, value=str(dim)))
     elif known != dim:
         raise ComponentFailed("embedder", f"vectors of {dim} dimensions; those stored of {model} have {known}")
 

@@ -9,7 +9,7 @@ from cognition_engines.kinds.decisions import ACYCLIC, UNDECIDED, DecisionLink, 
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import SENSITIVITIES, Decision
 from cognition_engines.queries.decision_values import edge_of
-from cognition_engines.store.audit.audit_rows import AuditedRecord, record_of
+from cognition_engines.store.audit.chain import AuditedRecord, record_of
 from cognition_engines.store.reads.decisions import ratified_by
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction

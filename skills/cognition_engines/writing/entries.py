@@ -12,7 +12,7 @@ from cognition_engines.kinds.registry import Record, embedding_text, kind_of
 from cognition_engines.kinds.spec import WRITTEN, Kind, Origin
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.path_patterns import BadPattern
-from cognition_engines.store.audit.audit_rows import AuditedRecord
+from cognition_engines.store.audit.chain import AuditedRecord
 from cognition_engines.store.values import Entry, FloatArray, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.requests import WriteCaller

@@ -23,7 +23,7 @@ from cognition_engines.queries.conflicts import MOST, SIMILAR, Comparison, find_
 from cognition_engines.queries.pools import Caller, Pool, Pools
 from cognition_engines.set_aside import SEARCHED, Part
 from cognition_engines.spaces import DECISIONS, MEMORY
-from cognition_engines.store.audit.audit_rows import AuditEntry
+from cognition_engines.store.audit.chain import AuditEntry
 from cognition_engines.store.audit.trail import AuditTrail
 from cognition_engines.store.reads.row_reader import RowReader
 from cognition_engines.store.records import Records
