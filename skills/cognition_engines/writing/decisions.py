@@ -82,7 +82,8 @@ def record(
     transaction: WriteTransaction, writer: WriteCaller, params: RecordDecisionParams, made: Prepared
 ) -> Stored[RecordDecisionResult]:
     """Store a new decision, with links."""
-    level, stated = SENSITIVITIES[params.sensitivity], decision_from(params)
+    level, (stated,) = SENSITIVITIES[params.sensitivity], made.stated
+    assert isinstance(stated, Decision)
     project = project_for(writer, params.project, level)
     check_affects(stated)
     id, at = f"dec_{token_hex(8)}", transaction.author.at

@@ -105,10 +105,11 @@ def check_link_owner(link: DecisionLink, writer: WriteCaller) -> None:
 class Prepared:
     """Results computed before a request's transaction: vectors by text, similar decisions, conflicts, warnings.
 
-    `model` None is a server without a model; `revision` is the revision of the decision with these texts, None for
-    others. `refused` is the model's reason for refusing a text.
+    `stated` are the records stated by the request. `model` None is a server without a model; `revision` is the revision
+    of the decision with these texts, None for others. `refused` is the model's reason for refusing a text.
     """
 
+    stated: Sequence[Record]
     model: str | None = None
     vectors: Mapping[str, FloatArray] = field(default_factory=dict)
     revision: int | None = None
