@@ -258,6 +258,8 @@ class Writer:
         kinds = (Kind.DECISION,) if isinstance(new, Decision) else (Kind.ARTIFACT, Kind.TURN)
         index = self._indexes[DECISIONS if isinstance(new, Decision) else MEMORY]
         distances = await self._pools.vectors.run(caller, find_nearest, index, kinds, vector, writer.viewer)
+        if not distances:
+            return made
         read, rows = self._records.reads.by_keys, RowReader(self._indexes.set_aside)
         stored = await self._pools.records.run(caller, read, list(distances), writer.viewer, kinds, rows)
         near = [(stored[key], distance) for key, distance in distances.items() if key in stored]
