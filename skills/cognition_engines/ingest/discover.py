@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from cognition_engines.ingest.detect import SUFFIXES
-from cognition_engines.ingest.formats.converted import format_of
+from cognition_engines.ingest.formats.converted import FORMATS
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.moved_files import KnownFiles, RunFile
 from cognition_engines.ingest.options import ALL_FILES, Options, Selection
@@ -245,8 +245,7 @@ def files_of(
         tally.rejected += walked.refused
         tally.unlisted = tally.unlisted or bool(walked.refused)
         for file in walked.files:
-            name = str(file.path)
-            if format_of(name) is not None and (formats is None or formats.leave(name)):
+            if file.path.suffix.lower() in FORMATS and (formats is None or formats.leave(str(file.path))):
                 left.add(file.path)
                 continue
             place = known.place_of(places.of(file.path, path))

@@ -4,7 +4,6 @@ from dataclasses import replace
 from secrets import token_hex
 from typing import Final, TypeVar
 
-from cognition_engines.drafts.ids import content_hash
 from cognition_engines.kinds.decisions import ACYCLIC, UNDECIDED, DecisionLink, LinkType, Review
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import SENSITIVITIES, Decision
@@ -118,7 +117,7 @@ def record(
         created=True,
         status=FIRST_STATUS,
         revision=stored.revision,
-        content_hash=content_hash(decision),
+        content_hash=entry.origin.content_hash,
         quality=completeness(decision, details),
         possible_duplicates=list(made.duplicates),
         possible_conflicts=[one for _, one in conflicts],

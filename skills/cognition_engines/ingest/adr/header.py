@@ -35,6 +35,7 @@ _IN_LINES: Final = {
 }
 FIELDS: Final = frozenset({"status", "date", "supersedes", "superseded_by"})
 _NUMBERING: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,3}[.):]?\s+")
+_MARKS: Final = re.compile(r"[^\w &'/-]|_")  # all but letters, digits and the marks within names
 _BOLD_NAME: Final = re.compile(r"(\*\*|__)([\w ]{1,40}?)\s?([:：]?)\1\s*([:：]?)\s*(.*)")
 _NAMED: Final = re.compile(
     r"[*_`]{0,3}([\w ]{1,40}?)[*_`]{0,3}\s?(?::[*_`]{0,3}(?:\s+(.*)|$|(?=[\d{\[(<]))|：[*_`]{0,3})"
@@ -105,8 +106,7 @@ def heading_kind(heading: Heading) -> tuple[str | None, str]:
 def name_of(text: str) -> str:
     """Return a heading's or field's words in lower case, without numbering, marks and a closing colon."""
     text = _NUMBERING.sub("", plain_text(text), count=1)
-    letters = "".join(character if character.isalnum() or character in " &-'/" else " " for character in text)
-    return one_line(letters).lower()
+    return one_line(_MARKS.sub(" ", text)).lower()
 
 
 def _field_of(text: str) -> tuple[str, str] | None:
