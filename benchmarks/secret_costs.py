@@ -23,7 +23,7 @@ from cognition_engines.masking.policy import SecretPolicies, SecretPolicy
 from cognition_engines.masking.scanner import find_secrets
 from cognition_engines.models import EVERYTHING
 from cognition_engines.writing.requests import WriteCaller
-from cognition_engines.writing.secret_checks import check_request
+from cognition_engines.writing.writer import check_secrets
 from cstp.values.decision_writes import GivenAlternative, GivenReason, RecordDecisionParams
 
 ROUNDS: Final = 60
@@ -104,7 +104,7 @@ def measure_writes(folder: Path, model: EmbeddingChoice | None) -> WriteCost:
             for policy, engine in engines.items():
                 request = a_decision(number)
                 found[policy].append(cpu(lambda: runner.run(engine.record_decision(request, WRITER))))  # noqa: B023
-            look.append(cpu(lambda: check_request(a_decision(number), policies)))  # noqa: B023
+            look.append(cpu(lambda: check_secrets(a_decision(number), policies)))  # noqa: B023
     for engine in engines.values():
         engine.close()
     name = "none" if model is None else "minilm"

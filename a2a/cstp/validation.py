@@ -112,16 +112,20 @@ def _in_wire_spelling(
         elif member.name in normal:
             violations.append(Violation(path + member.name, "is given in both spellings; give it once"))
         else:
-            normal[member.name] = _to_wire_spelling(member, value, path + member.name, violations)
+            inner = member.model
+            normal[member.name] = (
+                value if inner is None else _to_wire_spelling(inner, member, value, path + member.name, violations)
+            )
     return normal
 
 
-def _to_wire_spelling(member: _Member, value: object, path: str, violations: list[Violation]) -> object:
+def _to_wire_spelling(
+    model: type[Wire], member: _Member, value: object, path: str, violations: list[Violation]
+) -> object:
     """Return a value with nested objects in wire spelling. Too long lists are left to the length check."""
-    model = member.model
-    if model is not None and member.longest is None and isinstance(value, Mapping):
+    if member.longest is None and isinstance(value, Mapping):
         return _in_wire_spelling(model, value, f"{path}.", violations)
-    if model is not None and isinstance(value, list) and len(value) <= (member.longest or 0):
+    if isinstance(value, list) and len(value) <= (member.longest or 0):
         return [
             _in_wire_spelling(model, one, f"{path}[{place}].", violations) if isinstance(one, Mapping) else one
             for place, one in enumerate(value)

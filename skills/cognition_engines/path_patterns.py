@@ -1,7 +1,6 @@
 """Patterns as in a `.gitignore`, for files to read and for files governed by decisions; `path_sets` matches them."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -15,6 +14,7 @@ MOST_STARS: Final = 3  # of such a pattern between two slashes
 MOST_WILDCARDS: Final = 16  # per stated pattern: stars, question marks and character sets
 _WILD: Final = re.compile(r"[*?\[\]]")
 _LITERAL: Final = re.compile(r"[^*?\[\\]+")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _LETTER_ESCAPED: Final = re.compile(r"\\[^\W_]")
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
 _SET: Final = re.compile(r"\[[!^]?\]?[^\]]*\]")
@@ -175,7 +175,7 @@ def check_governing(pattern: str) -> None:
     """Raise BadPattern if a decision must not state the pattern; the message continues after the pattern's name."""
     if not 0 < len(pattern) <= LONGEST_GOVERNING:
         raise BadPattern(f"must have 1 to {LONGEST_GOVERNING} characters")
-    if any(unicodedata.category(character) == "Cc" for character in pattern):
+    if _CONTROL.search(pattern):
         raise BadPattern("must be one line without control characters")
     if _LETTER_ESCAPED.search(pattern):
         raise BadPattern("must have / between names; a backslash makes the next character literal")
@@ -187,7 +187,7 @@ def check_governing(pattern: str) -> None:
     if any(name.count("*") > MOST_STARS for name in unescaped.split("/")):
         raise BadPattern(f"must have at most {MOST_STARS} * between two slashes")
     try:
-        parsed = parse_patterns((pattern,))
+        parsed = compile_list(pattern)
     except BadPattern:
         parsed = ()
     if len(parsed) != 1 or parsed[0].glob is None:
@@ -217,8 +217,8 @@ def _letters(step: str | Step | CharacterSet) -> str:
 
 
 def count_wildcards(lines: Iterable[str]) -> int:
-    """Count the wildcards in patterns; `**` counts once. Raise BadPattern."""
-    return sum(0 if each.glob is None else _count_wild_steps(each.glob) for each in parse_patterns([*lines]))
+    """Count the wildcards in checked patterns; `**` counts once."""
+    return sum(_count_wild_steps(each.glob or ()) for line in lines for each in compile_list(line))
 
 
 def _count_wild_steps(glob: Glob) -> int:

@@ -15,7 +15,7 @@ from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING
-from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
+from cognition_engines.store.audit.chain import AuditedRecord, AuditEntry
 from cognition_engines.store.audit.trail import CAPACITY, AuditOptions, AuditTrail
 from cognition_engines.store.records import open_records
 from cognition_engines.writing.requests import WriteCaller

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
+from cognition_engines.store.audit.chain import AuditedRecord, AuditEntry
 from cognition_engines.store.records import open_records
 from tests.cli.conftest import Done
 from tests.cli.transcripts import FOLDER, WRITTEN, Item, Session, fill, mask, matches, read, refresh, shown, write

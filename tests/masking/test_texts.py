@@ -294,7 +294,7 @@ def test_keys_with_equal_masks_stay_apart() -> None:
 
 def test_prose_between_two_mentions_of_a_key_is_kept() -> None:
     begin, end = "-----BEGIN RSA PRIVATE " + "KEY-----", "-----END RSA PRIVATE " + "KEY-----"
-    prose = "Long context: skills/cognition_engines/masking/key_blocks.py looks for it. Many paragraphs follow."
+    prose = "Long context: skills/cognition_engines/masking/long_secrets.py looks for it. Many paragraphs follow."
     for other in (begin, end):
         value = [f"We detect keys by their {begin} header", prose, f"Use a regex for {other} only", {"n": "why"}]
         masked = mask_values(value)

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.store.audit.audit_rows import START, AuditedRecord, AuditEntry
+from cognition_engines.store.audit.chain import START, AuditedRecord, AuditEntry
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import Watcher, copy_records

@@ -125,7 +125,8 @@ def weigh(sent: object) -> Weight:
         value = left.pop()
         size += VALUE_BYTES
         if isinstance(value, str):
-            units += _units_of(value)
+            if _DENSE * len(value) > TEXT_UNIT:  # a shorter text costs no unit
+                units += _units_of(value)
             size += len(value) + VALUE_BYTES * value.count(",")
         elif isinstance(value, Mapping):
             size += sum(map(len, value))
@@ -157,7 +158,7 @@ def _units_of(text: str) -> int:
     of a query.
     """
     units = max(0, len(text) - 1) // TEXT_UNIT
-    if units >= QUERY_WINDOWS - 1 or _DENSE * len(text) <= TEXT_UNIT:
+    if units >= QUERY_WINDOWS - 1:
         return units
     encoded = text.encode("utf-8", "surrogatepass")
     plain = len(encoded) - len(encoded.translate(None, _PLAIN))

@@ -13,7 +13,7 @@ from random import getrandbits
 from typing import Any, Final, Generic, TypeVar
 
 from cognition_engines.models import Viewer
-from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
+from cognition_engines.store.audit.chain import AuditedRecord, AuditEntry
 from cognition_engines.store.audit.trail import AuditTrail
 from cognition_engines.writing.requests import WriteCaller
 from cstp.contract import Method

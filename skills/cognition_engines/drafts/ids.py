@@ -13,10 +13,9 @@ from cognition_engines.kinds.artifacts import ARTIFACT, ArtifactChunk, Turn
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.fields import MAX_REF
 from cognition_engines.kinds.knowledge import Episode
-from cognition_engines.kinds.registry import SPECS, OtherRecord, Record, adapter, add_prefix, kind_of, spec_of
+from cognition_engines.kinds.registry import ID_SPACE, SPECS, OtherRecord, Record, adapter, add_prefix, kind_of, spec_of
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision
-from cognition_engines.store.origins import namesakes
 
 _TOLD_APART: Final = ("conversation_id", "session", "turn_index", "role", "speaker", "ts", "content")  # turns
 _LONGEST_NAME: Final = 183  # with its suffix, 200
@@ -25,7 +24,7 @@ _EPISODE_BITS: Final = 52  # integers accepted by every JSON reader
 
 def given_identity(kind: Kind, repository: str, id: str) -> str:
     """Return the identity of a record with an id in the file; kinds that share ids also share identities."""
-    return _identity("given", namesakes(kind)[0].label, repository, id)
+    return _identity("given", ID_SPACE[kind].label, repository, id)
 
 
 def path_identity(kind: Kind, repository: str, path: str, ordinal: int) -> str:

@@ -18,7 +18,7 @@ from cognition_engines.embedding.refused import RefusedText, embed_or_refuse
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.exchange.lines import UnreadableLine, line_of, read_line
 from cognition_engines.kinds.graph import Edge
-from cognition_engines.kinds.registry import embedding_text, kind_of, references_of
+from cognition_engines.kinds.registry import ID_SPACE, embedding_text, kind_of, references_of
 from cognition_engines.kinds.spec import Kind, Origin, Role
 from cognition_engines.masking.masked_values import mask_values
 from cognition_engines.masking.policy import FILES, SecretPolicy, refusal
@@ -26,7 +26,6 @@ from cognition_engines.models import Problem, microseconds
 from cognition_engines.open_file import lines_of
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.erasure.ledger import Erasure
-from cognition_engines.store.origins import namesakes
 from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.records import Records
 from cognition_engines.store.transfer.copy import Watcher
@@ -223,7 +222,7 @@ def _check_file(
         try:
             entry = _parse_line(line)
             kind, id = _record_name(entry)
-            place = (namesakes(kind)[0], id)
+            place = (ID_SPACE[kind], id)
             if place in first:
                 raise UnreadableLine(f"record.id is that of line {first[place].number}")
             first[place] = _Line(number, kind, entry.origin, entry.record.project, refs_of(entry))
@@ -248,14 +247,14 @@ def _taken_ids(path: Path, records: Records, lines: Mapping[tuple[Kind, str], _L
         by_identity = {(line.origin.identity, line.project): name for name, line in page if line.origin.identity}
         names = [(line.kind, id) for (_, id), line in page]
         for known in records.origins.find_known(names, [key for key, _ in by_identity]):
-            line = of_page.get((namesakes(known.kind)[0], known.id))
+            line = of_page.get((ID_SPACE[known.kind], known.id))
             if line is not None and (line.kind is not known.kind or line.origin.identity != known.origin.identity):
                 held = f"a stored {known.kind.label} from {known.origin.source}"
                 yield Problem(
                     str(path), line.number, f"record.id is that of {held}; this one is from {line.origin.source}"
                 )
             name = by_identity.get((known.origin.identity, known.project))
-            if line is None and name is not None and name[0] is namesakes(known.kind)[0]:
+            if line is None and name is not None and name[0] is ID_SPACE[known.kind]:
                 yield Problem(str(path), of_page[name].number, f"the record is stored already with the id {known.id}")
 
 

@@ -1,8 +1,8 @@
-"""The files of a run: files in folders that may have records, and counts of the others."""
+"""The files of a run: files in folders that may have records, unless a pattern excludes them; counts of the others."""
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from errno import ESTALE
@@ -10,19 +10,62 @@ from pathlib import Path
 from typing import Final
 
 from cognition_engines.ingest.detect import SUFFIXES
-from cognition_engines.ingest.formats.converted import format_of
+from cognition_engines.ingest.formats.converted import FORMATS
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.moved_files import KnownFiles, RunFile
 from cognition_engines.ingest.options import ALL_FILES, Options, Selection
-from cognition_engines.ingest.patterns import IGNORE_FILE, Filter, filter_of, patterns_in
 from cognition_engines.ingest.report import Tally, is_gone
 from cognition_engines.ingest.repository import Places
 from cognition_engines.models import Problem
-from cognition_engines.open_file import kind_of_place
-from cognition_engines.path_patterns import BadPattern
+from cognition_engines.open_file import NotAFile, kind_of_place, open_in
+from cognition_engines.path_patterns import BadPattern, Pattern, parse_patterns
+from cognition_engines.path_sets import includes, last_match
 
 _LEFT_OUT: Final = frozenset({"node_modules", "venv", "__pycache__"})
+IGNORE_FILE: Final = ".cstpignore"
+_LARGEST_IGNORE: Final = 250_000  # bytes of such a file
+_MOST_IN_FORCE: Final = 2_000  # patterns of all folders of a path together
 LINK: Final = "link"  # under which links to anything are counted
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """A folder's patterns, at the path `base` below the given folder, "" for the given folder."""
+
+    base: str
+    patterns: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    """The exclusions of a walk in a folder: patterns of the run, and of the folder and its parents.
+
+    Paths are POSIX, relative to the named folder; a folder's path ends with a slash.
+    """
+
+    include: tuple[Pattern, ...] | None
+    exclude: tuple[Pattern, ...]
+    rules: tuple[_Rules, ...] = ()
+
+    def with_folder(self, base: str, lines: Sequence[str]) -> "_Filter":
+        """Return the filter with the patterns of a further folder added. Raise BadPattern."""
+        rules = (*self.rules, _Rules(base, parse_patterns(lines)))
+        if sum(len(each.patterns) for each in rules) > _MOST_IN_FORCE:
+            raise BadPattern(f"with those of the folders above it has more than {_MOST_IN_FORCE:,} patterns")
+        return _Filter(self.include, self.exclude, rules)
+
+    def leaves_out(self, path: str) -> bool:
+        """Return whether to skip a file, or a folder with its content."""
+        folder = path.endswith("/")
+        path = path.removesuffix("/")
+        if last_match(self.exclude, path, folder=folder):
+            return True
+        if self.include is not None and not folder and not includes(self.include, path):
+            return True
+        found = (
+            last_match(rules.patterns, path.removeprefix(rules.base), folder=folder) for rules in reversed(self.rules)
+        )
+        return next((ignored for ignored in found if ignored is not None), False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +103,7 @@ class _Folder:
 
     path: str
     base: str
-    filter: Filter
+    filter: _Filter
     identity: tuple[int, int] | None = None  # None for the named folder
 
 
@@ -72,7 +115,7 @@ def walk(folder: Path, selection: Selection = ALL_FILES) -> Walked:
     """
     any_extension = selection.any_extension and bool(selection.include)
     found = Walked()
-    waiting: list[_Folder | FoundFile] = [_Folder(str(folder), "", filter_of(selection))]  # the last comes next
+    waiting: list[_Folder | FoundFile] = [_Folder(str(folder), "", _filter_of(selection))]  # the last comes next
     while waiting:
         current = waiting.pop()
         if isinstance(current, _Folder):
@@ -80,6 +123,30 @@ def walk(folder: Path, selection: Selection = ALL_FILES) -> Walked:
         elif selection.only is None or current.path in selection.only:
             found.files.append(current)
     return found
+
+
+def _filter_of(selection: Selection) -> _Filter:
+    """Return the filter of a run. Raise BadPattern."""
+    include = parse_patterns(selection.include) if selection.include else None
+    return _Filter(include, parse_patterns(selection.exclude))
+
+
+def _patterns_in(folder: int) -> list[str]:
+    """Return the lines of the ignore file of a folder, which is open as this descriptor; none without a regular file.
+
+    Raise OSError, and BadPattern if it is no text in UTF-8 or too large.
+    """
+    try:
+        with open_in(folder, IGNORE_FILE) as opened:
+            content = opened.read(_LARGEST_IGNORE + 1)
+    except (FileNotFoundError, NotAFile):
+        return []
+    if len(content) > _LARGEST_IGNORE:
+        raise BadPattern(f"it has more than {_LARGEST_IGNORE:,} bytes")
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")  # no other mark ends a line in git
+    except UnicodeDecodeError:
+        raise BadPattern("the encoding must be UTF-8") from None
 
 
 def may_be_listed(name: str) -> bool:
@@ -91,7 +158,7 @@ def _list(folder: _Folder, found: Walked, *, any_extension: bool) -> list[_Folde
     """Return the folders to list and the files to read in a folder, in name order; note other entries."""
     try:
         with _open_folder(folder) as descriptor:
-            patterns = patterns_in(descriptor)
+            patterns = _patterns_in(descriptor)
             chosen = folder.filter.with_folder(folder.base, patterns) if patterns else folder.filter
             with os.scandir(descriptor) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
@@ -122,7 +189,7 @@ def _open_folder(folder: _Folder) -> Iterator[int]:
 
 
 def _look(
-    entry: os.DirEntry[str], within: _Folder, chosen: Filter, found: Walked, any_extension: bool
+    entry: os.DirEntry[str], within: _Folder, chosen: _Filter, found: Walked, any_extension: bool
 ) -> _Folder | FoundFile | None:
     """Return a folder to list, or a file to read; note anything else."""
     name, path = f"{within.base}{entry.name}", os.path.join(within.path, entry.name)
@@ -178,8 +245,7 @@ def files_of(
         tally.rejected += walked.refused
         tally.unlisted = tally.unlisted or bool(walked.refused)
         for file in walked.files:
-            name = str(file.path)
-            if format_of(name) is not None and (formats is None or formats.leave(name)):
+            if file.path.suffix.lower() in FORMATS and (formats is None or formats.leave(str(file.path))):
                 left.add(file.path)
                 continue
             place = known.place_of(places.of(file.path, path))

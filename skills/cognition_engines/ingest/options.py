@@ -1,5 +1,6 @@
 """The options and the report of an ingest: values, in a module without expensive imports."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -11,11 +12,12 @@ from cognition_engines.masking.policy import FILES, SecretPolicy
 from cognition_engines.models import Problem, Sensitivity
 
 DECISION_FOLDERS: Final = ("adr", "adrs", "decisions", "architecture-decisions", "decision-records")
+_MARKS: Final = re.compile(r"[\W_]+")
 
 
 def bare_name(folder: str) -> str:
     """Return the letters and digits of a folder's name in lower case: `Decision_Records` is `decisionrecords`."""
-    return "".join(character for character in folder.lower() if character.isalnum())
+    return _MARKS.sub("", folder.lower())
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from cognition_engines.drafts.refusal_messages import with_article
 from cognition_engines.ingest.items import Entries, Identity, ReadEntry, with_head, with_id
 from cognition_engines.ingest.report import Tally, content_of, is_gone, is_later, only_by_place, taken_id_message
 from cognition_engines.ingest.repository import UNNAMED
+from cognition_engines.kinds.registry import ID_SPACE
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer
-from cognition_engines.store.origins import namesakes
 from cognition_engines.store.values import (
     PART,
     DanglingReferences,
@@ -78,13 +78,13 @@ class _Store:
         names += [(entry.name[0], entry.full) for entry in entries if entry.full is not None]
         names += [(entry.name[0], entry.origin.given) for entry in entries if entry.handover and entry.origin.given]
         found = records.origins.find_known(names, [entry.origin.identity for entry in entries])
-        self._by_id = {(namesakes(one.kind)[0], one.id): one for one in found}
+        self._by_id = {(ID_SPACE[one.kind], one.id): one for one in found}
         self._by_identity: dict[str, list[KnownRecord]] = {}
         for one in found:
             self._by_identity.setdefault(one.origin.identity, []).append(one)
 
     def under(self, kind: Kind, id: str) -> KnownRecord | None:
-        return self._by_id.get((namesakes(kind)[0], id))
+        return self._by_id.get((ID_SPACE[kind], id))
 
     def recorded_decision(self, entry: ReadEntry) -> KnownRecord | None:
         """Return the agent's decision from which the file was exported; None if it belongs to a file, or is deleted."""

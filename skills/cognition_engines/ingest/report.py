@@ -11,9 +11,9 @@ from cognition_engines.ingest.identify import EarlierOption
 from cognition_engines.ingest.items import Entries, Identity, ReadEntry
 from cognition_engines.ingest.repository import EVERYTHING, STREAM, UNNAMED, FilePlace
 from cognition_engines.kinds.artifacts import Turn
+from cognition_engines.kinds.registry import ID_SPACE
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Problem
-from cognition_engines.store.origins import namesakes
 from cognition_engines.store.values import Outcome
 
 
@@ -175,7 +175,7 @@ def _key(entry: ReadEntry) -> bytes:
 
 def _name(kind: Kind, id: str) -> str:
     """Return an id's key within its namespace, shared by several kinds."""
-    return f"{namesakes(kind)[0]:d} {id}"
+    return f"{ID_SPACE[kind]:d} {id}"
 
 
 def _decode_digest(entry: ReadEntry) -> bytes:

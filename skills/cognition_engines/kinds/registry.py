@@ -42,6 +42,8 @@ def check_specs(*specs: KindSpec) -> Mapping[Kind, KindSpec]:
 SPECS: Final = check_specs(DECISION, EPISODE, EXTRACTION, *KNOWLEDGE_KINDS, *ARTIFACTS, *GRAPH)
 # These three share their ids, so an id names a single record.
 NAMESAKES: Final = (Kind.ARTIFACT, Kind.TURN, Kind.ARTIFACT_CHUNK)
+# Each kind's ids are unique among the kinds with the same id space.
+ID_SPACE: Final[Mapping[Kind, Kind]] = {kind: NAMESAKES[0] if kind in NAMESAKES else kind for kind in Kind}
 PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # the owners of events, edges and chunks
 CHILDREN: Final = tuple(kind for kind, spec in SPECS.items() if Role.ARTIFACT in spec.ids.values())
 # Check order for an object's members: kinds with more members come later.
@@ -53,17 +55,19 @@ DETECTED: Final = (
     Kind.TURN,
     *(kind for kind in Kind if kind not in (Kind.EPISODE, Kind.EXTRACTION, Kind.SOURCE, Kind.CHUNK, Kind.TURN)),
 )
-_KIND_OF: Final[Mapping[type[Any], Kind]] = {spec.model: kind for kind, spec in SPECS.items()}
+_SPEC_OF: Final[Mapping[type[Any], KindSpec]] = {
+    model: spec for spec in SPECS.values() for model in (spec.model, *spec.model.__subclasses__())
+}
 
 
 def kind_of(record: Record) -> Kind:
     """Return a record's kind."""
-    return Kind.EXTRACTION if isinstance(record, Extraction) else _KIND_OF[type(record)]
+    return _SPEC_OF[type(record)].kind
 
 
 def spec_of(record: Record) -> KindSpec:
     """Return the spec for a record's kind."""
-    return SPECS[kind_of(record)]
+    return _SPEC_OF[type(record)]
 
 
 def add_prefix(kind: Kind, id: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import IntEnum
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -37,7 +38,7 @@ class Kind(IntEnum):
     ENTITY = 11
     EDGE = 12
 
-    @property
+    @cached_property
     def label(self) -> str:
         """Return the name in files and columns: `artifact_chunk`."""
         return self.name.lower()
@@ -127,7 +128,7 @@ class Role(IntEnum):
     CALLED = 10  # of decisions, as the next two: see supersession.py
     SUPERSEDES = 11
     SUPERSEDED_BY = 12
-    REPLACED = 13  # of memories: see store/memory_state.py
+    REPLACED = 13  # of memories: see store/visible_state.py
 
 
 class Reference(NamedTuple):

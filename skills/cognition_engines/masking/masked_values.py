@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 
 from cognition_engines.masking.named_values import kind_of, name_of
 from cognition_engines.masking.policy import BARRIER, FieldSecret, TextSecret, with_masks
@@ -41,8 +41,7 @@ class Masked:
         return tuple({one.field: one for one in reversed(self.secrets)}.values())[::-1]
 
 
-@dataclass(frozen=True, slots=True)
-class _Leaf:
+class _Leaf(NamedTuple):
     """A text within a value: path, whether it is an identifier, and the kind if the key marks it as a secret."""
 
     path: str
@@ -70,7 +69,7 @@ def mask_values(value: T, names: Mapping[tuple[type[Any], str], str] = {}) -> Ma
     parts: list[str] = []
     starts: list[int] = []
     length = 0
-    for before, leaf, after in _leaves(value, "", False, names):
+    for before, leaf, after in _leaves(value, names):
         starts.append(length + len(before))
         parts += (before, leaf.text, after)
         length = starts[-1] + len(leaf.text) + len(after)
@@ -92,7 +91,7 @@ def mask_values(value: T, names: Mapping[tuple[type[Any], str], str] = {}) -> Ma
     if not found:
         return Masked(value)
     masked = _rebuild(value, iter([with_masks(leaf.text, found.get(place, ())) for place, leaf in enumerate(leaves)]))
-    shown = [leaf for _, leaf, _ in _leaves(masked, "", False, names)]  # a path may have a key with a secret
+    shown = [leaf for _, leaf, _ in _leaves(masked, names)]  # a path may have a key with a secret
     secrets: dict[FieldSecret, str] = {}
     for place, of_leaf in sorted(found.items()):
         for one in of_leaf:
@@ -105,30 +104,38 @@ def _finder() -> _Finder:
     return cast("_Finder", import_module(_SCANNER).find_secrets)
 
 
-def _leaves(
-    value: object, path: str, is_name: bool, names: Mapping[tuple[type[Any], str], str]
-) -> Iterator[tuple[str, _Leaf, str]]:
-    """Yield all texts in a value, in the order of `_rebuild`, each with the text before and after it in the whole.
+def _leaves(value: object, names: Mapping[tuple[type[Any], str], str]) -> list[tuple[str, _Leaf, str]]:
+    """Return all texts in a value, in the order of `_rebuild`, each with the text before and after it in the whole."""
+    found: list[tuple[str, _Leaf, str]] = []
+    _add_leaves(found, value, "", False, names)
+    return found
 
-    A JSON member is read as `"key": "value"`: the key reveals what the value is.
-    """
+
+def _add_leaves(
+    found: list[tuple[str, _Leaf, str]],
+    value: object,
+    path: str,
+    is_name: bool,
+    names: Mapping[tuple[type[Any], str], str],
+) -> None:
+    """Add the texts in a value; a JSON member is read as `"key": "value"`, since the key reveals what the value is."""
     if type(value) is str:
-        yield "", _Leaf(path, value, is_name), _APART
+        found.append(("", _Leaf(path, value, is_name), _APART))
     elif isinstance(value, Mapping):
         for key, member in value.items():
-            yield '"', _Leaf(path, str(key), is_name), '": '
+            found.append(('"', _Leaf(path, str(key), is_name), '": '))
             inner = f"{path}.{key}" if path else str(key)
             secret = _kind_of_member(str(key), member)
             if type(member) is str or secret is not None:
-                yield '"', _Leaf(inner, str(member), is_name, secret), f'"{_APART}'
+                found.append(('"', _Leaf(inner, str(member), is_name, secret), f'"{_APART}'))
             else:
-                yield from _leaves(member, inner, is_name, names)
+                _add_leaves(found, member, inner, is_name, names)
     elif isinstance(value, list | tuple):
         for place, item in enumerate(value):
             if type(item) is str:
-                yield "", _Leaf(f"{path}[{place}]", item, is_name), _BETWEEN
+                found.append(("", _Leaf(f"{path}[{place}]", item, is_name), _BETWEEN))
             else:
-                yield from _leaves(item, f"{path}[{place}]", is_name, names)
+                _add_leaves(found, item, f"{path}[{place}]", is_name, names)
     elif isinstance(value, Wire) or (is_dataclass(value) and not isinstance(value, type)):
         kind: Any = type(value)
         for name, camel, identifies in _describe_fields(kind):
@@ -136,7 +143,7 @@ def _leaves(
             if member is not None and not isinstance(member, int | float):
                 shown = names.get((kind, name), camel)
                 inner = f"{path}.{shown}" if path and shown else path or shown
-                yield from _leaves(member, inner, is_name or identifies, names)
+                _add_leaves(found, member, inner, is_name or identifies, names)
 
 
 def _rebuild(value: Any, texts: Iterator[str]) -> Any:

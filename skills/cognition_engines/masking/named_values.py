@@ -1,4 +1,4 @@
-"""Values recognized as secrets only by a preceding name: `password: x`, `API_KEY=x`, `the token is x`.
+"""Values recognized as secrets only by a preceding name: `password: x`, `API_KEY=x`, `the token is x`, a seed phrase.
 
 A single expression finds the names, which are literals; the rest is matched in place, so time grows only with the text.
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from cognition_engines.masking.policy import MARK, TextSecret
-from cognition_engines.masking.value_shapes import LONGEST, Form, Name, is_secret
+from cognition_engines.masking.value_shapes import LONGEST, WORDS, Form, Name, is_secret
 
 _WORDS: Final = re.compile(
     "pass(?:word|wd|phrase|wort|code)?|pwd|psw|bindpw|pw|pin|kennwort|contrase[nñ]a|mot de passe"
@@ -72,6 +72,42 @@ _TRAILING: Final = ".,:?*"
 _REST: Final = re.compile(r"[()\[\]{}][^\s'\"`<>;|\\&,]*")
 _PASSWORD: Final = "password"
 _SECRET: Final = "secret"
+_PHRASE_NAME: Final = re.compile(
+    r"(?P<seed>(?:seed|recovery|backup|wallet|mnemonic)[ _-]?phrase|seed[ _-]?words?|mnemonic)|pass[ _-]?phrase",
+    re.IGNORECASE,
+)
+_HINTS: Final = ("phrase", "mnemonic", "seed")
+_PHRASE_LINK: Final = re.compile(
+    r"""
+    \\?['"`*_\])]{0,4} (?: [ \t](?:for|of|für|zu[mr]?)[ \t] [^\n:='"|]{1,32}? )? [ \t]{0,4}
+    (?: (?: :=|=>|->|==?|[:：→] ) [*_]{0,2} | (?P<said> [ \t](?:is|was|ist|war|lautet) ):? )
+    \s{0,4} \[? \s{0,4} (?P<quote> \\?['"`] )? (?: [0-9]{1,2}[.)][ \t] )?
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_BETWEEN_SEEDS: Final = r"[\s,;\"'`]{1,6}(?:[0-9]{1,2}[.):]?\s{1,2})?"
+_SEEDS: Final = re.compile(rf"[A-Za-z]{{3,8}}(?:{_BETWEEN_SEEDS}[A-Za-z]{{3,8}}(?![\w-])){{11,23}}")
+_SEED: Final = re.compile(r"[A-Za-z]{3,8}")
+_LENGTHS: Final = (24, 21, 18, 15, 12)  # of recovery phrases, in words
+_PASSPHRASE: Final = re.compile(
+    r"[A-Za-z]{2,12}(?:[ _.-][A-Za-z]{2,12}){3,9}(?=[\\]?['\"`]|[.,;]?[ \t]*(?:\r?\n|\Z)|\x01)"
+)
+_PARTS: Final = re.compile(r"[ _.-]")
+_PROSE_WORDS: Final = frozenset(
+    re.findall(
+        r"\S+",
+        """
+    the and for are not was but has had have its our his her they them their from your yours were been being does did
+    should would could shall might may which whose who whom than then these those here there where because
+    is it in of on to at as by be or if an we he me my no so us do a i
+    phrase phrases word words wallet seed mnemonic sentence several random long short strong choose chosen use used
+    enter type please new old four five six seven eight twelve different common easy hard remember write written keep
+    kept safe protects unlock unlocks
+    der die das und oder ist sind ein eine mit von für auf dem den zu im am aus bei nach wird werden kann muss
+        """,
+    )
+)
+_SEED_PHRASE: Final = "wallet-seed"  # no name of such a phrase
 
 
 class _Reader:
@@ -95,7 +131,7 @@ class _Reader:
 
 
 def find_named_values(text: str) -> Iterator[TextSecret]:
-    """Yield the positions of values named as secrets."""
+    """Yield the positions of values named as secrets, then those of phrases made of words."""
     reader = _Reader(text)
     done = 0
     for word in _WORDS.finditer(reader.low):
@@ -104,6 +140,7 @@ def find_named_values(text: str) -> Iterator[TextSecret]:
         for start, end in _secrets_of(reader, word.start(), *named):
             done = max(done, end)
             yield TextSecret(start, end, kind_of(named[0]))
+    yield from _find_word_phrases(reader)
 
 
 def name_of(key: str) -> Name | None:
@@ -242,3 +279,45 @@ def _find_value(reader: _Reader, start: int, name: Name, form: Form, begin: int)
     if rest is not None:
         end += len(rest[0].rstrip(")]}.,:;"))
     return start, end, False
+
+
+def _find_word_phrases(reader: _Reader) -> Iterator[TextSecret]:
+    """Yield recovery phrases and passphrases that follow a name.
+
+    Prose after the same names stays unchanged: no word list for phrases contains "the" or "must".
+    """
+    text, done = reader.text, 0
+    if not any(hint in reader.low for hint in _HINTS):
+        return
+    for name in _PHRASE_NAME.finditer(text):
+        if name.start() < done or (link := _PHRASE_LINK.match(text, name.end())) is None:
+            continue
+        if name["seed"]:
+            end, kind = _end_of_seeds(text, link.end()), _SEED_PHRASE
+        else:
+            end, kind = None if link["said"] and not link["quote"] else _end_of_passphrase(text, link.end()), _PASSWORD
+        if end is not None:
+            done = end
+            yield TextSecret(link.end(), end, kind)
+
+
+def _end_of_seeds(text: str, start: int) -> int | None:
+    """Return the end of the longest recovery phrase at a position."""
+    run = _SEEDS.match(text, start)
+    if run is None:
+        return None
+    ends: list[int] = []
+    for word in _SEED.finditer(text, start, run.end()):
+        if word[0].lower() in _PROSE_WORDS:
+            break
+        ends.append(word.end())
+    length = next((one for one in _LENGTHS if one <= len(ends)), None)
+    return None if length is None else ends[length - 1]
+
+
+def _end_of_passphrase(text: str, start: int) -> int | None:
+    """Return the end of a passphrase made of words that fills a line or a quotation."""
+    run = _PASSPHRASE.match(text, start)
+    if run is None or any(part in _PROSE_WORDS or part in WORDS for part in _PARTS.split(run[0].lower())):
+        return None
+    return run.end()

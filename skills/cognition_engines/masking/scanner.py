@@ -14,12 +14,10 @@ from typing import Final
 from kingfisher_sdk import Rules, Scanner
 
 from cognition_engines.masking.broken_tokens import without_breaks
-from cognition_engines.masking.key_blocks import find_key_blocks, without_prose
-from cognition_engines.masking.long_tokens import Span, find_long_tokens, whole_tokens
+from cognition_engines.masking.long_secrets import Span, find_key_blocks, find_long_tokens, whole_tokens, without_prose
 from cognition_engines.masking.named_values import find_named_values
 from cognition_engines.masking.policy import MARK, TextSecret, mask_of, with_masks
 from cognition_engines.masking.value_shapes import can_be_secret
-from cognition_engines.masking.word_phrases import find_word_phrases
 
 WINDOW: Final = 1024  # bytes; ends at a blank if there is one
 LONGEST_WINDOW: Final = 8192  # of a text without blanks
@@ -116,7 +114,7 @@ def _find_once(text: str) -> tuple[TextSecret, ...]:
         for start, end, kind in spans
         for place in (without_prose(data, start, end) if kind == KEY else ((start, end),))
     ]
-    named = [(one.start, one.end, one.kind) for one in (*find_named_values(text), *find_word_phrases(text))]
+    named = [(one.start, one.end, one.kind) for one in find_named_values(text)]
     if not spans and not named:
         return ()
     known = _in_characters(data, _merge(list(set(whole_tokens(data, spans, _GENERAL)))))

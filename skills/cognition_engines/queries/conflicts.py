@@ -105,12 +105,16 @@ class Statement:
 
 
 def find_nearest(index: SpaceIndex, kinds: Sequence[Kind], vector: Floats, viewer: Viewer) -> dict[int, float]:
-    """Return the cosine distances of the nearest records of these kinds that the viewer sees, by key, nearest first."""
+    """Return the cosine distances of the nearest records of these kinds that the viewer sees, by key, nearest first.
+
+    Records farther than _SAME_SUBJECT are left out: no rule applies to them.
+    """
     snapshot = index.snapshot
     mask = snapshot.mask(one_of("kind", [kind.label for kind in kinds]), viewer)
     ranked = semantic_leg(snapshot, mask, vector, _NEIGHBOURS, index.vectors, viewer)
     places = zip(ranked.rows.tolist(), ranked.scores.tolist(), strict=True)
-    return {int(snapshot.keys[row]): 1.0 - cosine for row, cosine in places}
+    distances = {int(snapshot.keys[row]): 1.0 - cosine for row, cosine in places}
+    return {key: distance for key, distance in distances.items() if distance <= _SAME_SUBJECT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +132,7 @@ def find_conflicts(
 
     Only records of the same project count, or decisions about the same file or path.
     """
-    compared = [(stored, distance) for stored, distance in near if _is_comparable(new, stored, distance, now)]
+    compared = [(stored, distance) for stored, distance in near if _is_comparable(new, stored, now)]
     statement = set_aside.attempt(Part.SNIPPETS, None, partial(read_statement, new), None)
     if statement is None:
         return Comparison((), len(compared))
@@ -145,10 +149,9 @@ def find_conflicts(
     return Comparison(conflicts, failed)
 
 
-def _is_comparable(new: Record, stored: StoredRecord, distance: float, now: datetime) -> bool:
+def _is_comparable(new: Record, stored: StoredRecord, now: datetime) -> bool:
     until = stored.facets.until
-    in_force = until is None or until > now
-    return in_force and distance <= _SAME_SUBJECT and _share_subject(new, stored.record)
+    return (until is None or until > now) and _share_subject(new, stored.record)
 
 
 def _compare(old: Record, new: Statement, distance: float) -> _Compared:
@@ -244,7 +247,8 @@ def _amount(number: str, unit: str) -> tuple[str, str]:
 
 def _unit_of(word: str) -> str:
     """Return the unit named by a word, in the singular; an empty text if it names none."""
-    return next((form for form in (word, word.removesuffix("s")) if form in _UNITS), "")
+    singular = word.removesuffix("s")
+    return word if word in _UNITS else singular if singular in _UNITS else ""
 
 
 def contradiction(old: Statement, new: Statement, distance: float) -> Why | None:

@@ -18,7 +18,6 @@ from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.lists import Listings, count_decisions
 from cognition_engines.queries.pools import Pools
 from cognition_engines.set_aside import Part, SetAside
-from cognition_engines.store.decision_state import REVIEWED, SUPERSEDES
 from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.reads.decisions import (
     DecisionGraph,
@@ -30,6 +29,7 @@ from cognition_engines.store.reads.decisions import (
 )
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Revision, StoredRecord
+from cognition_engines.store.visible_state import REVIEWED, SUPERSEDES
 from cognition_engines.wanted import Wanted
 from cstp.errors import NotFound
 from cstp.values.decision_links import GetGraphParams, GetGraphResult, GraphEdge, GraphNode

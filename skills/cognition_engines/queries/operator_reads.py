@@ -8,7 +8,7 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.pools import Pools
-from cognition_engines.store.audit.audit_rows import AuditRow
+from cognition_engines.store.audit.chain import AuditRow
 from cognition_engines.store.audit.trail import AuditTrail
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import GuardedFile, KnownRecord

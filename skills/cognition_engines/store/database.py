@@ -225,10 +225,11 @@ def begin_write(store: Store, component: str = "records") -> Iterator[sa.Connect
         yield connection
 
 
-def pages(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield `values` in pieces that fit a statement."""
-    for start in range(0, len(values), _PAGE):
-        yield values[start : start + _PAGE]
+def pages(values: Sequence[T]) -> Sequence[Sequence[T]]:
+    """Split `values` into pieces that fit a statement."""
+    if len(values) <= _PAGE:
+        return (values,) if values else ()
+    return [values[start : start + _PAGE] for start in range(0, len(values), _PAGE)]
 
 
 def count_rows(connection: sa.Connection, source: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> int:

@@ -54,7 +54,7 @@ def known_by(
     found: dict[int, KnownRecord] = {}
     ids: dict[Kind, dict[str, None]] = {}
     for kind, id in names:
-        for each in namesakes(kind):
+        for each in NAMESAKES if kind in NAMESAKES else (kind,):
             ids.setdefault(each, {})[id] = None
     for kind, its in ids.items():
         for page in pages(list(its)):
@@ -63,11 +63,6 @@ def known_by(
     for page in pages(list(dict.fromkeys(identities))):
         found |= {row[0]: _known_record(row) for row in connection.execute(_KNOWN.where(records.c.identity.in_(page)))}
     return found
-
-
-def namesakes(kind: Kind) -> tuple[Kind, ...]:
-    """Return the kinds that share ids with this kind."""
-    return NAMESAKES if kind in NAMESAKES else (kind,)
 
 
 class Origins:

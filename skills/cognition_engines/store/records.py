@@ -20,7 +20,7 @@ from cognition_engines.store.reads.knowledge import KnowledgeReads
 from cognition_engines.store.reads.memories import ConversationReads, GraphReads
 from cognition_engines.store.reads.viewer_changes import ViewerChanges
 from cognition_engines.store.record_reads import RecordReads
-from cognition_engines.store.schema import dimension_name, meta, records, vectors
+from cognition_engines.store.schema import DIMENSION, meta, records, vectors
 from cognition_engines.store.values import Entry, FloatArray, Outcome, Replaces
 from cognition_engines.store.write import (
     DOCUMENTS,
@@ -179,7 +179,7 @@ class Records(RecordReads):
 
     def drop_vectors(self, keep: str) -> int:
         """Remove the vectors of all models but `keep`; return the number of windows. Not a change to follow."""
-        others = meta.c.name.startswith(dimension_name(""), autoescape=True), meta.c.name != dimension_name(keep)
+        others = meta.c.name.startswith(DIMENSION, autoescape=True), meta.c.name != DIMENSION + keep
         with begin_write(self.store) as connection:
             connection.execute(sa.delete(meta).where(*others))
             return connection.execute(sa.delete(vectors).where(vectors.c.model != keep)).rowcount

@@ -25,10 +25,10 @@ from cognition_engines.kinds.spec import TARGETS, Kind, Origin, Role
 from cognition_engines.store.codec import Cell, columns_of, place_key
 from cognition_engines.store.database import pages
 from cognition_engines.store.inheritance import renumber, settle
-from cognition_engines.store.memory_state import named_as_replaced, settle_ends
 from cognition_engines.store.reads.by_key import found_by_keys
 from cognition_engines.store.schema import TABLES, links, records
 from cognition_engines.store.values import PART, DanglingReferences, Entry, ExposedRecords
+from cognition_engines.store.visible_state import named_as_replaced, settle_ends
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,11 +40,7 @@ meta: Final = sa.Table(
     sa.Column("value", sa.Text, nullable=False),
 )
 
-
-def dimension_name(model: str) -> str:
-    """Return the name of a model's dimension in `meta`."""
-    return f"dimension {model}"
-
+DIMENSION: Final = "dimension "  # begins the name of a model's dimension in `meta`, before the model
 
 # A single row: the last `seq` and the last key. Writers take it first and hold it until they commit, so commits happen
 # in the order of `seq`, which is a time: see database.py. Keys count up by one, being array indices; none is shown.

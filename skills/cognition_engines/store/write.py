@@ -9,22 +9,20 @@ import numpy as np
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.registry import CHILDREN, NAMESAKES, PARENTS, add_prefix, embedding_text, kind_of
+from cognition_engines.kinds.registry import CHILDREN, ID_SPACE, PARENTS, add_prefix, embedding_text, kind_of
 from cognition_engines.kinds.spec import MAX_ID, Kind, Role
 from cognition_engines.models import microseconds
 from cognition_engines.store.codec import Cell, columns_of, place_cells, spine_of, window_rows
 from cognition_engines.store.database import allocate, allocate_keys, pages
-from cognition_engines.store.decision_state import settle_decisions, show_again, superseded_by
 from cognition_engines.store.inheritance import lent_to, note_departures, release, renumber, rights_of, settle
-from cognition_engines.store.memory_state import named_as_replaced, settle_ends
-from cognition_engines.store.origins import known_by, namesakes
+from cognition_engines.store.origins import known_by
 from cognition_engines.store.reads.counts import stored_dimension
 from cognition_engines.store.reads.supersession import named_by_any
 from cognition_engines.store.references import link_rows, repoint, resolve_references
 from cognition_engines.store.schema import (
+    DIMENSION,
     TABLES,
     decision_links,
-    dimension_name,
     ended_links,
     links,
     meta,
@@ -33,6 +31,13 @@ from cognition_engines.store.schema import (
     vectors,
 )
 from cognition_engines.store.values import PART, Entry, FloatArray, IdTaken, KnownRecord, Outcome, Replaces
+from cognition_engines.store.visible_state import (
+    named_as_replaced,
+    settle_decisions,
+    settle_ends,
+    show_again,
+    superseded_by,
+)
 
 # Kinds cut by ingest, and the role in which the parts refer to them.
 DOCUMENTS: Final[Mapping[Kind, Role]] = {Kind.SOURCE: Role.SOURCE, Kind.ARTIFACT: Role.ARTIFACT}
@@ -45,11 +50,9 @@ def check_batch(batch: Sequence[Entry], model: str | None) -> list[tuple[Kind, s
     seen: set[tuple[Kind, str]] = set()
     for entry in batch:
         kind, id = kind_of(entry.record), _checked_id(entry)
-        # a single kind represents all that share ids
-        space = NAMESAKES[0] if kind in NAMESAKES else kind
-        if (space, id) in seen:
+        if (ID_SPACE[kind], id) in seen:
             raise ValueError(f"id: {id!r} is twice in the batch")
-        seen.add((space, id))
+        seen.add((ID_SPACE[kind], id))
         names.append((kind, id))
         wanted = model is not None and embedding_text(entry.record) is not None and not entry.refused
         if (entry.vectors is not None) is not wanted:
@@ -144,10 +147,10 @@ def _check_origins(connection: sa.Connection, batch: Sequence[Entry], names: Seq
     by_id: dict[tuple[Kind, str], KnownRecord] = {}
     by_identity: dict[tuple[Kind, str, str | None], KnownRecord] = {}
     for known in known_by(connection, names, identities).values():
-        by_id[namesakes(known.kind)[0], known.id] = known
+        by_id[ID_SPACE[known.kind], known.id] = known
         by_identity[known.kind, known.origin.identity, known.project] = known
     for entry, (kind, id) in zip(batch, names, strict=True):
-        holder = by_id.get((namesakes(kind)[0], id))
+        holder = by_id.get((ID_SPACE[kind], id))
         if holder is not None and not _may_replace(entry, kind, holder):
             raise IdTaken(holder.kind, id, holder.origin.source)
         twin = by_identity.get((kind, entry.origin.identity, entry.record.project))
@@ -319,7 +322,7 @@ def settle_dimension(connection: sa.Connection, model: str, dim: int) -> None:
     """Note the dimension of a model's first vectors, and refuse others: the model answers wrongly."""
     known = stored_dimension(connection, model)
     if known is None:
-        connection.execute(sa.insert(meta).values(name=dimension_name(model), value=str(dim)))
+        connection.execute(sa.insert(meta).values(name=DIMENSION + model, value=str(dim)))
     elif known != dim:
         raise ComponentFailed("embedder", f"vectors of {dim} dimensions; those stored of {model} have {known}")
 

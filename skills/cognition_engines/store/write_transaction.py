@@ -15,11 +15,9 @@ from cognition_engines.kinds.decisions import DecisionLink, LinkType, Review
 from cognition_engines.kinds.registry import kind_of
 from cognition_engines.kinds.spec import WRITTEN, Kind, Role
 from cognition_engines.models import Viewer, microseconds
-from cognition_engines.store.audit.audit_rows import AuditEntry, record_of
-from cognition_engines.store.audit.chain import append_rows, changed_since
+from cognition_engines.store.audit.chain import AuditEntry, append_rows, changed_since, record_of
 from cognition_engines.store.codec import columns_of
 from cognition_engines.store.database import REPLACED, Store, allocate, begin_read, begin_write, numbered_up_to, seq_of
-from cognition_engines.store.decision_state import settle_decisions, show_again, void_unratified
 from cognition_engines.store.erasure.cascade import Erasable, ErasedRecord, cascade_of, erasable
 from cognition_engines.store.erasure.forgetting import named_records
 from cognition_engines.store.erasure.ledger import erase
@@ -38,6 +36,7 @@ from cognition_engines.store.schema import (
     revisions,
 )
 from cognition_engines.store.values import Entry, Outcome, Receipt, Replaces, Revision, StoredRecord
+from cognition_engines.store.visible_state import settle_decisions, show_again, void_unratified
 from cognition_engines.store.write import (
     EntryRow,
     check_batch,

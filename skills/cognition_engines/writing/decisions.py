@@ -4,12 +4,11 @@ from dataclasses import replace
 from secrets import token_hex
 from typing import Final, TypeVar
 
-from cognition_engines.drafts.ids import content_hash
 from cognition_engines.kinds.decisions import ACYCLIC, UNDECIDED, DecisionLink, LinkType, Review
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import SENSITIVITIES, Decision
 from cognition_engines.queries.decision_values import edge_of
-from cognition_engines.store.audit.audit_rows import AuditedRecord, record_of
+from cognition_engines.store.audit.chain import AuditedRecord, record_of
 from cognition_engines.store.reads.decisions import ratified_by
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
@@ -82,7 +81,8 @@ def record(
     transaction: WriteTransaction, writer: WriteCaller, params: RecordDecisionParams, made: Prepared
 ) -> Stored[RecordDecisionResult]:
     """Store a new decision, with links."""
-    level, stated = SENSITIVITIES[params.sensitivity], decision_from(params)
+    level, (stated,) = SENSITIVITIES[params.sensitivity], made.stated
+    assert isinstance(stated, Decision)
     project = project_for(writer, params.project, level)
     check_affects(stated)
     id, at = f"dec_{token_hex(8)}", transaction.author.at
@@ -117,7 +117,7 @@ def record(
         created=True,
         status=FIRST_STATUS,
         revision=stored.revision,
-        content_hash=content_hash(decision),
+        content_hash=entry.origin.content_hash,
         quality=completeness(decision, details),
         possible_duplicates=list(made.duplicates),
         possible_conflicts=[one for _, one in conflicts],

@@ -12,7 +12,7 @@ from cognition_engines.kinds.registry import Record, embedding_text, kind_of
 from cognition_engines.kinds.spec import WRITTEN, Kind, Origin
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.path_patterns import BadPattern
-from cognition_engines.store.audit.audit_rows import AuditedRecord
+from cognition_engines.store.audit.chain import AuditedRecord
 from cognition_engines.store.values import Entry, FloatArray, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.requests import WriteCaller
@@ -105,10 +105,11 @@ def check_link_owner(link: DecisionLink, writer: WriteCaller) -> None:
 class Prepared:
     """Results computed before a request's transaction: vectors by text, similar decisions, conflicts, warnings.
 
-    `model` None is a server without a model; `revision` is the revision of the decision with these texts, None for
-    others. `refused` is the model's reason for refusing a text.
+    `stated` are the records stated by the request. `model` None is a server without a model; `revision` is the revision
+    of the decision with these texts, None for others. `refused` is the model's reason for refusing a text.
     """
 
+    stated: Sequence[Record]
     model: str | None = None
     vectors: Mapping[str, FloatArray] = field(default_factory=dict)
     revision: int | None = None

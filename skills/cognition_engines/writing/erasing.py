@@ -19,7 +19,7 @@ from cognition_engines.indexes.space import HeldKeys
 from cognition_engines.kinds.spec import KINDS
 from cognition_engines.models import EVERYTHING, Viewer
 from cognition_engines.queries.pools import Caller, Pool, Pools
-from cognition_engines.store.audit.audit_rows import AuditedRecord
+from cognition_engines.store.audit.chain import AuditedRecord
 from cognition_engines.store.codec import moment
 from cognition_engines.store.erasure.cascade import ErasedRecord
 from cognition_engines.store.erasure.ledger import append_ledger, ledger_locked, read_locked

@@ -20,7 +20,7 @@ from cognition_engines.kinds.knowledge import Chunk, Source
 from cognition_engines.kinds.registry import SPECS, OtherRecord, kind_of, validate_record
 from cognition_engines.kinds.spec import INGESTED, KIND_NAMES, TARGETS, WRITTEN, Kind, Role
 from cognition_engines.models import EVERYTHING, SENSITIVITIES
-from cognition_engines.store.audit.audit_rows import AuditedRecord
+from cognition_engines.store.audit.chain import AuditedRecord
 from cognition_engines.store.values import PART, Entry, IdTaken, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.entries import (

@@ -13,7 +13,7 @@ from cognition_engines.kinds.registry import PARENTS, add_prefix, kind_of
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.set_aside import Part
-from cognition_engines.store.audit.audit_rows import record_of
+from cognition_engines.store.audit.chain import record_of
 from cognition_engines.store.values import PART, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.entries import (

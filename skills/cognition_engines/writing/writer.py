@@ -1,11 +1,11 @@
 """The writer: each request is written once, whole or not at all, and seen by the next call."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from dataclasses import replace
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from pydantic_core import from_json
 
@@ -16,14 +16,14 @@ from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.masking.masked_values import load_rules
-from cognition_engines.masking.policy import SecretPolicies
+from cognition_engines.masking.masked_values import load_rules, mask_values
+from cognition_engines.masking.policy import FieldSecret, SecretPolicies, name_refusal, refusal
 from cognition_engines.models import SENSITIVITIES, Decision
 from cognition_engines.queries.conflicts import MOST, SIMILAR, Comparison, find_conflicts, find_nearest, title_of
 from cognition_engines.queries.pools import Caller, Pool, Pools
 from cognition_engines.set_aside import SEARCHED, Part
 from cognition_engines.spaces import DECISIONS, MEMORY
-from cognition_engines.store.audit.audit_rows import AuditEntry
+from cognition_engines.store.audit.chain import AuditEntry
 from cognition_engines.store.audit.trail import AuditTrail
 from cognition_engines.store.reads.by_key import RowReader
 from cognition_engines.store.records import Records
@@ -49,9 +49,8 @@ from cognition_engines.writing.entries import (
 from cognition_engines.writing.erasing import FORGET, ErasureCheck, Forgotten, LedgerFile
 from cognition_engines.writing.kept_answers import digest_of, dump_result, read_result
 from cognition_engines.writing.knowledge import STORE_KNOWLEDGE, check_import, knowledge_request
-from cognition_engines.writing.requests import PutRecords, WriteCaller
-from cognition_engines.writing.secret_checks import CheckedRequest, check_request
-from cstp.errors import Conflict
+from cognition_engines.writing.requests import GivenRecord, PutRecords, WriteCaller
+from cstp.errors import Conflict, InvalidParams, Violation
 from cstp.values.base import Wire
 from cstp.values.decision_writes import RecordDecisionParams, SetStatusParams, UpdateDecisionParams
 from cstp.values.decisions import Duplicate
@@ -63,8 +62,14 @@ from cstp.values.writes import FoundSecret, NotIndexed, PossibleConflict, WriteW
 W = TypeVar("W", bound="_Params")
 P = TypeVar("P", bound="_Request")
 R = TypeVar("R")
+T = TypeVar("T")
 INDEX_SECONDS: Final = 0.25  # for which an answer waits for the indexes
 _ATTEMPTS: Final = 5
+# Member names in a call that differ from the fields' names; "" is a field whose members stand outside.
+_NAMES: Final[Mapping[tuple[type[Any], str], str]] = {
+    (GivenRecord, "record"): "",
+    (GivenRecord, "text"): "content",
+}
 
 
 class _Request(Protocol):
@@ -81,6 +86,16 @@ class _Params(_Request, Protocol):
 
     @property
     def agent_id(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked(Generic[P, R]):
+    """A request to carry out, the secrets found in it, its digest if it has a key, and the answer kept under it."""
+
+    request: P
+    secrets: tuple[FieldSecret, ...]
+    digest: str = ""
+    known: Stored[R] | None = None
 
 
 class Writer:
@@ -114,9 +129,9 @@ class Writer:
     def bind(self, handler: WriteHandler[W, R]) -> Callable[[W, WriteCaller], Coroutine[Any, Any, R]]:
         """Return the function that executes a method."""
 
-        async def write(params: W, writer: WriteCaller) -> R:
+        def write(params: W, writer: WriteCaller) -> Coroutine[Any, Any, R]:
             check_agent(params, writer)
-            return await self.write(handler, params, writer)
+            return self.write(handler, params, writer)
 
         return write
 
@@ -140,8 +155,12 @@ class Writer:
         if not self._has_rules:
             await self._load_rules()
         caller = self._pools.caller(writer.agent)
-        checked: CheckedRequest[P] = await self._pools.writes.run(caller, check_request, request, self._secrets)
-        result = await self._write(caller, writer, handler, checked.request)
+        checked: _Checked[P, R] = await self._pools.writes.run(caller, self._check, writer, handler, request)
+        if checked.known is None:
+            result = await self._store(caller, writer, handler, checked)
+        else:
+            await self._trail.add(_audit_entry(writer, handler, checked.known, utc_now(), kept=True))
+            result = await self._finish(caller, checked.known)
         secrets = [FoundSecret(field=one.field, kind=one.kind, masked=one.masked) for one in checked.secrets]
         return handler.finished(changed(result, secrets=secrets) if secrets else result)
 
@@ -154,19 +173,24 @@ class Writer:
             pool.close()
         self._has_rules = True
 
-    async def _write(self, caller: Caller, writer: WriteCaller, handler: WriteHandler[P, R], request: P) -> R:
-        digest = ""
-        if request.idempotency_key is not None:
-            digest = digest_of(handler.name, handler.digested(request))
-            known = await self._pools.writes.run(caller, self._find_answer, writer, handler, request, digest)
-            if known is not None:
-                await self._trail.add(_audit_entry(writer, handler, known, utc_now(), kept=True))
-                return cast("R", await self._finish(caller, known))
+    def _check(self, writer: WriteCaller, handler: WriteHandler[P, R], request: P) -> "_Checked[P, R]":
+        """Look for secrets, and for an answer kept under the request's key."""
+        request, secrets = check_secrets(request, self._secrets)
+        if request.idempotency_key is None:
+            return _Checked(request, secrets)
+        digest = digest_of(handler.name, handler.digested(request))
+        with read_transaction(self._records.store, Author(writer.agent, writer.via, utc_now())) as transaction:
+            return _Checked(request, secrets, digest, _read_answer(transaction, writer, handler, request, digest))
+
+    async def _store(
+        self, caller: Caller, writer: WriteCaller, handler: WriteHandler[P, R], checked: "_Checked[P, R]"
+    ) -> R:
+        request = checked.request
         for _ in range(_ATTEMPTS):
             made = await self._prepare(caller, writer, handler, request)
             try:
                 stored: Stored[R] = await self._pools.writes.run(
-                    caller, self._transact, writer, handler, request, made, digest
+                    caller, self._transact, writer, handler, request, made, checked.digest
                 )
             except Outdated:
                 continue
@@ -186,12 +210,6 @@ class Writer:
         if refused is not None and not any(note.part is Part.VECTORS for note in notes):
             lacking.append(NotIndexed(id=stored.id, part=Part.VECTORS.value, cause=refused))
         return changed(stored.result, indexed=indexed and not lacking, not_indexed=lacking)
-
-    def _find_answer(
-        self, writer: WriteCaller, handler: WriteHandler[P, R], request: P, digest: str
-    ) -> Stored[R] | None:
-        with read_transaction(self._records.store, Author(writer.agent, writer.via, utc_now())) as transaction:
-            return _read_answer(transaction, writer, handler, request, digest)
 
     def _transact(
         self, writer: WriteCaller, handler: WriteHandler[P, R], request: P, made: Prepared, digest: str
@@ -219,13 +237,13 @@ class Writer:
         stated = handler.stated(request, own)
         texts = texts_of(stated)
         if self._embedder is None:
-            return Prepared(revision=revision)
+            return Prepared(stated, revision=revision)
         model, pool = self._embedder, self._pools.embedder
         try:
             found = await asyncio.gather(*(pool.run(caller, embed_alone, text, model) for text in texts))
         except RefusedText as error:  # the record is kept, and embedded later if that succeeds
-            return Prepared(revision=revision, refused=str(error))
-        made = Prepared(self._embedder.model, dict(zip(texts, found, strict=True)), revision)
+            return Prepared(stated, revision=revision, refused=str(error))
+        made = Prepared(stated, self._embedder.model, dict(zip(texts, found, strict=True)), revision)
         if not isinstance(request, RecordDecisionParams | RememberParams) or not found or "read" not in writer.scopes:
             return made  # near records are shown to readers alone
         if embedding_text(stated[0]) != texts[0]:  # a text cut into passages is not compared
@@ -240,6 +258,8 @@ class Writer:
         kinds = (Kind.DECISION,) if isinstance(new, Decision) else (Kind.ARTIFACT, Kind.TURN)
         index = self._indexes[DECISIONS if isinstance(new, Decision) else MEMORY]
         distances = await self._pools.vectors.run(caller, find_nearest, index, kinds, vector, writer.viewer)
+        if not distances:
+            return made
         read, rows = self._records.reads.by_keys, RowReader(self._indexes.set_aside)
         stored = await self._pools.records.run(caller, read, list(distances), writer.viewer, kinds, rows)
         near = [(stored[key], distance) for key, distance in distances.items() if key in stored]
@@ -267,6 +287,27 @@ class Writer:
             if not stored.origin.is_written:
                 check_owner(stored, writer)
             return own_content(transaction, stored), stored.revision
+
+
+def check_secrets(request: T, policies: SecretPolicies) -> tuple[T, tuple[FieldSecret, ...]]:
+    """Return a request without secrets, or with secrets if the policy only warns, and the secrets found.
+
+    Raise InvalidParams, naming the fields, if the policy refuses secrets or if a name has one: names of records,
+    projects and calls cannot be masked. Records from files are never masked here, since the sender computed their ids
+    and digests from their texts.
+    """
+    policy = policies.files if isinstance(request, PutRecords) else policies.agents
+    if policy == "allow":
+        return request, ()
+    found = mask_values(request, _NAMES)
+    secrets = found.by_field
+    if not secrets or policy == "warn":
+        return request, secrets
+    if policy == "refuse" or isinstance(request, PutRecords):
+        raise InvalidParams(tuple(Violation(one.field, refusal(one.kind)) for one in secrets))
+    if names := [one for one in secrets if one.is_name]:
+        raise InvalidParams(tuple(Violation(one.field, name_refusal(one.kind)) for one in names))
+    return found.value, tuple(replace(one, masked=True) for one in secrets)
 
 
 def _warnings(compared: Comparison) -> tuple[WriteWarning, ...]:

@@ -9,7 +9,7 @@ import typer
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.queries.operator_reads import audit_call
-from cognition_engines.store.audit.audit_rows import AuditRow, ChainReport
+from cognition_engines.store.audit.chain import AuditRow, ChainReport
 from cstp.errors import InvalidParams
 from cstp.methods.system import AUDIT
 from cstp.validation import parse_params

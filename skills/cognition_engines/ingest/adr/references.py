@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from cognition_engines.ingest.parse.foreign_statuses import in_english
-from cognition_engines.ingest.statuses import hide_titles, is_own, words_before
+from cognition_engines.ingest.statuses import hide_titles, in_english, is_own, words_before
 from cognition_engines.markdown.inline import LONGEST_LINE
 
 _WHEN: Final = r"(?:\s\(?(?:on\s)?\d{4}-\d{2}-\d{2}\)?,?)?"

@@ -5,8 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from cognition_engines.ingest.adr.header import heading_kind
-from cognition_engines.ingest.adr.statements import name_of
+from cognition_engines.ingest.adr.header import heading_kind, name_of
 from cognition_engines.ingest.dates import date_in_name
 from cognition_engines.ingest.options import bare_name
 from cognition_engines.markdown.document import Document, Heading

@@ -40,6 +40,7 @@ class Format(StrEnum):
     ASCIIDOC = "asciidoc"
 
 
+# by extension in lower case
 FORMATS: Final[Mapping[str, Format]] = {
     ".html": Format.HTML,
     ".htm": Format.HTML,
@@ -68,11 +69,6 @@ LIBRARIES: Final[Mapping[Format, tuple[str, ...]]] = {
     Format.RESTRUCTURED: ("docutils", *_OF_MARKUP),
     Format.ASCIIDOC: (),
 }
-
-
-def format_of(path: str) -> Format | None:
-    """Return a file's format, by the name's extension in any case."""
-    return next((format for suffix, format in FORMATS.items() if path.lower().endswith(suffix)), None)
 
 
 class Unreadable(Exception):

@@ -15,7 +15,7 @@ from typing import Final, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from cognition_engines.ingest.formats.converted import LENGTH, LIBRARIES, Converted, Format, Unreadable, format_of
+from cognition_engines.ingest.formats.converted import FORMATS, LENGTH, LIBRARIES, Converted, Format, Unreadable
 from cognition_engines.models import Problem
 
 REMEDY: Final = "the libraries of the extra [documents], which `make documents` installs"
@@ -94,10 +94,10 @@ class FormatReader:
 
     def leave(self, path: str) -> bool:
         """Return whether to skip a folder's file because a package for the format is missing, and note it."""
-        format = format_of(path)
-        if format is None or self.can_read(format):
+        suffix = os.path.splitext(path)[1].lower()
+        if suffix not in FORMATS or self.can_read(FORMATS[suffix]):
             return False
-        self._left.setdefault(os.path.splitext(path)[1].lower(), {})[path] = None
+        self._left.setdefault(suffix, {})[path] = None
         return True
 
     def notices(self) -> Iterator[Problem]:

@@ -38,7 +38,7 @@ from cognition_engines.ingest.structured.decisions import ReadRecord, read_decis
 from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_lists
 from cognition_engines.kinds.knowledge import Source
-from cognition_engines.kinds.registry import NAMESAKES, OtherRecord, Record, validate_record
+from cognition_engines.kinds.registry import ID_SPACE, OtherRecord, Record, validate_record
 from cognition_engines.kinds.spec import KIND_NAMES, Kind
 
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
@@ -217,7 +217,7 @@ class ObjectReader:
         )
         draft = draft_object(read, ordinal, candidate.line)
         if read.record.id is not None:
-            seen, id = self._seen[NAMESAKES[0] if kind in NAMESAKES else kind], str(read.record.id)
+            seen, id = self._seen[ID_SPACE[kind]], str(read.record.id)
             if id in seen:
                 raise Unacceptable("id is the id of an earlier record of this file")
             seen.add(id)

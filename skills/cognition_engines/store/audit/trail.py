@@ -18,8 +18,7 @@ from typing import Final
 from cognition_engines.background import Background, BackgroundThread
 from cognition_engines.clock_guard import ClockGuard
 from cognition_engines.errors import ComponentFailed, ForeignCalls
-from cognition_engines.store.audit.audit_rows import AuditEntry, ChainHead
-from cognition_engines.store.audit.chain import AuditChain
+from cognition_engines.store.audit.chain import AuditChain, AuditEntry, ChainHead
 
 CAPACITY: Final = 10_000  # waiting rows; further calls wait for room
 BATCH: Final = 500  # rows per transaction

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.store.schema import dimension_name, meta, records, vectors
+from cognition_engines.store.schema import DIMENSION, meta, records, vectors
 
 
 def counts_of(connection: sa.Connection) -> dict[Kind, int]:
@@ -21,5 +21,5 @@ def models_of(connection: sa.Connection) -> dict[str, int]:
 
 def stored_dimension(connection: sa.Connection, model: str) -> int | None:
     """Return the dimension of the stored vectors of `model`; None before there were any."""
-    noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == dimension_name(model))).scalar_one_or_none()
+    noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == DIMENSION + model)).scalar_one_or_none()
     return None if noted is None else int(noted)

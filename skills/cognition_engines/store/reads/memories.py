@@ -14,7 +14,6 @@ from cognition_engines.kinds.registry import PARENTS, add_prefix
 from cognition_engines.kinds.spec import Kind, Role
 from cognition_engines.models import Conditions, Viewer
 from cognition_engines.store.database import Store, begin_read, pages
-from cognition_engines.store.memory_state import successor_of
 from cognition_engines.store.reads.by_key import (
     STRICT,
     Guard,
@@ -84,6 +83,19 @@ def ended_memories(found: Iterable[StoredRecord]) -> dict[int, int]:
     return {
         one.key: one.facets.parent or one.key for one in found if one.facets.until is not None and one.kind in kinds
     }
+
+
+def successor_of(old: sa.FromClause, new: sa.FromClause) -> tuple[sa.ColumnElement[bool], ...]:
+    """Return the conditions, with a row in `links` of `new`, that the memory `new` supersedes the memory `old`."""
+    return (
+        links.c.role == int(Role.REPLACED),
+        links.c.target == old.c.id,
+        old.c.kind.in_(PARENTS),
+        links.c.key == new.c.key,
+        new.c.key != old.c.key,
+        new.c.project.is_not_distinct_from(old.c.project),
+        new.c.sensitivity <= old.c.sensitivity,
+    )
 
 
 @cache

@@ -1,6 +1,6 @@
 """Supersessions stated by name in decisions (see kinds/decisions.py), and which of them are in effect.
 
-decision_state.py joins them with agents' links. Names are resolved as for the viewer with the least rights that sees
+visible_state.py joins them with agents' links. Names are resolved as for the viewer with the least rights that sees
 the old decision. So a decision's state does not depend on records hidden from any of the decision's readers.
 """
 

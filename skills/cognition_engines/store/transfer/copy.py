@@ -19,13 +19,12 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.audit.chain import carry_audit, head_of
 from cognition_engines.store.codec import COLUMNS, ORIGIN, Cell, origin_of, record_of
 from cognition_engines.store.database import Store, begin_scan, begin_write, count_rows, failures, pages
-from cognition_engines.store.decision_state import show_all
 from cognition_engines.store.erasure.ledger import ledger, note
 from cognition_engines.store.schema import (
+    DIMENSION,
     PLACES,
     TABLES,
     decision_links,
-    dimension_name,
     ended_links,
     meta,
     receipt_names,
@@ -36,11 +35,12 @@ from cognition_engines.store.schema import (
     vectors,
 )
 from cognition_engines.store.values import Entry
+from cognition_engines.store.visible_state import show_all
 from cognition_engines.store.write import EntryRow, delete_records, upsert_records
 
 PAGE: Final = 200  # records; of 64 windows with 1,536 dimensions each, that is 79 MB
 
-_DIMENSIONS: Final = meta.c.name.startswith(dimension_name(""), autoescape=True)
+_DIMENSIONS: Final = meta.c.name.startswith(DIMENSION, autoescape=True)
 # Content columns of `records`; a store assigns keys and `seq` itself, all else is derived from the content.
 _SPINE: Final = (
     "kind",

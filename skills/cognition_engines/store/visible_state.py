@@ -1,9 +1,8 @@
-"""A decision's visible state: from own statements, reviews and successors, in this order.
+"""The visible state of decisions and memories, computed in the transaction that changes anything it depends on.
 
-A successor is linked by an agent, or stated by a file: see reads/supersession.py.
-
-The columns `status` and `outcome` and the facet `until` have the visible state; `own_status` and `own_outcome` the
-decision's own. They are computed in the transaction that changes any of these.
+A decision's is from own statements, reviews and successors, in this order; a successor is linked by an agent, or stated
+by a file: see reads/supersession.py. The columns `status` and `outcome` and the facet `until` have it; `own_status` and
+`own_outcome` are the decision's own. A memory's is the facet `until`: the end, if another memory supersedes it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,11 +12,14 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from cognition_engines.kinds.decisions import EARLIEST, ENDED, UNDECIDED
-from cognition_engines.kinds.spec import Kind
+from cognition_engines.kinds.registry import PARENTS
+from cognition_engines.kinds.spec import Kind, Role
 from cognition_engines.models import SUPERSEDED, microseconds
 from cognition_engines.spaces import OPEN
 from cognition_engines.store.codec import Cell
 from cognition_engines.store.database import allocate, pages
+from cognition_engines.store.inheritance import renumber, settle
+from cognition_engines.store.reads.memories import successor_of
 from cognition_engines.store.reads.supersession import (
     StatedEnd,
     all_named_as_old,
@@ -25,12 +27,15 @@ from cognition_engines.store.reads.supersession import (
     stated_ends,
     takes_effect,
 )
-from cognition_engines.store.schema import TABLES, decision_links, records, reviews
+from cognition_engines.store.schema import TABLES, decision_links, links, records, reviews
 
 SUPERSEDES: Final = "supersedes"
 REVIEWED: Final = "reviewed"
 # A review changes none of these.
 _SETTLED: Final = ("accepted", *ENDED)
+
+_EARLIEST: Final = microseconds(EARLIEST)
+_END: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
 
 _decisions: Final = TABLES[Kind.DECISION]
 _OWN: Final = (
@@ -140,9 +145,9 @@ def _state_columns(row: Any, review: str | None, ends: Sequence[StatedEnd]) -> M
     if review is not None and status not in _SETTLED:
         status = REVIEWED
     if status in ENDED and status != SUPERSEDED:
-        until = microseconds(EARLIEST)
+        until = _EARLIEST
     elif status == SUPERSEDED or ends:
-        moments = [one.since for one in ends if one.since is not None] or [microseconds(EARLIEST)]
+        moments = [one.since for one in ends if one.since is not None] or [_EARLIEST]
         status = SUPERSEDED
         until = min(until, *moments)
     return {"status": status, "outcome": row.own_outcome if review is None else review, "until": until}
@@ -178,6 +183,36 @@ def _takes_effect(row: sa.Row[Any]) -> bool:
     return takes_effect(row.own_status, bool(row.reviewed), row.old_status, _has(row))
 
 
+def named_as_replaced(connection: sa.Connection, keys: Iterable[int]) -> set[int]:
+    """Return the keys of stored memories named in these memories as superseded, even without effect."""
+    found: set[int] = set()
+    for page in pages(sorted(set(keys))):
+        found.update(connection.execute(_NAMED.where(links.c.key.in_(page))).scalars())
+    return found
+
+
+def settle_ends(connection: sa.Connection, keys: Iterable[int], written: Iterable[int]) -> None:
+    """Compute the end of these memories and of all their parts.
+
+    A memory is superseded as long as another names it and everyone who sees it sees the other: else its end would
+    reveal a hidden record. The facet `until` is the earliest moment then.
+
+    Memories whose end changes get a new `seq`, unless they are among the keys `written`, which have one.
+    """
+    changed: dict[int, sa.Row[Any]] = {}
+    for page in pages(sorted(set(keys))):
+        rows = connection.execute(_ENDS.where(records.c.key.in_(page)))
+        changed |= {row.key: row for row in rows if row.until != (_EARLIEST if row.superseded else OPEN)}
+    if not changed:
+        return
+    ends: list[dict[str, Cell]] = [
+        {"row_key": key, "until": _EARLIEST if row.superseded else OPEN} for key, row in changed.items()
+    ]
+    connection.execute(_END, ends)
+    renumber(connection, changed.keys() - set(written))
+    settle(connection, [row.id for row in changed.values()], (), written)
+
+
 _old: Final = records.alias()
 _old_decision: Final = _decisions.alias()
 # A decision's supersessions in both directions: the old decision, and its successor.
@@ -205,4 +240,14 @@ _SUPERSESSIONS: Final[sa.Select[Any]] = (
         sa.or_(decision_links.c.key == sa.bindparam("row_key"), _old.c.key == sa.bindparam("row_key")),
     )
     .order_by(_old.c.key)
+)
+_new: Final = records.alias()
+_SUPERSEDED: Final = sa.exists().where(*successor_of(records, _new))
+_ENDS: Final = sa.select(records.c.key, records.c.id, records.c.until, _SUPERSEDED.label("superseded")).where(
+    records.c.kind.in_(PARENTS)
+)
+_NAMED: Final = (
+    sa.select(records.c.key)
+    .join_from(links, records, records.c.id == links.c.target)
+    .where(links.c.role == int(Role.REPLACED), records.c.kind.in_(PARENTS))
 )
