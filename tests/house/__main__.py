@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 
 from tests.house.counts import ROOT, by_hand, lines, member_places, method_files, participles, patched_files, sources
 from tests.house.figures import figure_lines, measure, write_page
-from tests.house.walk import QUERY
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,8 @@ def main() -> int:
     if "-v" in sys.argv:
         product = sources([ROOT / "a2a", ROOT / "skills"])
         found = [*member_places(by_hand(product)), *method_files(product), *sorted(participles(product)[0])]
-        print(*found, *walked.trails[QUERY].files, *walked.shapes, sep="\n")  # noqa: T201
+        entered = [f"{name}: {file}" for name, trail in walked.trails.items() for file in trail.files]
+        print(*found, *entered, *walked.shapes, sep="\n")  # noqa: T201
     return 0
 
 

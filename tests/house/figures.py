@@ -1,11 +1,11 @@
-"""Walks through the code: figures, goals, and their display in docs/architecture.md."""
+"""Walks through the code: figures, goals, and their table in docs/architecture.md."""
 
 import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 from tests.house.counts import ROOT, hand_written
@@ -21,7 +21,6 @@ BLOCK: Final = re.compile(f"{BEGIN}.*?{END}", re.DOTALL)
 INGEST: Final = "an ingest of three small files"
 CHECK: Final = "modules that `cstp check` of a file imports"
 METHOD: Final = "hand-written files of a new method that reads"
-ROUTES: Final[Mapping[str, str]] = {QUERY: "A query", WRITE: "A write", MCP: "A call over MCP", INGEST: "An ingest"}
 # by name: files and calls
 GOALS: Final[Mapping[str, tuple[int, int | None]]] = {
     QUERY: (36, 3000),
@@ -99,33 +98,10 @@ def shown_figures() -> dict[str, Figure]:
     return {figure.name: figure for figure in found}
 
 
-def shown_files() -> dict[str, frozenset[str]]:
-    """Return the files of each picture in docs/architecture.md, by walk name."""
-    text = PAGE.read_text(encoding="utf-8")
-    found = {}
-    for name, title in ROUTES.items():
-        picture = text.partition(f"{title}:\n\n```mermaid\n")[2].partition("```")[0]
-        boxes = [box.split("<br/>") for box in re.findall(r'\["(.+?)"\]', picture)]
-        found[name] = frozenset(str(PurePosixPath(folder, file)) for folder, *files in boxes for file in files)
-    return found
-
-
 def draw_walks(walked: Walked) -> str:
-    """Return the block for docs/architecture.md: the table and a picture of each route."""
+    """Return the block for docs/architecture.md."""
     head = ["| walk | files | calls | files at most | calls at most |", "|---|---:|---:|---:|---:|"]
-    table = "\n".join([*head, *(figure.cells for figure in walked.figures)])
-    pictures = (f"{title}:\n\n```mermaid\n{_draw_route(walked.trails[name])}\n```" for name, title in ROUTES.items())
-    return "\n\n".join([BEGIN, table, *pictures, END])
-
-
-def _draw_route(trail: Trail) -> str:
-    """Return a folder flowchart in order of first entry, each with the entered files."""
-    folders: dict[str, list[str]] = {}
-    for file in map(PurePosixPath, trail.files):
-        folders.setdefault(str(file.parent), []).append(file.name)
-    boxes = [f'  n{number}["{"<br/>".join([name, *files])}"]' for number, (name, files) in enumerate(folders.items())]
-    arrows = [f"  n{number} --> n{number + 1}" for number in range(len(boxes) - 1)]
-    return "\n".join(["flowchart TD", *boxes, *arrows])
+    return "\n\n".join([BEGIN, "\n".join([*head, *(figure.cells for figure in walked.figures)]), END])
 
 
 def _number(cell: str) -> int:
@@ -133,7 +109,7 @@ def _number(cell: str) -> int:
 
 
 def write_page(walked: Walked) -> None:
-    """Write the figures and the pictures into docs/architecture.md."""
+    """Write the figures into docs/architecture.md."""
     text = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(BLOCK.sub(lambda _: draw_walks(walked), text), encoding="utf-8")
 

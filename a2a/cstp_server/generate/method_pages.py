@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic.alias_generators import to_camel
 
 from cstp.contract import Method
-from cstp.errors import CstpError
+from cstp.errors import ERRORS, CstpError, Forbidden
 from cstp.methods.registry import FAMILIES, METHODS
 from cstp_server.describe.openrpc import conversation_of, example_call
 from cstp_server.generate.client_code import client_name
@@ -20,13 +20,15 @@ from cstp_server.mcp.profiles import tool_name
 FOLDER: Final = "docs/methods"
 TYPES: Final = f"{FOLDER}/types.md"
 _FOR_ALL: Final = (
+    'A call is `{"jsonrpc": "2.0", "id": 1, "method": ..., "params": ...}`, posted to `/cstp`; the answer has a '
+    "`result` or an `error`.\n\n"
     "Parameters are given by name, in camelCase or snake_case; unknown ones are refused. Whole numbers may be written "
     "as 10 or 10.0. Times are ISO 8601; one without a zone is in UTC, and a bare date as an upper bound means the end "
     "of that day. A parameter that is a text costs a unit more for each 1,024 characters, begun ones, too, "
     "beyond its first; up to three more where characters other than ASCII letters, digits and spaces, which count as "
     "four, make more of it. All codes are in [errors](../errors.md)."
 )
-_WIDTH: Final = 110
+WIDTH: Final = 116  # of JSON
 _POWERS: Final = {2**bits - 1: f"2^{bits}-1" for bits in (31, 32, 53, 63, 64)}
 Schema = Mapping[str, Any]
 
@@ -65,6 +67,10 @@ def _index() -> str:
         link = f"[{method.name}]({page_of[method.name]}#{_heading_anchor(method.name)})"
         names = f"`{client_name(method)}` | {f'`{tool_name(method)}`' if method.tool else ''}"
         lines.append(f"| {link} | {method.summary} | {names} | {method.scope or 'any token'} | {method.cost} |")
+    common = [f"[{error.code} {error.message}](../errors.md#{anchor(error)})" for error in ERRORS if error.any_method]
+    forbidden = f"[{Forbidden.code} {Forbidden.message}](../errors.md#{anchor(Forbidden)})"
+    lines += ["", "## Errors", ""]
+    lines += _prose(f"Of every method: {'; '.join(common)}; of those that need a scope: {forbidden}")
     return "\n".join(lines) + "\n"
 
 
@@ -140,32 +146,36 @@ def _method_section(method: Method[Any, Any]) -> Iterator[str]:
     yield from ("", *_object(_result_schema(method), "member", _member, "**Result.** "), "")
     yield from _example(method)
     own = [f"[{error.code} {error.message}](../errors.md#{anchor(error)})" for error in method.errors]
-    others = [f"[{error.code}](../errors.md#{anchor(error)})" for error in method.common_errors]
-    yield from _prose(f"**Errors.** {''.join(f'{link}; ' for link in own)}as every method: {', '.join(others)}")
+    yield from _prose(f"**Errors.** {'; '.join([*own, '[those of every method](README.md#errors)'])}")
     yield ""
 
 
 def _example(method: Method[Any, Any]) -> Iterator[str]:
     request, result = example_call(method)
     file = f"{conversation_of(method.name)}.txt"
-    yield f"**Example.** From the conversation `tests/wire/{file}`; values that vary are filled in."
-    for value in (request, {"result": result}):
-        yield from ("", "```json", *_laid_out(value).splitlines(), "```")
+    yield f"**Example.** Parameters and result, from `tests/wire/{file}`; values that vary are filled in."
+    for value in (request.get("params", {}), result):
+        yield from ("", "```json", *fit_json(value).splitlines(), "```")
     yield ""
 
 
-def _laid_out(value: Any, indent: str = "") -> str:
-    """Return JSON with each object and list on a single line if it fits."""
+def fit_json(value: Any, indent: int = 0) -> str:
+    """Return JSON in lines of up to WIDTH characters, each with as many members as fit."""
     line = json.dumps(value, ensure_ascii=False)
-    if len(indent) + len(line) <= _WIDTH or not value or not isinstance(value, dict | list):
+    if len(line) + indent <= WIDTH or not value or not isinstance(value, dict | list):
         return line
-    inner = indent + "  "
-    if isinstance(value, dict):
-        parts = [f"{json.dumps(name)}: {_laid_out(member, inner)}" for name, member in value.items()]
-    else:
-        parts = [_laid_out(item, inner) for item in value]
-    first, last = "{}" if isinstance(value, dict) else "[]"
-    return f"{first}\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}{last}"
+    names = [f"{json.dumps(name)}: " for name in value] if isinstance(value, dict) else [""] * len(value)
+    items = list(value.values()) if isinstance(value, dict) else value
+    lines: list[str] = []
+    for number, (name, item) in enumerate(zip(names, items, strict=True), 1):
+        text = name + fit_json(item, indent + 2) + ("," if number < len(items) else "")
+        if lines and "\n" not in lines[-1] + text and len(lines[-1]) + 1 + len(text) + indent + 2 <= WIDTH:
+            lines[-1] += f" {text}"
+        else:
+            lines.append(text)
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    blank = "\n" + " " * (indent + 2)
+    return f"{opening}{blank}{blank.join(lines)}{closing}"
 
 
 def _object(schema: Schema, column: str, row: Callable[[str, Schema, bool], str], label: str = "") -> Iterator[str]:
