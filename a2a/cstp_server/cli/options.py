@@ -6,6 +6,7 @@ Every command with settings imports this module, so it imports nothing else slow
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -18,9 +19,10 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.escapes import one_line
 from cstp_server.cli.conventions import (
     CommonOptions as CommonOptions,
-    ConfigOption as ConfigOption,
-    DataDirOption as DataDirOption,
+    ConfigOption,
+    DataDirOption,
     JsonOption as JsonOption,
+    OptionGroup,
     command_family as command_family,
 )
 from cstp_server.loaded_settings import LoadedSettings, load_settings
@@ -38,6 +40,19 @@ def settings_for(ctx: typer.Context, data_dir: Path | None, config: Path | None,
     given = ctx.obj if isinstance(ctx.obj, CommonOptions) else CommonOptions(None, None)
     named = {name.replace("__", "."): value for name, value in flags.items()}
     return load_settings({"data_dir": data_dir or given.data_dir, **named}, config or given.config)
+
+
+@dataclass(frozen=True)
+class FolderOptions(OptionGroup):
+    """Options for the data folder and the settings file."""
+
+    ctx: typer.Context
+    data_dir: DataDirOption = None
+    config: ConfigOption = None
+
+    def load_settings(self, **flags: object) -> LoadedSettings:
+        """Return the settings. Raise SettingsError if they cannot be read."""
+        return settings_for(self.ctx, self.data_dir, self.config, **flags)
 
 
 def store_place(settings: Settings) -> str:

@@ -23,7 +23,9 @@ from cognition_engines.ingest.text_kinds import TextKind
 from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.path_patterns import BadPattern, parse_patterns
-from cstp_server.cli.remote import connect
+from cstp_server.cli.conventions import OptionGroup, TimeoutOption, TokenOption
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, settings_for
+from cstp_server.cli.remote import base_of, connect, required_token
 from cstp_server.cli.remote_records import RemoteRecords
 from cstp_server.cli.spooling import copy_to_file
 from cstp_server.cli.store import compared_records, opened_records
@@ -99,6 +101,30 @@ UrlOption = Annotated[
     str | None,
     typer.Option("--url", metavar="URL", help="Write to this server (scope admin, highest clearance)."),
 ]
+
+
+@dataclass(frozen=True)
+class WrittenPlace(OptionGroup):
+    """Options for the server or the data folder to write to, and for printing the summary."""
+
+    ctx: typer.Context
+    url: UrlOption = None
+    token: TokenOption = None
+    timeout: TimeoutOption = 60.0
+    as_json: JsonOption = False
+    data_dir: DataDirOption = None
+    config: ConfigOption = None
+
+    def load_settings(self) -> LoadedSettings:
+        """Return the settings. Raise SettingsError if they cannot be read."""
+        return settings_for(self.ctx, self.data_dir, self.config)
+
+    @property
+    def server(self) -> "Target | None":
+        """Return the server to write to; None for the data folder. Raise BadParameter."""
+        if self.url is None:
+            return None
+        return Target(base_of(self.url, "--url"), required_token(self.token), self.timeout)
 
 
 def options_of(
