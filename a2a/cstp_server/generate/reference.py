@@ -1,7 +1,7 @@
 """Texts generated from code.
 
 These are `config/server.yaml`, `docs/configuration.md`, `docs/errors.md`, `docs/cli.md`, `docs/openrpc.json`,
-`docs/methods/*.md`, the client's typed methods in `a2a/cstp/`, and `cstp.__all__`.
+`docs/methods/*.md`, and the client's typed methods in `a2a/cstp/`.
 
 `python -m cstp_server.generate --write` writes them into the checkout; without `--write` it names differing files.
 """
@@ -21,7 +21,7 @@ from cstp.errors import ERRORS, CstpError
 from cstp_server.cli.conventions import FAMILIES, MEANINGS
 from cstp_server.cli.main import app
 from cstp_server.describe.openrpc import document_text
-from cstp_server.generate import client_code, public_names
+from cstp_server.generate import client_code
 from cstp_server.generate.method_pages import anchor, method_pages, wire_spelling
 from cstp_server.settings import Settings
 from cstp_server.source_settings import Section
@@ -235,7 +235,6 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "docs/cli.md": cli_page,
     **method_pages(),
     **client_code.PAGES,
-    **public_names.PAGES,
 }
 
 
