@@ -23,8 +23,8 @@ from cognition_engines.ingest.text_kinds import TextKind
 from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.path_patterns import BadPattern, parse_patterns
-from cstp_server.cli.conventions import OptionGroup, TimeoutOption, TokenOption
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, settings_for
+from cstp_server.cli.conventions import ConfigOption, DataDirOption, OptionGroup, TimeoutOption, TokenOption
+from cstp_server.cli.options import JsonOption, settings_for
 from cstp_server.cli.remote import base_of, connect, required_token
 from cstp_server.cli.remote_records import RemoteRecords
 from cstp_server.cli.spooling import copy_to_file

@@ -23,16 +23,8 @@ from cstp.methods.extractions import GET_CHUNK
 from cstp.methods.memories import RECALL
 from cstp.values.fields import format_instant
 from cstp_server.cli.commands.authoring import Sending, forget_record
-from cstp_server.cli.conventions import OptionGroup, TimeoutOption, TokenOption
-from cstp_server.cli.options import (
-    CommonOptions,
-    ConfigOption,
-    DataDirOption,
-    FolderOptions,
-    JsonOption,
-    command_family,
-    settings_for,
-)
+from cstp_server.cli.conventions import ConfigOption, DataDirOption, OptionGroup, TimeoutOption, TokenOption
+from cstp_server.cli.options import CommonOptions, FolderOptions, JsonOption, command_family, settings_for
 from cstp_server.cli.remote import Remote, base_of, connect, print_error, required_token
 from cstp_server.cli.store import existing_records
 from cstp_server.terminal import say, say_lines

@@ -15,7 +15,8 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.errors import ConfigurationError
-from cstp_server.cli.options import DataDirOption, FolderOptions, command_family, print_table
+from cstp_server.cli.conventions import DataDirOption
+from cstp_server.cli.options import FolderOptions, command_family, print_table
 from cstp_server.cli.remote import base_of
 from cstp_server.hook.run import EVENTS, answer_hook
 from cstp_server.settings import Settings
