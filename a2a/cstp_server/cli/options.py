@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -23,6 +23,8 @@ from cstp_server.cli.conventions import (
     DataDirOption,
     JsonOption as JsonOption,
     OptionGroup,
+    TimeoutOption,
+    TokenOption,
     command_family as command_family,
 )
 from cstp_server.loaded_settings import LoadedSettings, load_settings
@@ -53,6 +55,29 @@ class FolderOptions(OptionGroup):
     def load_settings(self, **flags: object) -> LoadedSettings:
         """Return the settings. Raise SettingsError if they cannot be read."""
         return settings_for(self.ctx, self.data_dir, self.config, **flags)
+
+
+OtherServerOption = Annotated[
+    str | None,
+    typer.Option("--url", envvar="CSTP_URL", metavar="URL", help="URL of a server to ask; ignored with --data-dir."),
+]
+
+
+@dataclass(frozen=True)
+class ServerOrFolder(OptionGroup):
+    """Options for a server or the data folder, and for the form of what is printed."""
+
+    ctx: typer.Context
+    url: OtherServerOption = None
+    token: TokenOption = None
+    timeout: TimeoutOption = 30.0
+    as_json: JsonOption = False
+    data_dir: DataDirOption = None
+    config: ConfigOption = None
+
+    def load_settings(self) -> LoadedSettings:
+        """Return the settings. Raise SettingsError if they cannot be read."""
+        return settings_for(self.ctx, self.data_dir, self.config)
 
 
 def store_place(settings: Settings) -> str:

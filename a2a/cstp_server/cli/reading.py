@@ -23,8 +23,8 @@ from cognition_engines.ingest.text_kinds import TextKind
 from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.path_patterns import BadPattern, parse_patterns
-from cstp_server.cli.conventions import ConfigOption, DataDirOption, OptionGroup, TimeoutOption, TokenOption
-from cstp_server.cli.options import JsonOption, settings_for
+from cstp_server.cli.conventions import TimeoutOption
+from cstp_server.cli.options import ServerOrFolder
 from cstp_server.cli.remote import base_of, connect, required_token
 from cstp_server.cli.remote_records import RemoteRecords
 from cstp_server.cli.spooling import copy_to_file
@@ -104,20 +104,11 @@ UrlOption = Annotated[
 
 
 @dataclass(frozen=True)
-class WrittenPlace(OptionGroup):
+class WrittenPlace(ServerOrFolder):
     """Options for the server or the data folder to write to, and for printing the summary."""
 
-    ctx: typer.Context
     url: UrlOption = None
-    token: TokenOption = None
     timeout: TimeoutOption = 60.0
-    as_json: JsonOption = False
-    data_dir: DataDirOption = None
-    config: ConfigOption = None
-
-    def load_settings(self) -> LoadedSettings:
-        """Return the settings. Raise SettingsError if they cannot be read."""
-        return settings_for(self.ctx, self.data_dir, self.config)
 
     @property
     def server(self) -> "Target | None":

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -23,8 +22,8 @@ from cstp.methods.extractions import GET_CHUNK
 from cstp.methods.memories import RECALL
 from cstp.values.fields import format_instant
 from cstp_server.cli.commands.authoring import Sending, forget_record
-from cstp_server.cli.conventions import ConfigOption, DataDirOption, OptionGroup, TimeoutOption, TokenOption
-from cstp_server.cli.options import CommonOptions, FolderOptions, JsonOption, command_family, settings_for
+from cstp_server.cli.conventions import TimeoutOption, TokenOption
+from cstp_server.cli.options import CommonOptions, FolderOptions, OtherServerOption, ServerOrFolder, command_family
 from cstp_server.cli.remote import Remote, base_of, connect, print_error, required_token
 from cstp_server.cli.store import existing_records
 from cstp_server.terminal import say, say_lines
@@ -34,30 +33,13 @@ IdArgument = Annotated[
     str, typer.Argument(metavar="ID", help="Id of the record, as in answers and from `cstp ingest`.")
 ]
 KindOption = Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Record kind, if the id is ambiguous.")]
-UrlOption = Annotated[
-    str | None,
-    typer.Option("--url", envvar="CSTP_URL", metavar="URL", help="URL of a server to ask; ignored with --data-dir."),
-]
 _UNSHOWN = ("feature", "pr", "validFrom", "validTo", "details")  # of decisions
 _LONG = ("text", "content", "narrative", "query", "reflection")  # printed last, unchanged
 
 
-@dataclass(frozen=True)
-class ShownPlace(OptionGroup):
-    """Options for the server or the data folder to read, and for printing the record."""
-
-    ctx: typer.Context
-    url: UrlOption = None
-    token: TokenOption = None
-    timeout: TimeoutOption = 30.0
-    as_json: JsonOption = False
-    data_dir: DataDirOption = None
-    config: ConfigOption = None
-
-
 @app.command()
 def show(
-    place: ShownPlace,
+    place: ServerOrFolder,
     id: IdArgument,
     kind: KindOption = None,
 ) -> int:
@@ -76,7 +58,7 @@ def show(
                 say(SHOWN, err=True)
             return code
     else:
-        with existing_records(settings_for(place.ctx, place.data_dir, place.config), reads_only=True) as records:
+        with existing_records(place.load_settings(), reads_only=True) as records:
             found = _find_record(records, id, kinds)
         if found is None:
             say(f"no record has the id {id}", err=True)
@@ -94,7 +76,7 @@ def delete(
     folder: FolderOptions,
     ids: Annotated[list[str], typer.Argument(metavar="ID", help="One or more ids.")],
     kind: KindOption = None,
-    url: UrlOption = None,
+    url: OtherServerOption = None,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
