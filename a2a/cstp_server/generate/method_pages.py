@@ -29,6 +29,7 @@ _FOR_ALL: Final = (
     "four, make more of it. All codes are in [errors](../errors.md)."
 )
 WIDTH: Final = 116  # of JSON
+_SHORT: Final = 80  # characters of parameters within a sentence
 _POWERS: Final = {2**bits - 1: f"2^{bits}-1" for bits in (31, 32, 53, 63, 64)}
 Schema = Mapping[str, Any]
 
@@ -42,6 +43,10 @@ def method_pages() -> Mapping[str, Callable[[], str]]:
 def anchor(error: CstpError | type[CstpError]) -> str:
     """Return the anchor of an error's section in `docs/errors.md`."""
     return f"{error.code}-{error.message}".lower().replace(" ", "-")
+
+
+def _error_link(error: type[CstpError]) -> str:
+    return f"[{error.code}](../errors.md#{anchor(error)})"
 
 
 def wire_spelling(text: str) -> str:
@@ -59,18 +64,21 @@ def _index() -> str:
         "",
         "`client` is the name in the [Python client](../client.md), `tool` the name over [MCP](../mcp.md).",
         "",
-        "| method | | client | tool | scope | cost |",
-        "|---|---|---|---|---|---|",
+        "| method | | client | tool | scope | cost | errors |",
+        "|---|---|---|---|---|---|---|",
     ]
     page_of = {method.name: f"{family}.md" for family, methods in FAMILIES.items() for method in methods}
     for method in METHODS:
         link = f"[{method.name}]({page_of[method.name]}#{_heading_anchor(method.name)})"
         names = f"`{client_name(method)}` | {f'`{tool_name(method)}`' if method.tool else ''}"
-        lines.append(f"| {link} | {method.summary} | {names} | {method.scope or 'any token'} | {method.cost} |")
-    common = [f"[{error.code} {error.message}](../errors.md#{anchor(error)})" for error in ERRORS if error.any_method]
-    forbidden = f"[{Forbidden.code} {Forbidden.message}](../errors.md#{anchor(Forbidden)})"
-    lines += ["", "## Errors", ""]
-    lines += _prose(f"Of every method: {'; '.join(common)}; of those that need a scope: {forbidden}")
+        errors = ", ".join(map(_error_link, method.errors))
+        scope = method.scope or "any token"
+        lines.append(f"| {link} | {method.summary} | {names} | {scope} | {method.cost} | {errors} |")
+    common = ", ".join(_error_link(error) for error in ERRORS if error.any_method)
+    lines += [
+        "",
+        *_prose(f"Every method can also fail with {common}, those with a scope with {_error_link(Forbidden)}."),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -145,17 +153,17 @@ def _method_section(method: Method[Any, Any]) -> Iterator[str]:
     yield from ("", *_object(_params_schema(method), "parameter", _parameter, "**Parameters.** "))
     yield from ("", *_object(_result_schema(method), "member", _member, "**Result.** "), "")
     yield from _example(method)
-    own = [f"[{error.code} {error.message}](../errors.md#{anchor(error)})" for error in method.errors]
-    yield from _prose(f"**Errors.** {'; '.join([*own, '[those of every method](README.md#errors)'])}")
-    yield ""
 
 
 def _example(method: Method[Any, Any]) -> Iterator[str]:
+    """Yield the parameters and the result of a call; short parameters are part of the sentence."""
     request, result = example_call(method)
-    file = f"{conversation_of(method.name)}.txt"
-    yield f"**Example.** Parameters and result, from `tests/wire/{file}`; values that vary are filled in."
-    for value in (request.get("params", {}), result):
-        yield from ("", "```json", *fit_json(value).splitlines(), "```")
+    params, file = fit_json(request.get("params", {})), f"{conversation_of(method.name)}.txt"
+    short = len(params) <= _SHORT
+    shown = f"`{params}`" if short else "these parameters"
+    yield f"**Example.** The result for {shown}, from `tests/wire/{file}`; values that vary are filled in."
+    for text in (fit_json(result),) if short else (params, fit_json(result)):
+        yield from ("", "```json", *text.splitlines(), "```")
     yield ""
 
 
