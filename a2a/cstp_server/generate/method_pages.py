@@ -62,7 +62,8 @@ def _index() -> str:
         "",
         *_prose(_FOR_ALL),
         "",
-        "`client` is the name in the [Python client](../client.md), `tool` the name over [MCP](../mcp.md).",
+        "`client` is the name in the [Python client](../client.md), `tool` the name over [MCP](../mcp.md). A call costs",
+        "`cost` of the agent's limit, and its token needs the `scope`.",
         "",
         "| method | | client | tool | scope | cost | errors |",
         "|---|---|---|---|---|---|---|",
@@ -147,9 +148,8 @@ def _heading_anchor(title: str) -> str:
 
 
 def _method_section(method: Method[Any, Any]) -> Iterator[str]:
-    scope = "any live token may call it" if method.scope is None else f"a token needs the scope `{method.scope}`"
     yield from (f"## {method.name}", "")
-    yield from _prose(f"{method.summary} A call costs {method.cost} of the agent's limit; {scope}.")
+    yield from _prose(method.summary)
     yield from ("", *_object(_params_schema(method), "parameter", _parameter, "**Parameters.** "))
     yield from ("", *_object(_result_schema(method), "member", _member, "**Result.** "), "")
     yield from _example(method)
