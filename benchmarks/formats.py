@@ -30,6 +30,7 @@ _LIBRARIES: Final = (
 )  # fmt: skip
 _COUNTED: Final = (
     "format", "documents", "read", "skipped", "refused", "share", "passages", "with page, slide, cell", "with headings",
+    "MB", "seconds a megabyte", "slowest document, s",
 )  # fmt: skip
 _READING: Final = f"""\
 Reading the tables:
@@ -136,15 +137,10 @@ def render(measured: _Measured, folder: Path) -> str:
     rows = measured.rows
     total = sum(row.read + row.skipped + len(row.refused) for row in rows.values())
     size = sum(row.size for row in rows.values()) / 1e6
-    spent = [
-        [name, f"{row.size / 1e6:.1f}", f"{row.seconds / max(row.size, 1) * 1e6:.2f}", f"{row.slowest:.1f}"]
-        for name, row in rows.items()
-    ]
     packages = ", ".join(sorted(path.name for path in folder.iterdir() if path.is_dir()))
     parts = [
         _READING,
         table(_COUNTED, [_count_row(name, row) for name, row in rows.items()], RIGHT),
-        table(["format", "MB", "seconds a megabyte", "slowest document, s"], spent, RIGHT),
         table(["after documents", "memory of this process, MB", "of the one that reads, MB"], measured.memory, RIGHT),
         f"The most that the process that reads has held is {measured.most / 1e6:.0f} MB.",
         *_refusals(rows),
@@ -166,7 +162,8 @@ def _count_row(name: str, row: _FormatRow) -> list[str]:
     placed = row.places["page"] + row.places["slide"] + row.places["cell"]
     counted = (row.read + row.skipped + len(row.refused), row.read, row.skipped, len(row.refused))
     figures = [*map(str, counted), f"{_share([row]):.3f}", *map(str, (row.passages, placed, row.places["section"]))]
-    return [name, *figures]
+    spent = f"{row.size / 1e6:.1f}", f"{row.seconds / max(row.size, 1) * 1e6:.2f}", f"{row.slowest:.1f}"
+    return [name, *figures, *spent]
 
 
 def _refusals(rows: dict[str, _FormatRow]) -> Iterator[str]:

@@ -18,8 +18,22 @@ CHROMA_BOUND: Final = 50.0  # and at least so many times less than Chroma's `whe
 _DEAREST: Final = (
     "what", "no filter, ms", "dearest filter, ms", "ratio", "kept", "another topic, ms", "ratio", "kept"
 )  # fmt: skip
+_STORES: Final = (
+    "decisions", "records", "columns and keywords", "vectors", "ready, s", "over nothing, s", "memory, MB",
+    "over nothing, MB"
+)  # fmt: skip
+_LOAD: Final = (
+    "decisions",
+    "query",
+    "connections",
+    "calls/s",
+    "p50, ms",
+    "p99, ms",
+    "event loop's lag, p99, at most ms",
+)
 _CALLS: Final = (
-    "filter", "matches", "hybrid", "semantic", "keyword", "hybrid, new text", "raw Chroma", "brute force", "recall"
+    "decisions", "filter", "matches", "hybrid", "semantic", "keyword", "hybrid, new text", "raw Chroma", "brute force",
+    "recall"
 )  # fmt: skip
 
 _READING: Final = """\
@@ -66,8 +80,7 @@ def render(cheap: str, ingest: IngestRow, blocks: Sequence[Block]) -> Iterable[s
     )
     yield cheap
     yield from _ingest(ingest, blocks)
-    for block in blocks:
-        yield from _block(block)
+    yield from _stores(blocks)
 
 
 def _promises(blocks: Sequence[Block]) -> Iterable[str]:
@@ -146,28 +159,47 @@ def _ingest(row: IngestRow, blocks: Sequence[Block]) -> Iterable[str]:
     yield table(["measured next to the calls at", "ms"], [[f"{each.size:,}", times(each.embedding)] for each in blocks])
 
 
-def _block(block: Block) -> Iterable[str]:
-    per_record = f"{block.windows / block.size:.1f} windows each" if block.windows > block.size else "one window each"
+def _stores(blocks: Sequence[Block]) -> Iterable[str]:
+    yield "## The stores"
+    yield (
+        "*Records*, *columns and keywords* and *vectors* are the seconds until each had followed; *ready* is a start "
+        "over the store, and over nothing; memory is resident then."
+    )
+    yield table(_STORES, [_store_cells(block) for block in blocks])
+    yield "## Whole calls"
+    calls = [(block, row) for block in blocks for row in block.calls]
+    yield table(_CALLS, [[_size(block), *_call_cells(row, block.calls[0])] for block, row in calls])
+    yield "## Under load, hybrid without filters"
+    load = [[_size(block), *_load_cells(row)] for block in blocks for row in block.load]
+    yield table(_LOAD, load)
+
+
+def _size(block: Block) -> str:
+    windows = f" of {block.windows / block.size:.1f} windows" if block.windows > block.size else ""
+    return f"{block.size:,}{windows}"
+
+
+def _store_cells(block: Block) -> list[str]:
     filled, start = block.filled, block.start
-    yield f"## {block.size:,} decisions, {per_record}"
-    yield (
-        f"Filled in {filled.records:.1f} s for the store, {filled.columns_and_keywords:.1f} s for "
-        f"columns and keywords; the vectors had followed after {filled.neighbours:.1f} s."
-    )
-    yield (
-        f"A server over it is ready {start.seconds:.2f} s after its process began, over nothing "
-        f"{start.empty_seconds:.2f} s; it then has {start.megabytes:,.0f} MB resident, over nothing "
-        f"{start.empty_megabytes:,.0f} MB."
-    )
-    yield "Whole call:"
-    yield table(_CALLS, [_call_cells(row, block.calls[0]) for row in block.calls])
-    yield "Under load, hybrid without filters:"
-    load = []
-    for row in block.load:
-        found = row.found
-        figures = [f"{found.rate:,.0f}", f"{found.p50:.2f}", f"{found.p99:.2f}", f"{row.lag:.0f}"]
-        load.append([row.name, f"{row.connections}", *figures])
-    yield table(["query", "connections", "calls/s", "p50, ms", "p99, ms", "event loop's lag, p99, at most ms"], load)
+    seconds = (filled.records, filled.columns_and_keywords, filled.neighbours)
+    return [
+        _size(block),
+        *(f"{each:.1f}" for each in seconds),
+        *(f"{each:.2f}" for each in (start.seconds, start.empty_seconds)),
+        *(f"{each:,.0f}" for each in (start.megabytes, start.empty_megabytes)),
+    ]
+
+
+def _load_cells(row: LoadRow) -> list[str]:
+    found = row.found
+    return [
+        row.name,
+        f"{row.connections}",
+        f"{found.rate:,.0f}",
+        f"{found.p50:.2f}",
+        f"{found.p99:.2f}",
+        f"{row.lag:.0f}",
+    ]
 
 
 def _call_cells(row: CallRow, free: CallRow) -> list[str]:

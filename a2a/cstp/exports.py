@@ -3,11 +3,14 @@
 Filters equal the methods' filters, but raise InvalidParams when a caller creates them.
 """
 
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Final, get_args
 
+from cstp import errors, values
 from cstp.call import Call as Call
 from cstp.client.sync_client import Client as Client
 from cstp.contract import Method as Method
+from cstp.methods.registry import METHODS
 from cstp.validation import parse_params
 from cstp.values import decision_searches as decisions, knowledge
 from cstp.values.decision_context import *
@@ -44,6 +47,10 @@ from cstp.values.session_context import *
 from cstp.values.system import *
 from cstp.values.writes import *
 
+BY_HAND: Final = ("Call", "Client", "Filters", "KnowledgeFilters", "Method")
+_FAULTS: Final = (errors.CstpError, errors.TransportError)
+_VALUES: Final = f"{values.__name__}."
+
 
 class Filters(decisions.QueryFilters):
     __doc__ = decisions.QueryFilters.__doc__
@@ -68,3 +75,25 @@ class KnowledgeFilters(knowledge.KnowledgeFilters):
 
 
 QueryFilters = Filters
+
+
+@cache
+def public_names() -> list[str]:
+    """Return the names that `cstp` offers: clients, errors, and the models in results and inside parameters."""
+    found = {*BY_HAND, "AsyncClient", "DEFAULT_URL", "Violation", "Wire", "__version__"}
+    found |= {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, _FAULTS)}
+    for method in METHODS:
+        _add_models(method.result, found)
+        for field in method.params.model_fields.values():
+            _add_models(field.annotation, found)
+    return sorted(found, key=lambda name: (not name.isupper(), name[0] == "_", name))
+
+
+def _add_models(annotation: object, found: set[str]) -> None:
+    """Add the names of the protocol's values in a type."""
+    for part in get_args(annotation):
+        _add_models(part, found)
+    if isinstance(annotation, type) and annotation.__module__.startswith(_VALUES) and annotation.__name__ not in found:
+        found.add(annotation.__name__)
+        for inner in getattr(annotation, "__pydantic_fields__", {}).values():
+            _add_models(inner.annotation, found)

@@ -143,10 +143,13 @@ def _control_row(each: AskedSet, modes: Mapping[Mode | None, Figures]) -> list[s
 
 
 def _table(figures: Mapping[str, Figures]) -> str:
-    base = next(iter(figures.values()))
+    base, every = next(iter(figures.values())), list(figures.values())[-1]
     rows = []
     for name, values in figures.items():
         first = next(iter(values))
+        same = every if name.startswith("all without") else base
+        if values is not same and name != "all" and np.array_equal(values[first], same[first]):
+            continue  # the part changes nothing for this set
         gain = "" if values is base else _interval(values[first] - base[first])
         rows.append([name, *(f"{each.mean():.3f}" for each in values.values()), gain])
     return table(["part", *base, "gain (95 % bootstrap)"], rows)

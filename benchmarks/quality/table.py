@@ -43,7 +43,8 @@ Reading the tables:
   engine: stop words left out of queries, words of titles three times, the words of three turns on each side, dates as
   they are spoken, words of the question that are next to each other in a text (*phrases*), a time that the question
   names, a speaker whom it names, and statements of what a person prefers or demands if it asks for advice. A part that
-  costs one set a little is kept for what it gains in another one.
+  costs one set a little is kept for what it gains in another one, and one that changes nothing for a set is left out
+  there.
 - *Conversations* are those of LoCoMo: turns of a sentence or two. *BEAM 100K* are those of the repository
   `mohammadtavakoli78/BEAM`, at 100,000 tokens each, with messages of many paragraphs.
 - `cstp.search` over all kinds has no weight for speakers, which `cstp.recall` has; so it finds fewer turns.

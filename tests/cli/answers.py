@@ -16,12 +16,13 @@ from typing import Any, Final
 
 import httpx
 
+from cstp_server.generate.method_pages import fit_json
+
 ROOT: Final = Path(__file__).parents[2]
 README: Final = ROOT / "README.md"
 BEGIN: Final = "<!-- first call: written by make docs -->"
 END: Final = "<!-- end of first call -->"
 TOLERANCE: Final = 0.02  # of scores and distances: the model's last digits differ between processors
-WIDTH: Final = 116
 LONGEST: Final = 100  # characters of a text
 MOST: Final = 2  # items of a list
 _TIMES: Final = {
@@ -100,7 +101,7 @@ def replies(running: Demo) -> Iterator[tuple[Mapping[str, Any], Any]]:
 def section(running: Demo) -> str:
     """Return the first call and result."""
     request, reply = next(replies(running))
-    return f"```sh\n{_command(request)}\n```\n\n```json\n{_laid_out(_shortened(reply['result']))}\n```"
+    return f"```sh\n{_command(request)}\n```\n\n```json\n{fit_json(_shortened(reply['result']))}\n```"
 
 
 def shown() -> str:
@@ -156,27 +157,6 @@ def _shortened(value: Any) -> Any:
     if isinstance(value, str) and len(value) > LONGEST:
         return value[:LONGEST].rsplit(" ", 1)[0] + " …"
     return value
-
-
-def _laid_out(value: Any, indent: int = 0) -> str:
-    """Format JSON in lines of up to WIDTH characters: fitting values stay on one line."""
-    one = json.dumps(value, ensure_ascii=False)
-    if len(one) + indent <= WIDTH or not isinstance(value, dict | list):
-        return one
-    names = [f"{json.dumps(name)}: " for name in value] if isinstance(value, dict) else [""] * len(value)
-    items = list(value.values()) if isinstance(value, dict) else value
-    parts = [name + _laid_out(item, indent + 2) for name, item in zip(names, items, strict=True)]
-    lines: list[str] = []
-    for place, part in enumerate(parts):
-        text = part + ("," if place < len(parts) - 1 else "")
-        fits = lines and "\n" not in lines[-1] + text and len(lines[-1]) + 1 + len(text) + indent + 2 <= WIDTH
-        if fits:
-            lines[-1] += f" {text}"
-        else:
-            lines.append(text)
-    opening, closing = "{}" if isinstance(value, dict) else "[]"
-    blank = "\n" + " " * (indent + 2)
-    return f"{opening}{blank}{blank.join(lines)}{closing}"
 
 
 def main() -> None:

@@ -35,10 +35,10 @@ def opened_methods(ctx: typer.Context, loaded: LoadedSettings, reader: Token) ->
 @contextmanager
 def place_methods(place: ReadPlace, agent: str, projects: Sequence[str] | None = None) -> Iterator[Methods]:
     """Yield the methods for the chosen place; a folder is read as `agent`, in the audit, within `projects` if given."""
-    if place.url is not None:
-        with server_methods(place.url, place.token, place.timeout) as methods:
+    if (url := place.server) is not None:
+        with server_methods(url, place.token, place.timeout) as methods:
             yield methods
     else:
-        reader = reading_token(agent, place.clearance, projects)
+        reader = reading_token(agent, place.level, projects)
         with opened_methods(place.ctx, place.load_settings(), reader) as methods:
             yield methods

@@ -6,8 +6,9 @@ Every command with settings imports this module, so it imports nothing else slow
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -18,9 +19,12 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.escapes import one_line
 from cstp_server.cli.conventions import (
     CommonOptions as CommonOptions,
-    ConfigOption as ConfigOption,
-    DataDirOption as DataDirOption,
+    ConfigOption,
+    DataDirOption,
     JsonOption as JsonOption,
+    OptionGroup,
+    TimeoutOption,
+    TokenOption,
     command_family as command_family,
 )
 from cstp_server.loaded_settings import LoadedSettings, load_settings
@@ -38,6 +42,42 @@ def settings_for(ctx: typer.Context, data_dir: Path | None, config: Path | None,
     given = ctx.obj if isinstance(ctx.obj, CommonOptions) else CommonOptions(None, None)
     named = {name.replace("__", "."): value for name, value in flags.items()}
     return load_settings({"data_dir": data_dir or given.data_dir, **named}, config or given.config)
+
+
+@dataclass(frozen=True)
+class FolderOptions(OptionGroup):
+    """Options for the data folder and the settings file."""
+
+    ctx: typer.Context
+    data_dir: DataDirOption = None
+    config: ConfigOption = None
+
+    def load_settings(self, **flags: object) -> LoadedSettings:
+        """Return the settings. Raise SettingsError if they cannot be read."""
+        return settings_for(self.ctx, self.data_dir, self.config, **flags)
+
+
+OtherServerOption = Annotated[
+    str | None,
+    typer.Option("--url", envvar="CSTP_URL", metavar="URL", help="URL of a server to ask; ignored with --data-dir."),
+]
+
+
+@dataclass(frozen=True)
+class ServerOrFolder(OptionGroup):
+    """Options for a server or the data folder, and for the form of what is printed."""
+
+    ctx: typer.Context
+    url: OtherServerOption = None
+    token: TokenOption = None
+    timeout: TimeoutOption = 30.0
+    as_json: JsonOption = False
+    data_dir: DataDirOption = None
+    config: ConfigOption = None
+
+    def load_settings(self) -> LoadedSettings:
+        """Return the settings. Raise SettingsError if they cannot be read."""
+        return settings_for(self.ctx, self.data_dir, self.config)
 
 
 def store_place(settings: Settings) -> str:

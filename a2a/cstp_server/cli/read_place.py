@@ -4,17 +4,13 @@ It imports no client: only commands calling a server need a client.
 """
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
-from inspect import Parameter, Signature, signature
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from cognition_engines.models import SENSITIVITIES
-from cstp_server.cli.conventions import ConfigOption, DataDirOption, TimeoutOption, TokenOption
+from cstp_server.cli.conventions import ConfigOption, DataDirOption, JsonOption, OptionGroup, TimeoutOption, TokenOption
 from cstp_server.cli.options import settings_for
 from cstp_server.loaded_settings import LoadedSettings
 
@@ -27,24 +23,36 @@ ClearanceOption = Annotated[
 ]
 
 
-def server_of(url: str | None, data_dir: Path | None) -> str | None:
-    """Return the URL of the server to ask; None for the data folder. A named folder wins over CSTP_URL."""
-    if url is not None and data_dir is not None:
-        raise typer.BadParameter("cannot be combined with --data-dir", param_hint="--url")
-    return url or (None if data_dir is not None else os.environ.get("CSTP_URL") or None)
-
-
-@dataclass(frozen=True, slots=True)
-class ReadPlace:
-    """The server to ask with a token, or, if `url` is None, the data folder to read within a clearance."""
+@dataclass(frozen=True)
+class ReadPlace(OptionGroup):
+    """Options for the server to ask with a token, or the data folder to read within a clearance."""
 
     ctx: typer.Context
-    url: str | None
-    token: str | None
-    timeout: float
-    clearance: str
-    data_dir: Path | None
-    config: Path | None
+    clearance: ClearanceOption = None
+    url: ServerOption = None
+    token: TokenOption = None
+    timeout: TimeoutOption = 30.0
+    data_dir: DataDirOption = None
+    config: ConfigOption = None
+    as_json: JsonOption = False
+
+    def __post_init__(self) -> None:
+        """Raise BadParameter if the options contradict each other."""
+        if self.level not in SENSITIVITIES:
+            raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--clearance")
+        if self.url is not None and self.data_dir is not None:
+            raise typer.BadParameter("cannot be combined with --data-dir", param_hint="--url")
+        self.require_folder("--clearance", self.clearance)
+
+    @property
+    def level(self) -> str:
+        """Return the clearance for reading a data folder."""
+        return self.clearance or "normal"
+
+    @property
+    def server(self) -> str | None:
+        """Return the URL of the server to ask; None for the data folder. A named folder wins over CSTP_URL."""
+        return self.url or (None if self.data_dir is not None else os.environ.get("CSTP_URL") or None)
 
     def load_settings(self) -> LoadedSettings:
         """Return the data folder's settings. Raise SettingsError if they cannot be read."""
@@ -52,41 +60,5 @@ class ReadPlace:
 
     def require_folder(self, option: str, value: object) -> None:
         """Raise BadParameter if an option restricting a folder's reader is given for a server."""
-        if self.url is not None and value:
+        if self.server is not None and value:
             raise typer.BadParameter("requires a data folder: with a server, the token decides", param_hint=option)
-
-
-def read_place(
-    ctx: typer.Context,
-    clearance: ClearanceOption = None,
-    url: ServerOption = None,
-    token: TokenOption = None,
-    timeout: TimeoutOption = 30.0,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
-) -> ReadPlace:
-    """Return the place chosen by these options. Raise BadParameter if they contradict each other."""
-    level = clearance or "normal"
-    if level not in SENSITIVITIES:
-        raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--clearance")
-    place = ReadPlace(ctx, server_of(url, data_dir), token, timeout, level, data_dir, config)
-    place.require_folder("--clearance", clearance)
-    return place
-
-
-def reads_place(command: Callable[..., int]) -> Callable[..., int]:
-    """Return a command with the options of `read_place` where it has the parameter `place`."""
-    read_options = signature(read_place).parameters
-    options: list[Parameter] = []
-    for name, option in signature(command).parameters.items():
-        options.extend(read_options.values() if name == "place" else (option,))
-
-    @wraps(command)
-    def run(**given: Any) -> int:
-        place = read_place(**{name: given.pop(name) for name in read_options})
-        return command(place=place, **given)
-
-    # typer reads both
-    run.__annotations__ = {option.name: option.annotation for option in options}
-    run.__dict__["__signature__"] = Signature([option.replace(kind=Parameter.KEYWORD_ONLY) for option in options])
-    return run

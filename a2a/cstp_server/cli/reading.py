@@ -23,7 +23,9 @@ from cognition_engines.ingest.text_kinds import TextKind
 from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.path_patterns import BadPattern, parse_patterns
-from cstp_server.cli.remote import connect
+from cstp_server.cli.conventions import TimeoutOption
+from cstp_server.cli.options import ServerOrFolder
+from cstp_server.cli.remote import base_of, connect, required_token
 from cstp_server.cli.remote_records import RemoteRecords
 from cstp_server.cli.spooling import copy_to_file
 from cstp_server.cli.store import compared_records, opened_records
@@ -99,6 +101,21 @@ UrlOption = Annotated[
     str | None,
     typer.Option("--url", metavar="URL", help="Write to this server (scope admin, highest clearance)."),
 ]
+
+
+@dataclass(frozen=True)
+class WrittenPlace(ServerOrFolder):
+    """Options for the server or the data folder to write to, and for printing the summary."""
+
+    url: UrlOption = None
+    timeout: TimeoutOption = 60.0
+
+    @property
+    def server(self) -> "Target | None":
+        """Return the server to write to; None for the data folder. Raise BadParameter."""
+        if self.url is None:
+            return None
+        return Target(base_of(self.url, "--url"), required_token(self.token), self.timeout)
 
 
 def options_of(

@@ -19,6 +19,7 @@ from rich.highlighter import JSONHighlighter
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.escapes import one_line, several_lines
+from cstp import DEFAULT_URL
 from cstp.call import Call, raw_call
 from cstp.client.connections import SyncHttp
 from cstp.client.messages import TOO_LARGE, HttpAnswer, read_answer
@@ -37,7 +38,15 @@ from cstp.errors import (
     UnexpectedAnswer,
 )
 from cstp.methods.registry import METHODS
-from cstp_server.cli.conventions import FAMILIES, Unreachable
+from cstp_server.cli.conventions import (
+    FAMILIES,
+    JsonOption,
+    OptionGroup,
+    TimeoutOption,
+    TokenOption,
+    Unreachable,
+    UrlOption,
+)
 from cstp_server.terminal import say, say_lines
 
 R = TypeVar("R")
@@ -114,6 +123,16 @@ class Remote:
             raise Unreachable(late)
         reason = _printable(str(outcome))
         raise Unreachable(f"{url} does not answer ({reason}); {_remedy(reason)}")
+
+
+@dataclass(frozen=True)
+class AskedServer(OptionGroup):
+    """Options for the server to ask, and for printing the answer."""
+
+    url: UrlOption = DEFAULT_URL
+    token: TokenOption = None
+    timeout: TimeoutOption = 30.0
+    as_json: JsonOption = False
 
 
 @contextmanager

@@ -1,13 +1,12 @@
-"""The client's typed methods, from the contracts: `cstp.calls` and `cstp.client.methods`.
+"""The client's typed methods, from the contracts: `cstp.calls` and `cstp.client.methods`."""
 
-The text is formatted as by `ruff format`, for comparison of the files with the generated text.
-"""
-
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from inspect import cleandoc
+from pathlib import Path
 from textwrap import fill
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
@@ -23,13 +22,16 @@ from cstp.values.base import Wire, models_in
 from cstp.values.reads import ReadParams
 
 WIDTH: Final = 120
+CALLS: Final = "a2a/cstp/calls.py"
+BINDINGS: Final = "a2a/cstp/client/methods.py"
+_ROOT: Final = Path(__file__).parents[3]
 _GENERATED: Final = "Generated from `cstp.methods` by `make docs`."
 _NAMES: Final = {"cstp.changes": "changes_page"}  # `changes` is the iterator
 _CALLS: Final = '''"""One function for each method, which makes a call for `Client.send` and `Client.batch`; and lists.
 
 `timeout` is how many seconds a call may take, if not the client's.'''
 _METHODS: Final = '"""Every method, typed, for `Client` and `AsyncClient`.'
-_BINDINGS: Final = {
+_BOUND: Final = {
     "cstp.client.binding": {"AsyncSender", "Sender", "bind", "bind_async", "bind_listing", "bind_listing_async"}
 }
 
@@ -72,29 +74,29 @@ def calls_module() -> str:
     for method in METHODS:
         if found := _listing(method):
             lines += ["", "", *_list(method, found)]
-    return "\n".join(lines) + "\n"
+    return _format(lines, CALLS)
 
 
 def methods_module() -> str:
     """Return the text of `cstp/client/methods.py`."""
-    lines = [_METHODS, "", _GENERATED, '"""', "", "import cstp.calls as calls", *_import_lines(_BINDINGS)]
+    lines = [_METHODS, "", _GENERATED, '"""', "", "import cstp.calls as calls", *_import_lines(_BOUND)]
     for prefix, end, results in (("", "", "returned"), ("Async", "_async", "awaited")):
         lines += ["", "", f"class {prefix}Methods({prefix}Sender):"]
         lines += [f'    """The methods of the protocol; results are {results}."""', ""]
         lines += [f"    {client_name(one)} = bind{end}(calls.{client_name(one)})" for one in METHODS]
         names = [found.name for one in METHODS if (found := _listing(one))]
         lines += [f"    {name} = bind_listing{end}(calls.{name})" for name in names]
-    return "\n".join(lines) + "\n"
+    return _format(lines, BINDINGS)
 
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
-    "a2a/cstp/calls.py": calls_module,
-    "a2a/cstp/client/methods.py": methods_module,
+    CALLS: calls_module,
+    BINDINGS: methods_module,
 }
 
 
 def _call(method: Method[Any, Any]) -> Iterator[str]:
-    yield from _signature(client_name(method), [*_parameters(method), _TIMEOUT], f"Call[{_result(method)}]")
+    yield _signature(client_name(method), [*_parameters(method), _TIMEOUT], f"Call[{_result(method)}]")
     yield from _docstring_lines(method)
     yield f"    return typed_call({_constant(method)[1]}, locals(), timeout)"
 
@@ -102,12 +104,11 @@ def _call(method: Method[Any, Any]) -> Iterator[str]:
 def _list(method: Method[Any, Any], found: Listing) -> Iterator[str]:
     parameters = [one for one in _parameters(method) if one.name not in ("limit", "offset")]
     size = Parameter("page_size", "int", found.page_size)
-    yield from _signature(found.name, [*parameters, size, _TIMEOUT], f"Listing[{found.item}]")
+    yield _signature(found.name, [*parameters, size, _TIMEOUT], f"Listing[{found.item}]")
     yield f'    """Iterate over all that `{client_name(method)}` lists, page by page; `timeout` holds for each page."""'
     page = f"lambda found: Page(found.{found.items}, found.{found.total})"
     arguments = f"{_constant(method)[1]}, locals(), page_size, timeout, {page}"
-    line = f"    return listing({arguments})"
-    yield from [line] if len(line) <= WIDTH else ["    return listing(", f"        {arguments}", "    )"]
+    yield f"    return listing({arguments})"
 
 
 def _parameters(method: Method[Any, Any]) -> list[Parameter]:
@@ -200,43 +201,24 @@ def _imports(own: Mapping[str, set[str]]) -> list[str]:
     return [*_import_lines(standard), "", *_import_lines(ours)]
 
 
-def _import_lines(names: Mapping[str, set[str]]) -> Iterator[str]:
-    for module in sorted(names):
-        ordered = sorted(names[module], key=lambda name: (not name.isupper(), not name[0].isupper(), name.lower()))
-        line = f"from {module} import {', '.join(ordered)}"
-        if len(line) <= WIDTH:
-            yield line
-        else:
-            yield from (f"from {module} import (", *(f"    {name}," for name in ordered), ")")
+def _import_lines(names: Mapping[str, set[str]]) -> list[str]:
+    return [f"from {module} import {', '.join(sorted(names[module]))}" for module in sorted(names)]
 
 
-def _signature(name: str, parameters: Sequence[Parameter], result: str) -> Iterator[str]:
-    """Yield `def`, or else its parameters, on a single line if they fit; optional parameters are keyword-only."""
+def _format(lines: Sequence[str], file: str) -> str:
+    """Return a module's text with its imports sorted and its lines broken, as `ruff` leaves them."""
+    text = "\n".join(lines) + "\n"
+    for words in (("check", "--quiet", "--select=I", "--fix"), ("format",)):
+        command = [sys.executable, "-m", "ruff", *words, f"--stdin-filename={file}", "-"]
+        text = subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=_ROOT).stdout
+    return text
+
+
+def _signature(name: str, parameters: Sequence[Parameter], result: str) -> str:
+    """Return the `def`; optional parameters are keyword-only."""
     required = [str(one) for one in parameters if one.default is None]
     words = [*required, "*", *(str(one) for one in parameters if one.default is not None)]
-    line = f"def {name}({', '.join(words)}) -> {result}:"
-    if len(line) <= WIDTH:
-        yield line
-        return
-    inner = f"    {', '.join(words)}"
-    yield f"def {name}("
-    yield from [inner] if len(inner) <= WIDTH else (line for word in words for line in _wrap_parameter(word))
-    yield f") -> {result}:"
-
-
-def _wrap_parameter(word: str) -> Iterator[str]:
-    """Yield a parameter on a line; a list of many names, or null, takes several."""
-    line = f"    {word},"
-    if len(line) <= WIDTH:
-        yield line
-        return
-    kinds, rest = line.split(" | ", 1)
-    if len(kinds) <= WIDTH:
-        yield kinds
-    else:
-        name, inner = kinds.split("[", 1)
-        yield from (f"{name}[", f"        {inner.removesuffix(']')}", "    ]")
-    yield f"    | {rest}"
+    return f"def {name}({', '.join(words)}) -> {result}:"
 
 
 def _docstring_lines(method: Method[Any, Any]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic.alias_generators import to_camel
 
 from cstp.contract import Method
-from cstp.errors import CstpError
+from cstp.errors import ERRORS, CstpError, Forbidden
 from cstp.methods.registry import FAMILIES, METHODS
 from cstp_server.describe.openrpc import conversation_of, example_call
 from cstp_server.generate.client_code import client_name
@@ -20,13 +20,16 @@ from cstp_server.mcp.profiles import tool_name
 FOLDER: Final = "docs/methods"
 TYPES: Final = f"{FOLDER}/types.md"
 _FOR_ALL: Final = (
+    'A call is `{"jsonrpc": "2.0", "id": 1, "method": ..., "params": ...}`, posted to `/cstp`; the answer has a '
+    "`result` or an `error`.\n\n"
     "Parameters are given by name, in camelCase or snake_case; unknown ones are refused. Whole numbers may be written "
     "as 10 or 10.0. Times are ISO 8601; one without a zone is in UTC, and a bare date as an upper bound means the end "
     "of that day. A parameter that is a text costs a unit more for each 1,024 characters, begun ones, too, "
     "beyond its first; up to three more where characters other than ASCII letters, digits and spaces, which count as "
     "four, make more of it. All codes are in [errors](../errors.md)."
 )
-_WIDTH: Final = 110
+WIDTH: Final = 116  # of JSON
+_SHORT: Final = 80  # characters of parameters within a sentence
 _POWERS: Final = {2**bits - 1: f"2^{bits}-1" for bits in (31, 32, 53, 63, 64)}
 Schema = Mapping[str, Any]
 
@@ -40,6 +43,10 @@ def method_pages() -> Mapping[str, Callable[[], str]]:
 def anchor(error: CstpError | type[CstpError]) -> str:
     """Return the anchor of an error's section in `docs/errors.md`."""
     return f"{error.code}-{error.message}".lower().replace(" ", "-")
+
+
+def _error_link(error: type[CstpError]) -> str:
+    return f"[{error.code}](../errors.md#{anchor(error)})"
 
 
 def wire_spelling(text: str) -> str:
@@ -56,15 +63,23 @@ def _index() -> str:
         *_prose(_FOR_ALL),
         "",
         "`client` is the name in the [Python client](../client.md), `tool` the name over [MCP](../mcp.md).",
+        "A call costs `cost` of the agent's limit, and its token needs the `scope`.",
         "",
-        "| method | | client | tool | scope | cost |",
-        "|---|---|---|---|---|---|",
+        "| method | | client | tool | scope | cost | errors |",
+        "|---|---|---|---|---|---|---|",
     ]
     page_of = {method.name: f"{family}.md" for family, methods in FAMILIES.items() for method in methods}
     for method in METHODS:
         link = f"[{method.name}]({page_of[method.name]}#{_heading_anchor(method.name)})"
         names = f"`{client_name(method)}` | {f'`{tool_name(method)}`' if method.tool else ''}"
-        lines.append(f"| {link} | {method.summary} | {names} | {method.scope or 'any token'} | {method.cost} |")
+        errors = ", ".join(map(_error_link, method.errors))
+        scope = method.scope or "any token"
+        lines.append(f"| {link} | {method.summary} | {names} | {scope} | {method.cost} | {errors} |")
+    common = ", ".join(_error_link(error) for error in ERRORS if error.any_method)
+    lines += [
+        "",
+        *_prose(f"Every method can also fail with {common}, those with a scope with {_error_link(Forbidden)}."),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -133,39 +148,42 @@ def _heading_anchor(title: str) -> str:
 
 
 def _method_section(method: Method[Any, Any]) -> Iterator[str]:
-    scope = "any live token may call it" if method.scope is None else f"a token needs the scope `{method.scope}`"
     yield from (f"## {method.name}", "")
-    yield from _prose(f"{method.summary} A call costs {method.cost} of the agent's limit; {scope}.")
+    yield from _prose(method.summary)
     yield from ("", *_object(_params_schema(method), "parameter", _parameter, "**Parameters.** "))
     yield from ("", *_object(_result_schema(method), "member", _member, "**Result.** "), "")
     yield from _example(method)
-    own = [f"[{error.code} {error.message}](../errors.md#{anchor(error)})" for error in method.errors]
-    others = [f"[{error.code}](../errors.md#{anchor(error)})" for error in method.common_errors]
-    yield from _prose(f"**Errors.** {''.join(f'{link}; ' for link in own)}as every method: {', '.join(others)}")
-    yield ""
 
 
 def _example(method: Method[Any, Any]) -> Iterator[str]:
+    """Yield the parameters and the result of a call; short parameters are part of the sentence."""
     request, result = example_call(method)
-    file = f"{conversation_of(method.name)}.txt"
-    yield f"**Example.** From the conversation `tests/wire/{file}`; values that vary are filled in."
-    for value in (request, {"result": result}):
-        yield from ("", "```json", *_laid_out(value).splitlines(), "```")
+    params, file = fit_json(request.get("params", {})), f"{conversation_of(method.name)}.txt"
+    short = len(params) <= _SHORT
+    shown = f"`{params}`" if short else "these parameters"
+    yield f"**Example.** The result for {shown}, from `tests/wire/{file}`; values that vary are filled in."
+    for text in (fit_json(result),) if short else (params, fit_json(result)):
+        yield from ("", "```json", *text.splitlines(), "```")
     yield ""
 
 
-def _laid_out(value: Any, indent: str = "") -> str:
-    """Return JSON with each object and list on a single line if it fits."""
+def fit_json(value: Any, indent: int = 0) -> str:
+    """Return JSON in lines of up to WIDTH characters, each with as many members as fit."""
     line = json.dumps(value, ensure_ascii=False)
-    if len(indent) + len(line) <= _WIDTH or not value or not isinstance(value, dict | list):
+    if len(line) + indent <= WIDTH or not value or not isinstance(value, dict | list):
         return line
-    inner = indent + "  "
-    if isinstance(value, dict):
-        parts = [f"{json.dumps(name)}: {_laid_out(member, inner)}" for name, member in value.items()]
-    else:
-        parts = [_laid_out(item, inner) for item in value]
-    first, last = "{}" if isinstance(value, dict) else "[]"
-    return f"{first}\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}{last}"
+    names = [f"{json.dumps(name)}: " for name in value] if isinstance(value, dict) else [""] * len(value)
+    items = list(value.values()) if isinstance(value, dict) else value
+    lines: list[str] = []
+    for number, (name, item) in enumerate(zip(names, items, strict=True), 1):
+        text = name + fit_json(item, indent + 2) + ("," if number < len(items) else "")
+        if lines and "\n" not in lines[-1] + text and len(lines[-1]) + 1 + len(text) + indent + 2 <= WIDTH:
+            lines[-1] += f" {text}"
+        else:
+            lines.append(text)
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    blank = "\n" + " " * (indent + 2)
+    return f"{opening}{blank}{blank.join(lines)}{closing}"
 
 
 def _object(schema: Schema, column: str, row: Callable[[str, Schema, bool], str], label: str = "") -> Iterator[str]:

@@ -1,17 +1,18 @@
 """Texts generated from code.
 
 These are `config/server.yaml`, `docs/configuration.md`, `docs/errors.md`, `docs/cli.md`, `docs/openrpc.json`,
-`docs/methods/*.md`, the client's typed methods in `a2a/cstp/`, and `cstp.__all__`.
+`docs/methods/*.md`, and the client's typed methods in `a2a/cstp/`.
 
 `python -m cstp_server.generate --write` writes them into the checkout; without `--write` it names differing files.
 """
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import typer
 from pydantic.fields import FieldInfo
@@ -20,11 +21,13 @@ from cstp.errors import ERRORS, CstpError
 from cstp_server.cli.conventions import FAMILIES, MEANINGS
 from cstp_server.cli.main import app
 from cstp_server.describe.openrpc import document_text
-from cstp_server.generate import client_code, public_names
+from cstp_server.generate import client_code
 from cstp_server.generate.method_pages import anchor, method_pages, wire_spelling
 from cstp_server.settings import Settings
 from cstp_server.source_settings import Section
 
+Row: TypeAlias = tuple[str, str]
+_SEVERAL: Final = 3  # commands with an equal option
 _ABOUT = """# The command line
 
 Generated from `cstp_server.cli` by `make docs`. Every command prints the same with `--help`.
@@ -41,6 +44,8 @@ Completion of commands, options, methods and their parameters: `eval "$(cstp com
 names, unless `NO_PROXY` excepts them, and this machine directly; `cstp conform` holds its conversations without a
 proxy. `SSL_CERT_FILE` names the PEM file of certificates to trust instead of the usual ones.
 
+Each command's arguments are listed in their order, before its options; those in brackets may be absent.
+
 ## Exit codes
 
 | code | meaning |
@@ -49,11 +54,29 @@ proxy. `SSL_CERT_FILE` names the PEM file of certificates to trust instead of th
 
 def cli_page() -> str:
     """Return the page as Markdown."""
+    commands = list(_commands(typer.main.get_command(app), "cstp", "#"))
+    common = _common_rows([row for _, _, command in commands for row in _option_rows(command)])
     lines = [_ABOUT, *(f"| {code} | {meaning}{_errors_of(code)} |" for code, meaning in MEANINGS.items())]
-    root: Any = typer.main.get_command(app)
-    for name in root.list_commands(None):
-        lines += _command_section(root.get_command(None, name), f"cstp {name}", "##")
+    lines += ["", "## Options of several commands", "", *_table_of(common)]
+    for heading, path, command in commands:
+        lines += _command_section(command, f"{heading} {path}", common)
     return "\n".join(lines) + "\n"
+
+
+def _commands(group: Any, path: str, heading: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield heading, path and command of each command below a group, a group before its own commands."""
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        yield f"{heading}#", f"{path} {name}", command
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{path} {name}", f"{heading}#")
+
+
+def _common_rows(rows: Sequence[Row]) -> Sequence[Row]:
+    """Return options equal in at least _SEVERAL commands; if a name has several meanings, the most frequent."""
+    counted = Counter(rows).most_common()
+    found = {name: row for row, count in reversed(counted) if count >= _SEVERAL for name in row[:1]}
+    return [row for row, _ in counted if row in found.values()]
 
 
 def _errors_of(exit_code: int) -> str:
@@ -61,24 +84,34 @@ def _errors_of(exit_code: int) -> str:
     return f" ({', '.join(codes)})" if codes else ""
 
 
-def _command_section(command: Any, path: str, heading: str) -> Iterator[str]:
-    yield from ("", f"{heading} {path}", "", _join_lines(command.help))
+def _command_section(command: Any, title: str, common: Sequence[Row]) -> Iterator[str]:
+    yield from ("", title, "", _join_lines(command.help))
     if command.epilog:
         yield from ("", command.epilog.replace("Example: ", "Example: `", 1) + "`")
-    inner = getattr(command, "commands", None)
-    if inner is not None:
-        for name, one in inner.items():
-            yield from _command_section(one, f"{path} {name}", f"{heading}#")
-        return
     arguments = [one for one in command.params if one.param_type_name == "argument"]
-    options = [one for one in command.params if one.param_type_name == "option" and not one.hidden]
-    words = [path, "[OPTIONS]" if options else "", *(_usage(one) for one in arguments)]
-    yield from ("", "```text", " ".join(filter(None, words)), "```")
-    rows = [(f"`{_usage(one)}`", one.help) for one in arguments]
-    rows += [(f"`{', '.join(one.opts)}{_value(one)}`", _with_default(one)) for one in options]
+    options = _option_rows(command)
+    rows = [(f"`{_usage(one)}`", one.help) for one in arguments] + [row for row in options if row not in common]
     if rows:
-        yield from ("", "| | |", "|---|---|")
-        yield from (f"| {name} | {_join_lines(text).replace('|', chr(92) + '|')} |" for name, text in rows)
+        yield from ("", *_table_of(rows))
+    names = [name.strip("`").partition(" ")[0].rstrip(",") for name, _ in (row for row in options if row in common)]
+    shared = ", ".join(f"`{name}`" for name in names)
+    if shared:
+        yield from ("", f"{'Also' if rows else 'Options:'} {shared}.")
+
+
+def _option_rows(command: Any) -> list[Row]:
+    """Return the options of a command, each with the description; none of a group."""
+    options = [one for one in command.params if one.param_type_name == "option" and not one.hidden]
+    return (
+        []
+        if hasattr(command, "commands")
+        else [(f"`{', '.join(one.opts)}{_value(one)}`", _with_default(one)) for one in options]
+    )
+
+
+def _table_of(rows: Sequence[Row]) -> Iterator[str]:
+    yield from ("| | |", "|---|---|")
+    yield from (f"| {name} | {_join_lines(text).replace('|', chr(92) + '|')} |" for name, text in rows)
 
 
 def _usage(argument: Any) -> str:
@@ -202,7 +235,6 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "docs/cli.md": cli_page,
     **method_pages(),
     **client_code.PAGES,
-    **public_names.PAGES,
 }
 
 

@@ -17,7 +17,7 @@ from cstp.values.fields import format_instant
 from cstp.values.system import AuditParams
 from cstp_server.cli.allowed_values import allowed_values
 from cstp_server.cli.conventions import DONE, FAILED
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_table, settings_for
+from cstp_server.cli.options import FolderOptions, JsonOption, command_family, print_table
 from cstp_server.cli.store import existing_records
 from cstp_server.terminal import say
 
@@ -32,7 +32,7 @@ def _make_option(name: str, metavar: str, help: str) -> typer.models.OptionInfo:
 
 @app.command("list")
 def list_rows(
-    ctx: typer.Context,
+    folder: FolderOptions,
     agent: Annotated[str | None, _make_option("--agent", "NAME", "Only calls of this agent.")] = None,
     method: Annotated[
         str | None, _make_option("--method", "METHOD", "Only calls of this method, such as cstp.getDecision.")
@@ -49,8 +49,6 @@ def list_rows(
         int | None, typer.Option(metavar="N", help="Only rows with a lower number; for the next page.")
     ] = None,
     as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> None:
     """List calls, newest first: agent, method, records and result code (0 is success).
 
@@ -58,7 +56,7 @@ def list_rows(
     """
     given = {"agent": agent, "method": method, "id": id, "since": since, "until": until}
     asked = _params({**given, "limit": limit, "before": before})
-    with existing_records(settings_for(ctx, data_dir, config)) as records:
+    with existing_records(folder.load_settings()) as records:
         page = records.audit.page(asked)
     if as_json:
         rows = [audit_call(row).model_dump(mode="json") for row in page.rows]
@@ -71,14 +69,12 @@ def list_rows(
 
 @app.command()
 def verify(
-    ctx: typer.Context,
+    folder: FolderOptions,
     noted: Annotated[
         str | None,
         _make_option("--noted", "NUMBER:HASH", "An earlier last row, as this command printed it."),
     ] = None,
     as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> int:
     """Find rows that are missing, altered, reordered or cut off. Exit code 1 if there are any.
 
@@ -86,7 +82,7 @@ def verify(
     --noted later: this proves that no earlier row was changed.
     """
     row = _row(noted)
-    with existing_records(settings_for(ctx, data_dir, config)) as records:
+    with existing_records(folder.load_settings()) as records:
         report = records.audit.verify(row)
     if as_json:
         say(json.dumps({"intact": report.intact, **asdict(report)}))

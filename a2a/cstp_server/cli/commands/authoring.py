@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -23,7 +23,15 @@ from cstp.values.records import ForgetResult
 from cstp.values.writes import FoundSecret, PossibleConflict, WriteReport
 from cstp_server.cli.allowed_values import allowed_values
 from cstp_server.cli.commands.call import parse_params, read_params
-from cstp_server.cli.conventions import JsonOption, TimeoutOption, TokenOption, Unreachable, command_family
+from cstp_server.cli.conventions import (
+    JsonOption,
+    OptionGroup,
+    TimeoutOption,
+    TokenOption,
+    Unreachable,
+    UrlOption,
+    command_family,
+)
 from cstp_server.cli.forms import filled_form
 from cstp_server.cli.remote import base_of, connect, print_error, required_token, show
 from cstp_server.cli.utf8_texts import require_utf8
@@ -33,7 +41,6 @@ app = command_family()
 TRIES: Final = 3  # for a write with a broken connection: the key prevents a second write
 _STAKES: Final = allowed_values(RECORD_DECISION, "stakes")
 _SHARE: Final = allowed_values(RECORD_DECISION, "confidence")
-UrlOption = Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")]
 KeyOption = Annotated[
     str | None,
     typer.Option(
@@ -51,21 +58,31 @@ SetOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Sending:
-    """Client and printed answer members of a write. `form` is kept until the write succeeded."""
+@dataclass(frozen=True)
+class Sending(OptionGroup):
+    """Options for sending a write, and printing the answer."""
 
-    key: str | None
-    dry_run: bool
-    url: str
-    token: str | None
-    timeout: float
-    as_json: bool
-    form: Path | None = None
+    key: KeyOption = None
+    dry_run: DryRunOption = False
+    url: UrlOption = DEFAULT_URL
+    token: TokenOption = None
+    timeout: TimeoutOption = 30.0
+    as_json: JsonOption = False
+
+
+@dataclass(frozen=True)
+class OtherParams(OptionGroup):
+    """Options for parameters without an option, and for a form; a form is kept until the write succeeded."""
+
+    others: SetOption = None
+    params_file: ParamsOption = None
+    form: FormOption = None
 
 
 @app.command()
 def record(
+    other: OtherParams,
+    how: Sending,
     decision: Annotated[
         str | None, typer.Argument(metavar="DECISION", help="The decision, in one sentence; - is standard input.")
     ] = None,
@@ -92,15 +109,6 @@ def record(
         str | None, typer.Option("--review-in", metavar="PERIOD", help="When to review it, such as 2w or 1m.")
     ] = None,
     project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="One of the token's.")] = None,
-    others: SetOption = None,
-    params_file: ParamsOption = None,
-    form: FormOption = None,
-    key: KeyOption = None,
-    dry_run: DryRunOption = False,
-    url: UrlOption = DEFAULT_URL,
-    token: TokenOption = None,
-    timeout: TimeoutOption = 30.0,
-    as_json: JsonOption = False,
 ) -> int:
     """Record a decision. Without DECISION, a form opens in $EDITOR. Prints one line; with --json, the whole result.
 
@@ -112,12 +120,13 @@ def record(
         "reasons": [_reason(one) for one in reasons or ()],
         "alternatives": [{"option": one} for one in alternatives or ()],
     }
-    params = _params(given, params_file, others)
-    return _with_form(RECORD_DECISION, params, Sending(key, dry_run, url, token, timeout, as_json, form), "decision")
+    return _write_or_edit(RECORD_DECISION, _params(given, other), how, other.form, "decision")
 
 
 @app.command()
 def review(
+    other: OtherParams,
+    how: Sending,
     id: Annotated[str, typer.Argument(metavar="ID", help="Id of the decision.")],
     outcome: Annotated[
         str | None, typer.Argument(metavar="OUTCOME", help=f"Outcome: {allowed_values(REVIEW_DECISION, 'outcome')}.")
@@ -128,15 +137,6 @@ def review(
     evidence: Annotated[
         list[str] | None, typer.Option("--evidence", metavar="URI", help="Evidence of the outcome; repeatable.")
     ] = None,
-    others: SetOption = None,
-    params_file: ParamsOption = None,
-    form: FormOption = None,
-    key: KeyOption = None,
-    dry_run: DryRunOption = False,
-    url: UrlOption = DEFAULT_URL,
-    token: TokenOption = None,
-    timeout: TimeoutOption = 30.0,
-    as_json: JsonOption = False,
 ) -> int:
     """State how a decision turned out. Without OUTCOME, a form opens in $EDITOR. The token needs the scope review.
 
@@ -150,12 +150,13 @@ def review(
         "notes": notes,
         "evidence": [{"uri": one} for one in evidence or ()],
     }
-    params = _params(given, params_file, others)
-    return _with_form(REVIEW_DECISION, params, Sending(key, dry_run, url, token, timeout, as_json, form), "outcome")
+    return _write_or_edit(REVIEW_DECISION, _params(given, other), how, other.form, "outcome")
 
 
 @app.command()
 def remember(
+    other: OtherParams,
+    how: Sending,
     content: Annotated[
         str | None, typer.Argument(metavar="TEXT", help="The text to remember; - is standard input.")
     ] = None,
@@ -175,27 +176,18 @@ def remember(
     sensitivity: Annotated[
         str | None, typer.Option("--sensitivity", help=f"Sensitivity: {allowed_values(REMEMBER, 'sensitivity')}.")
     ] = None,
-    others: SetOption = None,
-    params_file: ParamsOption = None,
-    form: FormOption = None,
-    key: KeyOption = None,
-    dry_run: DryRunOption = False,
-    url: UrlOption = DEFAULT_URL,
-    token: TokenOption = None,
-    timeout: TimeoutOption = 30.0,
-    as_json: JsonOption = False,
 ) -> int:
     """Remember something said or written. Without TEXT, a form opens in $EDITOR. The token needs the scope write."""
     given = {
         **{"content": _read_text(content), "context": context, "title": title, "author": author},
         **{"expiresAt": expires_at, "project": project, "sensitivity": sensitivity, "supersedes": supersedes},
     }
-    params = _params(given, params_file, others)
-    return _with_form(REMEMBER, params, Sending(key, dry_run, url, token, timeout, as_json, form), "content")
+    return _write_or_edit(REMEMBER, _params(given, other), how, other.form, "content")
 
 
 @app.command()
 def forget(
+    how: Sending,
     id: Annotated[str, typer.Argument(metavar="ID", help="Id of a record of any kind.")],
     kind: Annotated[
         str | None, typer.Option("--kind", metavar="KIND", help="Record kind, if the id is ambiguous.")
@@ -204,19 +196,12 @@ def forget(
         str | None, typer.Option("--reason", metavar="TEXT", help="Reason; it is kept, so do not quote the record.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
-    key: KeyOption = None,
-    dry_run: DryRunOption = False,
-    url: UrlOption = DEFAULT_URL,
-    token: TokenOption = None,
-    timeout: TimeoutOption = 30.0,
-    as_json: JsonOption = False,
 ) -> int:
     """Forget a record and all records derived from it, permanently. Without a terminal it needs --yes.
 
     The token needs the scope write for records of its agent, and admin for other records.
     """
-    params = _params({"id": id, "kind": kind, "reason": reason}, None, None)
-    return forget_record(params, Sending(key, dry_run, url, token, timeout, as_json), yes=yes)
+    return forget_record(_params({"id": id, "kind": kind, "reason": reason}), how, yes=yes)
 
 
 def forget_record(params: Mapping[str, object], how: Sending, *, yes: bool) -> int:
@@ -232,31 +217,34 @@ def forget_record(params: Mapping[str, object], how: Sending, *, yes: bool) -> i
     return _write(FORGET, confirmed, how)
 
 
-def _params(given: Mapping[str, object], file: str | None, pairs: Sequence[str] | None) -> dict[str, object]:
+def _params(given: Mapping[str, object], other: OtherParams = OtherParams()) -> dict[str, object]:
     """Return all given parameters. Raise BadParameter for a parameter given twice."""
     found = {name: value for name, value in given.items() if value is not None and value != []}
-    for source in ({} if file is None else read_params(file), parse_params(list(pairs or ()))):
+    file = other.params_file
+    for source in ({} if file is None else read_params(file), parse_params(list(other.others or ()))):
         if twice := found.keys() & source.keys():
             raise typer.BadParameter(f"{', '.join(sorted(twice))}: given twice")
         found |= source
     return found
 
 
-def _with_form(method: Method[Any, Any], params: Mapping[str, object], how: Sending, needed: str) -> int:
+def _write_or_edit(
+    method: Method[Any, Any], params: Mapping[str, object], how: Sending, form: Path | None, needed: str
+) -> int:
     """Open a form if `needed` is missing, then write."""
     required_token(how.token)  # before anything is typed
-    if how.form is None and needed in params:
+    if form is None and needed in params:
         return _write(method, params, how)
-    filled = filled_form(method, params, how.form)
-    return _write(method, {**params, **filled.params}, replace(how, form=filled.path))
+    filled = filled_form(method, params, form)
+    return _write(method, {**params, **filled.params}, how, filled.path)
 
 
-def _write(method: Method[Any, Any], params: Mapping[str, object], how: Sending) -> int:
+def _write(method: Method[Any, Any], params: Mapping[str, object], how: Sending, form: Path | None = None) -> int:
     """Call a write method, and print the result."""
     key = how.key or uuid4().hex
     sent = {**params, "idempotencyKey": key, **({"dryRun": True} if how.dry_run else {})}
     try:
-        answer = _call_once(method, sent, key, how)
+        answer = _call_once(method, sent, key, how, form)
     except CstpError as error:
         return print_error(error, method.name, sent, as_json=how.as_json)
     result = method.result.model_validate_json(json.dumps(answer), extra="ignore")
@@ -270,9 +258,9 @@ def _write(method: Method[Any, Any], params: Mapping[str, object], how: Sending)
     return 0
 
 
-def _call_once(method: Method[Any, Any], sent: Mapping[str, object], key: str, how: Sending) -> Any:
+def _call_once(method: Method[Any, Any], sent: Mapping[str, object], key: str, how: Sending, form: Path | None) -> Any:
     """Return the result of a write, executed once even if the connection breaks; a form is removed after success."""
-    secret, form, written = required_token(how.token), how.form, False
+    secret, written = required_token(how.token), False
     try:
         with connect(base_of(how.url, "--url"), secret, how.timeout) as remote:
             answer = remote.call(method.name, sent, TRIES)

@@ -18,15 +18,7 @@ from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.backup import Backup, opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import Contents, TransferSummary, copy_records
 from cognition_engines.writing.erasing import LedgerFile
-from cstp_server.cli.options import (
-    ConfigOption,
-    DataDirOption,
-    JsonOption,
-    command_family,
-    settings_for,
-    store_place,
-    without_secrets,
-)
+from cstp_server.cli.options import FolderOptions, JsonOption, command_family, store_place, without_secrets
 from cstp_server.cli.progress import record_bars
 from cstp_server.cli.store import existing_records, opened_records
 from cstp_server.settings import Settings
@@ -39,17 +31,15 @@ _TOKENS: Final = "tokens"  # their name in a backup
 
 @app.command("copy")
 def copy_command(
-    ctx: typer.Context,
+    folder: FolderOptions,
     to: Annotated[str, typer.Option("--to", metavar="URL", help="URL of an empty database, as in store.url.")],
     as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> None:
     """Copy all records, with their vectors, into another database: from SQLite to PostgreSQL, or back.
 
     Copies everything or nothing. Records written during the copy are not in it.
     """
-    with existing_records(settings_for(ctx, data_dir, config)) as records:
+    with existing_records(folder.load_settings()) as records:
         target = _open_target(to)
         try:
             with record_bars(quiet=as_json) as bars:
@@ -66,18 +56,16 @@ def copy_command(
 
 @app.command("backup")
 def backup_command(
-    ctx: typer.Context,
+    folder: FolderOptions,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write; must not exist.")],
     force: Annotated[bool, typer.Option("--force", help="Replace an existing backup.")] = False,
     as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> None:
     """Write all records, their vectors and the tokens to one file, as of one moment. A server may keep running.
 
     Indexes are not included: they are rebuilt from the records.
     """
-    loaded = settings_for(ctx, data_dir, config)
+    loaded = folder.load_settings()
     tokens: tuple[Token, ...] = ()
     try:
         tokens = read_tokens(loaded.settings.tokens_path)
@@ -98,7 +86,7 @@ def backup_command(
 
 @app.command("restore")
 def restore_command(
-    ctx: typer.Context,
+    folder: FolderOptions,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup to restore.", exists=True, dir_okay=False)],
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace existing records; those not in the backup are deleted.")
@@ -107,15 +95,13 @@ def restore_command(
         bool, typer.Option("--tokens", help="Also add the tokens of the backup. Default: restore none.")
     ] = False,
     as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> None:
     """Make the records equal to a backup, all of them or none. A running server follows within a second.
 
     Records forgotten since the backup stay forgotten. With --tokens, tokens of the backup are added to the current
     ones: a revocation in either applies, the earlier expiry counts, and every live token is printed.
     """
-    loaded = settings_for(ctx, data_dir, config)
+    loaded = folder.load_settings()
     with record_bars(quiet=as_json) as bars, opened_backup(file, bars) as backup:
         kept = _kept_tokens(backup) if tokens else ()
         if tokens:
@@ -138,22 +124,20 @@ def restore_command(
 
 @app.command()
 def move(
-    ctx: typer.Context,
+    folder: FolderOptions,
     old: Annotated[str, typer.Argument(metavar="OLD", help="Old path of the folder or file.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="New path.")],
     replace: Annotated[
         bool, typer.Option("--replace", help="Delete existing records of the same files at NEW.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Report the changes and write nothing.")] = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> int:
     """Move the records of a folder that was moved: ids, reviews, links and rights stay.
 
     `cstp ingest NEW` does this by itself if the files are equal and the old folder does not exist. This command also
     moves edited files; run `cstp ingest NEW` afterwards. Exit code 2 if OLD still exists or NEW does not.
     """
-    with existing_records(settings_for(ctx, data_dir, config)) as records:
+    with existing_records(folder.load_settings()) as records:
         moved, deleted = move_records(records, Path(old), Path(new), over=replace, dry_run=dry_run)
     would = "would be " if dry_run else ""
     say(f"{would}moved: {moved:,} records of {old} to {new}")

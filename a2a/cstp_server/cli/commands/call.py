@@ -20,8 +20,8 @@ from cstp.methods.everything import SEARCH
 from cstp.methods.registry import METHODS
 from cstp.values.everything import FOUND_TYPES, SearchedRecord
 from cstp.values.fields import format_instant
-from cstp_server.cli.conventions import JsonOption, TimeoutOption, TokenOption, command_family
-from cstp_server.cli.remote import Remote, base_of, connect, print_error, required_token, show, types_of
+from cstp_server.cli.conventions import JsonOption, TimeoutOption, TokenOption, UrlOption, command_family
+from cstp_server.cli.remote import AskedServer, Remote, base_of, connect, print_error, required_token, show, types_of
 from cstp_server.cli.utf8_texts import require_utf8
 from cstp_server.terminal import say
 
@@ -64,7 +64,7 @@ def call_command(
             metavar="KEY=VALUE", help="Parameters, as key=text or key:=json.", autocompletion=parameter_names
         ),
     ] = None,
-    url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")] = DEFAULT_URL,
+    url: UrlOption = DEFAULT_URL,
     token: TokenOption = None,
     params_file: Annotated[
         str | None, typer.Option("--params", metavar="FILE", help="Parameters as a JSON object; - is standard input.")
@@ -187,6 +187,7 @@ _MARKS: Final = re.compile(r"(?m)^[ \t]*(?:#{1,6}|[*+-])[ \t]+")  # of Markdown,
 
 @app.command()
 def search(
+    server: AskedServer,
     words: Annotated[list[str], typer.Argument(metavar="QUERY", help="The question, in plain words.")],
     kinds: Annotated[
         list[str] | None,
@@ -203,10 +204,6 @@ def search(
         typer.Option("--path", metavar="FILE", help="Only decisions that govern this file; repeatable."),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of records, 1 to 50.")] = 10,
-    url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")] = DEFAULT_URL,
-    token: TokenOption = None,
-    timeout: TimeoutOption = 30.0,
-    as_json: JsonOption = False,
 ) -> int:
     """Search records of all kinds, and print a list, best first: title, kind, status, date, id and a snippet.
 
@@ -222,11 +219,11 @@ def search(
         "paths": paths or None,
     }
     try:
-        with connect(base_of(url, "--url"), required_token(token), timeout) as remote:
+        with connect(base_of(server.url, "--url"), required_token(server.token), server.timeout) as remote:
             result = remote.send(typed_call(SEARCH, given))
     except CstpError as error:
-        return print_error(error, SEARCH.name, given, as_json=as_json)
-    if as_json:
+        return print_error(error, SEARCH.name, given, as_json=server.as_json)
+    if server.as_json:
         show(result.model_dump(mode="json"), as_json=True)
     elif not result.results:
         say("no results", err=True)

@@ -6,15 +6,14 @@ from typing import Annotated
 import typer
 
 from cognition_engines.errors import ConfigurationError
-from cstp import DEFAULT_URL
 from cstp.client.change_iterators import Changes, Cursor
 from cstp.client.sync_client import Client
 from cstp.errors import CstpError, TransportError
 from cstp.methods.records import CHANGES
 from cstp.values.fields import format_instant
 from cstp.values.records import NOW
-from cstp_server.cli.conventions import JsonOption, TimeoutOption, TokenOption, Unreachable, command_family
-from cstp_server.cli.remote import base_of, print_error, required_token
+from cstp_server.cli.conventions import Unreachable, command_family
+from cstp_server.cli.remote import AskedServer, base_of, print_error, required_token
 from cstp_server.terminal import say
 
 app = command_family()
@@ -22,6 +21,7 @@ app = command_family()
 
 @app.command()
 def changes(
+    server: AskedServer,
     since: Annotated[
         str,
         typer.Option(
@@ -32,10 +32,6 @@ def changes(
     kinds: Annotated[
         list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind; repeatable.")
     ] = None,
-    url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")] = DEFAULT_URL,
-    token: TokenOption = None,
-    timeout: TimeoutOption = 30.0,
-    as_json: JsonOption = False,
 ) -> int:
     """Print changes of the records that the token can see, oldest first.
 
@@ -43,19 +39,19 @@ def changes(
     line on standard error has the cursor for --since.
     """
     try:
-        client = Client(base_of(url, "--url"), required_token(token), timeout)
+        client = Client(base_of(server.url, "--url"), required_token(server.token), server.timeout)
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
     with client:
         found = client.changes(parse_cursor(since), kinds=kinds, follow=follow)
         try:
-            _print(found, as_json=as_json)
+            _print(found, as_json=server.as_json)
         except TransportError as error:
             raise Unreachable(
-                f"{url} does not answer ({error}); check the address, and that the server is running"
+                f"{server.url} does not answer ({error}); check the address, and that the server is running"
             ) from None
         except CstpError as error:
-            return print_error(error, CHANGES.name, as_json=as_json)
+            return print_error(error, CHANGES.name, as_json=server.as_json)
         finally:
             say(f"next: --since {found.cursor}", err=True)
     return 0

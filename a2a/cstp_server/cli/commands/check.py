@@ -18,8 +18,8 @@ from cstp_server.checking.git_files import GitFailed, changed_files, files_of, f
 from cstp_server.checking.reports import Format, report_lines, report_members, stale_line, stale_members
 from cstp_server.checking.verdicts import DecisionSource, StatedPatterns, TooMany, check_files, stale_patterns
 from cstp_server.cli.conventions import MISUSED, Unreachable
-from cstp_server.cli.options import JsonOption, command_family
-from cstp_server.cli.read_place import ReadPlace, reads_place
+from cstp_server.cli.options import command_family
+from cstp_server.cli.read_place import ReadPlace
 from cstp_server.cli.read_store import readable_records
 from cstp_server.terminal import say, say_lines
 
@@ -28,8 +28,8 @@ _SERVER_CHECK: Final = "cstp_server.cli.server_check"  # loaded by name: a check
 
 
 @app.command("check")
-@reads_place
 def check_command(
+    place: ReadPlace,
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="PATH", help="Files or folders. [default: those changed since HEAD]")
     ] = None,
@@ -51,9 +51,6 @@ def check_command(
     ] = "text",
     folder: Annotated[Path, typer.Option("-C", metavar="FOLDER", help="Run as if started there.")] = Path(),
     project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Only decisions of it.")] = None,
-    *,
-    place: ReadPlace,
-    as_json: JsonOption = False,
 ) -> int:
     """Print the decisions that govern changed files of a git work tree.
 
@@ -62,7 +59,7 @@ def check_command(
     """
     if sum((bool(paths), staged, base is not None, stale)) > 1:
         raise typer.BadParameter("give one of PATH, --staged, --base and --stale", param_hint="PATH")
-    form = "json" if as_json else form
+    form = "json" if place.as_json else form
     if stale and form not in ("text", "json"):
         raise typer.BadParameter("--stale prints text or json", param_hint="--format")
     asked = _Asked(tuple(paths or ()), staged, base, stale, required, form, project)
@@ -105,11 +102,11 @@ def _check_place(here: Path, place: ReadPlace, asked: _Asked) -> int:
     files = tracked_files(root) if asked.stale else _files(root, here, asked)
     whose = remote_of(root) or root.as_posix(), asked.project
     check = partial(_print_check, root=root, files=files, asked=asked)
-    if place.url is not None:
+    if (url := place.server) is not None:
         on_server: _CheckOnServer = import_module(_SERVER_CHECK).check_on_server
-        return on_server(place.url, place, *whose, check, as_json=asked.form == "json")
+        return on_server(url, place, *whose, check, as_json=asked.form == "json")
     with readable_records(place.load_settings()) as records:
-        source = folder_source(records, Viewer(SENSITIVITIES[place.clearance]), *whose)
+        source = folder_source(records, Viewer(SENSITIVITIES[place.level]), *whose)
         return check(source)
 
 

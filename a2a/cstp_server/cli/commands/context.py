@@ -13,8 +13,8 @@ from cstp.values.session_context import SECTIONS
 from cstp_server.cli.allowed_values import allowed_values
 from cstp_server.cli.commands.changes import parse_cursor
 from cstp_server.cli.opened_folder import place_methods
-from cstp_server.cli.options import JsonOption, command_family
-from cstp_server.cli.read_place import ReadPlace, reads_place
+from cstp_server.cli.options import command_family
+from cstp_server.cli.read_place import ReadPlace
 from cstp_server.cli.remote import print_error, show
 from cstp_server.cli.utf8_texts import require_utf8
 from cstp_server.terminal import say, say_lines
@@ -26,8 +26,8 @@ SinceOption = Annotated[
 
 
 @app.command("context")
-@reads_place
 def context_command(
+    place: ReadPlace,
     task: Annotated[list[str] | None, typer.Argument(metavar="TASK", help="The task, in plain words.")] = None,
     files: Annotated[
         list[str] | None,
@@ -43,9 +43,6 @@ def context_command(
         int,
         typer.Option("--max-tokens", metavar="N", help=f"Length, {allowed_values(GET_SESSION_CONTEXT, 'max_tokens')}."),
     ] = GET_SESSION_CONTEXT.params.model_fields["max_tokens"].default,
-    *,
-    place: ReadPlace,
-    as_json: JsonOption = False,
 ) -> int:
     """Print a briefing for the start of a session: decisions for the task, reviews that are due, changes, lessons.
 
@@ -60,13 +57,13 @@ def context_command(
         "since": None if since is None else parse_cursor(since),
         "include": include or None,
         "max_tokens": max_tokens,
-        "format": "json" if as_json else "markdown",
+        "format": "json" if place.as_json else "markdown",
     }
     try:
         with place_methods(place, "context") as methods:
-            _print(methods, given, as_json=as_json)
+            _print(methods, given, as_json=place.as_json)
     except CstpError as error:
-        return print_error(error, GET_SESSION_CONTEXT.name, given, as_json=as_json)
+        return print_error(error, GET_SESSION_CONTEXT.name, given, as_json=place.as_json)
     return 0
 
 

@@ -19,8 +19,9 @@ from cognition_engines.ingest.options import Amount, Options
 from cognition_engines.ingest.run import ingest
 from cstp.errors import CstpError, TransportError
 from cstp_server.cli.commands.serve import HostOption, PortOption
+from cstp_server.cli.conventions import ConfigOption
 from cstp_server.cli.demo_calls import CALLS, Call, write_through
-from cstp_server.cli.options import ConfigOption, command_family, places_of, settings_for, store_line
+from cstp_server.cli.options import command_family, places_of, settings_for, store_line
 from cstp_server.cli.store import records_in
 from cstp_server.observe.log import announce, configure_logging, write_rest
 from cstp_server.process.listen import bind

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.escapes import one_line
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_store, settings_for
+from cstp_server.cli.options import FolderOptions, JsonOption, command_family, print_store
 from cstp_server.cli.secret_report import report_stored_secrets
 from cstp_server.doctor import components as parts, environment as places, indexes
 from cstp_server.doctor.components import check_sources
@@ -71,13 +71,11 @@ _COLOURS: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.PROBLEM: "b
 
 @app.command("doctor")
 def doctor_command(
-    ctx: typer.Context,
+    folder: FolderOptions,
     secrets: Annotated[
         bool, typer.Option("--secrets", help="Search all stored texts for keys and passwords instead.")
     ] = False,
     as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> int:
     """Check settings, folder, tokens, model, records, indexes, limits and server. Changes nothing.
 
@@ -85,13 +83,13 @@ def doctor_command(
     the id, field and kind of each stored secret; exit code 1 if there is one.
     """
     if secrets:
-        loaded = settings_for(ctx, data_dir, config)
+        loaded = folder.load_settings()
         print_store(loaded)
         return report_stored_secrets(loaded, as_json=as_json)
     console = Console()
     found: list[Finding] = []
     try:
-        loaded = settings_for(ctx, data_dir, config)
+        loaded = folder.load_settings()
         print_store(loaded)
         findings = diagnose(loaded)
     except ConfigurationError as error:

@@ -19,7 +19,7 @@ from cognition_engines.open_file import NotAFile, kind_of_place, open_file
 from cognition_engines.set_aside import SetAside
 from cognition_engines.store.erasure.ledger import read_ledger
 from cstp_server.cli.left_out import report_left_out
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
+from cstp_server.cli.options import FolderOptions, JsonOption, command_family
 from cstp_server.cli.progress import record_bars
 from cstp_server.cli.read_report import problem_lines
 from cstp_server.cli.spooling import copy_to_file
@@ -33,7 +33,7 @@ app = command_family()
 
 @app.command("export")
 def export_command(
-    ctx: typer.Context,
+    folder: FolderOptions,
     file: Annotated[str | None, typer.Argument(metavar="FILE", help="File to write; - is standard output.")] = None,
     kind: Annotated[
         list[str] | None, typer.Option(metavar="KIND", help="Only records of this kind; repeatable.")
@@ -50,8 +50,6 @@ def export_command(
         str | None, typer.Option(metavar="NAME", help="With --decisions: only decisions of this project.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> int:
     """Write all records as lines of JSON, sorted by kind and id, complete except for vectors.
 
@@ -68,12 +66,12 @@ def export_command(
     if decisions is not None:
         if kind:
             raise typer.BadParameter("cannot be combined with --decisions", param_hint="--kind")
-        return _export_decisions(settings_for(ctx, data_dir, config), decisions, project, force=force)
+        return _export_decisions(folder.load_settings(), decisions, project, force=force)
     if project is not None:
         raise typer.BadParameter("requires --decisions", param_hint="--project")
     assert file is not None
     kinds = sorted({_kind(name) for name in kind}) if kind else list(Kind)
-    loaded = settings_for(ctx, data_dir, config)
+    loaded = folder.load_settings()
     _check_output(file, force=force)
     with existing_records(loaded, reads_only=True) as records, record_bars(quiet=file == "-") as bars:
         set_aside = SetAside(logged=False)
@@ -148,11 +146,9 @@ def _open_without_links(path: str, flags: int) -> int:
 
 @app.command("import")
 def import_command(
-    ctx: typer.Context,
+    folder: FolderOptions,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A file written by cstp export; - is standard input.")],
     as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> int:
     """Import exported records, with their ids, rights, origins and times.
 
@@ -164,7 +160,7 @@ def import_command(
 
     Exit code 1 if the file was rejected.
     """
-    loaded = settings_for(ctx, data_dir, config)
+    loaded = folder.load_settings()
     model = open_model(loaded.settings)
     with (
         _regular(file) as path,

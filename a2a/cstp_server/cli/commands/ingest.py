@@ -9,11 +9,10 @@ from cognition_engines.ingest.collections.addresses import FORMS
 from cognition_engines.ingest.options import Options, Progress, Summary
 from cstp.errors import CstpError
 from cstp_server.cli import reading
-from cstp_server.cli.conventions import TimeoutOption, TokenOption
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
+from cstp_server.cli.options import command_family
 from cstp_server.cli.progress import reading_progress
 from cstp_server.cli.read_report import print_summary
-from cstp_server.cli.remote import base_of, print_error, required_token
+from cstp_server.cli.remote import print_error
 from cstp_server.cli.remote_records import METHOD
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.process.model import open_model
@@ -43,7 +42,7 @@ _PathsArgument = Annotated[
 
 @app.command("ingest")
 def ingest_command(
-    ctx: typer.Context,
+    place: reading.WrittenPlace,
     paths: _PathsArgument,
     project: reading.ProjectOption = None,
     sensitivity: reading.LevelOption = None,
@@ -62,12 +61,6 @@ def ingest_command(
     yes: reading.SureOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Report the changes and write nothing.")] = False,
     strict: _StrictOption = False,
-    url: reading.UrlOption = None,
-    token: TokenOption = None,
-    timeout: TimeoutOption = 60.0,
-    as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> int:
     """Read records of all kinds: decision records, documents, transcripts, YAML, JSON, JSONL, other memories.
 
@@ -80,17 +73,17 @@ def ingest_command(
     given = reading.with_messages(given, bots, system_messages, day_first)
     options = replace(given, prune=prune, sure=yes, gone=prune, dry_run=dry_run, strict=strict, limit=limit)
     sources = reading.sources_of(paths, name, prune=prune)
-    target = None if url is None else reading.Target(base_of(url, "--url"), required_token(token), timeout)
+    target = place.server
     try:
-        with reading_progress(quiet=as_json) as shown:
+        with reading_progress(quiet=place.as_json) as shown:
             if target is not None:
-                found = settings_for(ctx, data_dir, config).settings.secrets.files
+                found = place.load_settings().settings.secrets.files
                 summary = reading.run_elsewhere(sources, replace(options, secrets=found), target, shown)
             else:
-                summary = _run_here(sources, options, settings_for(ctx, data_dir, config), shown)
+                summary = _run_here(sources, options, place.load_settings(), shown)
     except CstpError as refused:
-        return print_error(refused, METHOD, as_json=as_json)
-    print_summary(summary, as_json=as_json, dry_run=dry_run, strict=strict)
+        return print_error(refused, METHOD, as_json=place.as_json)
+    print_summary(summary, as_json=place.as_json, dry_run=dry_run, strict=strict)
     return 1 if summary.rejected or summary.held_back else 0
 
 

@@ -11,15 +11,7 @@ import typer
 
 from cognition_engines.errors import ConfigurationError
 from cstp.client.async_client import AsyncClient
-from cstp_server.cli.options import (
-    ConfigOption,
-    DataDirOption,
-    command_family,
-    naming_a_store_that_fails,
-    places_of,
-    settings_for,
-    store_line,
-)
+from cstp_server.cli.options import FolderOptions, command_family, naming_a_store_that_fails, places_of, store_line
 from cstp_server.mcp.profiles import UnknownTools, check_tools, chosen_tools
 from cstp_server.mcp.remote import answer_from_server
 from cstp_server.observe.log import announce, configure_logging, write_rest
@@ -33,7 +25,7 @@ app = command_family()
 
 @app.command("mcp")
 def mcp_command(
-    ctx: typer.Context,
+    folder: FolderOptions,
     agent: Annotated[
         str | None, typer.Option(metavar="NAME", help="Use the rights of this agent's newest live token.")
     ] = None,
@@ -45,22 +37,20 @@ def mcp_command(
         str | None,
         typer.Option(metavar="PROFILE", help="Tools: ask, record, all, or names with commas. Default: mcp.tools."),
     ] = None,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> None:
     """Serve MCP on standard input and output, for a client that starts it; see docs/mcp.md.
 
     The caller is --agent, or the token in CSTP_TOKEN.
     """
-    loaded = settings_for(ctx, data_dir, config)
+    loaded = folder.load_settings()
     settings = loaded.settings
     if sys.stdin is None or sys.stdout is None:
         raise ConfigurationError("standard input and output must be open: an MCP client starts this command")
     chosen = _chosen(settings, tools)
     configure_logging(settings.log)
-    ctx.call_on_close(write_rest)
+    folder.ctx.call_on_close(write_rest)
     if url is not None:
-        if agent is not None or data_dir is not None:
+        if agent is not None or folder.data_dir is not None:
             raise typer.BadParameter(
                 "requires a token in CSTP_TOKEN, without --agent or --data-dir", param_hint="--url"
             )

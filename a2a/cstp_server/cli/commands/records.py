@@ -23,7 +23,7 @@ from cstp.methods.memories import RECALL
 from cstp.values.fields import format_instant
 from cstp_server.cli.commands.authoring import Sending, forget_record
 from cstp_server.cli.conventions import TimeoutOption, TokenOption
-from cstp_server.cli.options import CommonOptions, ConfigOption, DataDirOption, JsonOption, command_family, settings_for
+from cstp_server.cli.options import CommonOptions, FolderOptions, OtherServerOption, ServerOrFolder, command_family
 from cstp_server.cli.remote import Remote, base_of, connect, print_error, required_token
 from cstp_server.cli.store import existing_records
 from cstp_server.terminal import say, say_lines
@@ -33,48 +33,38 @@ IdArgument = Annotated[
     str, typer.Argument(metavar="ID", help="Id of the record, as in answers and from `cstp ingest`.")
 ]
 KindOption = Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Record kind, if the id is ambiguous.")]
-UrlOption = Annotated[
-    str | None,
-    typer.Option("--url", envvar="CSTP_URL", metavar="URL", help="URL of a server to ask; ignored with --data-dir."),
-]
 _UNSHOWN = ("feature", "pr", "validFrom", "validTo", "details")  # of decisions
 _LONG = ("text", "content", "narrative", "query", "reflection")  # printed last, unchanged
 
 
 @app.command()
 def show(
-    ctx: typer.Context,
+    place: ServerOrFolder,
     id: IdArgument,
     kind: KindOption = None,
-    url: UrlOption = None,
-    token: TokenOption = None,
-    timeout: TimeoutOption = 30.0,
-    as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> int:
     """Print one complete record from the data folder, or from the server of --url or CSTP_URL.
 
     A server shows decisions, passages, episodes and memories; the data folder every kind.
     """
     kinds = _parse_kind(kind)
-    if (server := _server(ctx, url, data_dir, config)) is not None:
+    if (server := _server(place.ctx, place.url, place.data_dir, place.config)) is not None:
         try:
-            with connect(server, required_token(token), timeout) as remote:
+            with connect(server, required_token(place.token), place.timeout) as remote:
                 members = read_record(remote, id, kinds)
         except CstpError as error:
-            code = print_error(error, "", {"id": id}, as_json=as_json)
-            if isinstance(error, NotFound) and not as_json:
+            code = print_error(error, "", {"id": id}, as_json=place.as_json)
+            if isinstance(error, NotFound) and not place.as_json:
                 say(SHOWN, err=True)
             return code
     else:
-        with existing_records(settings_for(ctx, data_dir, config), reads_only=True) as records:
+        with existing_records(place.load_settings(), reads_only=True) as records:
             found = _find_record(records, id, kinds)
         if found is None:
             say(f"no record has the id {id}", err=True)
             return 1
         members = _collect_members(found)
-    if as_json:
+    if place.as_json:
         say(json.dumps(members))
     else:
         _print(members)
@@ -83,15 +73,13 @@ def show(
 
 @app.command()
 def delete(
-    ctx: typer.Context,
+    folder: FolderOptions,
     ids: Annotated[list[str], typer.Argument(metavar="ID", help="One or more ids.")],
     kind: KindOption = None,
-    url: UrlOption = None,
+    url: OtherServerOption = None,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> int:
     """Delete records from everything: store, vectors, indexes. A running server drops them within a second.
 
@@ -100,11 +88,11 @@ def delete(
     """
     kinds, gone = _parse_kind(kind), 0
     wanted = list(dict.fromkeys(ids))
-    if (server := _server(ctx, url, data_dir, config)) is not None:
+    if (server := _server(folder.ctx, url, folder.data_dir, folder.config)) is not None:
         how = Sending(None, False, server, token, timeout, False)
         of_kind = {} if kind is None else {"kind": kind}
         return max(forget_record({"id": id, **of_kind}, how, yes=yes) for id in wanted)
-    with existing_records(settings_for(ctx, data_dir, config)) as records:
+    with existing_records(folder.load_settings()) as records:
         # looked up first, so an ambiguous id is reported before anything is deleted
         found = {id: _find_record(records, id, kinds) for id in wanted}
         for id, stored in found.items():

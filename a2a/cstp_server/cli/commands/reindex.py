@@ -16,7 +16,7 @@ from cognition_engines.indexes.indexes import fill_vectors, open_indexes, remove
 from cognition_engines.indexes.vectors.registry import backend_of
 from cognition_engines.spaces import SEARCHED
 from cognition_engines.store.records import Records
-from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
+from cstp_server.cli.options import FolderOptions, command_family
 from cstp_server.cli.record_retries import Attempt, retry_records
 from cstp_server.cli.store import existing_records
 from cstp_server.holder.taking import take_folder
@@ -32,13 +32,11 @@ _SEARCHED_KINDS: Final = {kind for space in SEARCHED for kind in space.kinds}
 
 @app.command("reindex")
 def reindex_command(
-    ctx: typer.Context,
+    folder: FolderOptions,
     keep: Annotated[bool, typer.Option("--keep-vectors", help="Keep the vectors of other models.")] = False,
     record: Annotated[
         list[str] | None, typer.Option("--record", metavar="ID", help="Only try again to index this record.")
     ] = None,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> int:
     """Rebuild the indexes. Records that have no vectors of the configured model are embedded first.
 
@@ -48,7 +46,7 @@ def reindex_command(
         raise typer.BadParameter("cannot be combined with --keep-vectors", param_hint="--record")
     if record is not None and not all(map(str.strip, record)):
         raise typer.BadParameter("the id is empty", param_hint="--record")
-    loaded = settings_for(ctx, data_dir, config)
+    loaded = folder.load_settings()
     settings = loaded.settings
     if record:
         with existing_records(loaded) as records:
@@ -88,13 +86,13 @@ def _print_attempts(attempts: Sequence[Attempt]) -> int:
 
 
 @app.command("compact")
-def compact_command(ctx: typer.Context, data_dir: DataDirOption = None, config: ConfigOption = None) -> None:
+def compact_command(folder: FolderOptions) -> None:
     """Rewrite the database and the indexes, so that no file holds bytes of deleted or forgotten records.
 
     Stop the server first. PostgreSQL locks one table after the other, and its write-ahead log and replicas keep
     their data for as long as they are configured to.
     """
-    loaded = settings_for(ctx, data_dir, config)
+    loaded = folder.load_settings()
     settings = loaded.settings
     embedder = open_model(settings)
     console = Console(stderr=True)

@@ -14,15 +14,7 @@ import typer
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ConfigurationError
-from cstp_server.cli.options import (
-    ConfigOption,
-    DataDirOption,
-    command_family,
-    naming_a_store_that_fails,
-    places_of,
-    settings_for,
-    store_line,
-)
+from cstp_server.cli.options import FolderOptions, command_family, naming_a_store_that_fails, places_of, store_line
 from cstp_server.holder.taking import folder_of_a_server
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.observe.log import announce, configure_logging, write_rest
@@ -57,25 +49,23 @@ KeyOption = Annotated[
 
 @app.command("serve")
 def serve_command(
-    ctx: typer.Context,
+    folder: FolderOptions,
     host: HostOption = None,
     port: PortOption = None,
     workers: WorkersOption = None,
     ssl_certfile: CertificateOption = None,
     ssl_keyfile: KeyOption = None,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> None:
     """Answer calls until stopped. After SIGTERM or Ctrl-C, running calls finish and the exit code is 0."""
     tls = {"server__ssl_certfile": ssl_certfile, "server__ssl_keyfile": ssl_keyfile}
     given = {"server__host": host, "server__port": port, "server__workers": workers, **tls}
-    loaded = settings_for(ctx, data_dir, config, **given)
+    loaded = folder.load_settings(**given)
     settings = loaded.settings
     if settings.server.workers > 1:
-        _serve_by_workers(ctx, loaded)
+        _serve_by_workers(folder.ctx, loaded)
         return
     configure_logging(settings.log)
-    ctx.call_on_close(write_rest)
+    folder.ctx.call_on_close(write_rest)
     live = _live_tokens(settings)
     with (
         naming_a_store_that_fails(loaded),

@@ -15,7 +15,8 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.errors import ConfigurationError
-from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, print_table, settings_for
+from cstp_server.cli.conventions import DataDirOption
+from cstp_server.cli.options import FolderOptions, command_family, print_table
 from cstp_server.cli.remote import base_of
 from cstp_server.hook.run import EVENTS, answer_hook
 from cstp_server.settings import Settings
@@ -37,7 +38,7 @@ class Where(StrEnum):
 
 @app.command("setup")
 def setup_command(
-    ctx: typer.Context,
+    folder: FolderOptions,
     client: Annotated[
         str | None, typer.Argument(metavar="[AGENT]", help=f"The program to set up: {', '.join(CLIENTS)}.")
     ] = None,
@@ -53,8 +54,6 @@ def setup_command(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes and make none.")] = False,
     removing: Annotated[bool, typer.Option("--remove", help="Take the entries out again.")] = False,
     listing: Annotated[bool, typer.Option("--list", help="List the clients that are set up.")] = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> None:
     """Add CSTP to the configuration of an agent's program: the MCP server, and for Claude Code the hooks.
 
@@ -71,13 +70,13 @@ def setup_command(
     if removing:
         _show(plan_removal(chosen, where, places), where, dry_run=dry_run, done="removed from")
     elif url is not None:
-        if agent is not None or data_dir is not None or config is not None:
+        if agent is not None or folder.data_dir is not None or folder.config is not None:
             reason = f"requires a token in {TOKEN}, without --agent, --data-dir or --config"
             raise typer.BadParameter(reason, param_hint="--url")
         _add_of_server(chosen, where, places, url, dry_run=dry_run)
     else:
-        named = config or (Path(os.environ["CSTP_CONFIG"]) if os.environ.get("CSTP_CONFIG") else None)
-        settings, name = settings_for(ctx, data_dir, config).settings, agent or chosen.name
+        named = folder.config or (Path(os.environ["CSTP_CONFIG"]) if os.environ.get("CSTP_CONFIG") else None)
+        settings, name = folder.load_settings().settings, agent or chosen.name
         words, hook_words = _build_words(settings, named, name)
         _add(chosen, where, places, chosen.local(str(_program()), ["mcp", *words]), hook_words, dry_run=dry_run)
         if not dry_run:

@@ -14,9 +14,9 @@ from cstp.client.methods import Methods
 from cstp.errors import CstpError
 from cstp_server.cli.left_out import report_left_out
 from cstp_server.cli.opened_folder import place_methods
-from cstp_server.cli.options import JsonOption, command_family
+from cstp_server.cli.options import command_family
 from cstp_server.cli.progress import record_bars
-from cstp_server.cli.read_place import ReadPlace, reads_place
+from cstp_server.cli.read_place import ReadPlace
 from cstp_server.cli.remote import print_error
 from cstp_server.terminal import say
 from cstp_server.ui.site_files import FolderRefused, check_replaceable
@@ -30,8 +30,8 @@ KindOption = Annotated[
 
 
 @app.command("site")
-@reads_place
 def site_command(
+    place: ReadPlace,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write; an earlier site there is replaced.")],
     title: Annotated[
         str | None, typer.Option(metavar="NAME", help="Title of the site. Default: the agent's name.")
@@ -41,9 +41,6 @@ def site_command(
         list[str] | None,
         typer.Option(metavar="NAME", help="With a data folder: only this project; repeatable. Default: all."),
     ] = None,
-    *,
-    place: ReadPlace,
-    as_json: JsonOption = False,
 ) -> int:
     """Write records as a static site: a page to open from disk, or to put on any web host.
 
@@ -58,12 +55,12 @@ def site_command(
         check_replaceable(folder)
         place.require_folder("--project", project)
         with place_methods(place, "site", _projects(project)) as methods:
-            written = _write_site(methods, folder, title, kinds, set_aside, quiet=as_json)
+            written = _write_site(methods, folder, title, kinds, set_aside, quiet=place.as_json)
     except FolderRefused as refused:
         raise typer.BadParameter(str(refused), param_hint="DIR") from None
     except CstpError as error:
-        return print_error(error, "", as_json=as_json)
-    _report(written, folder, as_json=as_json)
+        return print_error(error, "", as_json=place.as_json)
+    _report(written, folder, as_json=place.as_json)
     return report_left_out(set_aside)
 
 

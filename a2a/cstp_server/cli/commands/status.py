@@ -18,16 +18,7 @@ from cstp.client.messages import HttpAnswer
 from cstp.errors import CstpError, TransportError
 from cstp.values.fields import format_instant
 from cstp_server.cli.conventions import TimeoutOption, TokenOption, Unreachable
-from cstp_server.cli.options import (
-    ConfigOption,
-    DataDirOption,
-    JsonOption,
-    command_family,
-    print_store,
-    print_table,
-    settings_for,
-    without_secrets,
-)
+from cstp_server.cli.options import FolderOptions, JsonOption, command_family, print_store, print_table, without_secrets
 from cstp_server.cli.remote import Remote, base_of, code_of, connect, given_token, member_of, print_error
 from cstp_server.describe.agent_card import EXTENSION
 from cstp_server.holder.holder_state import HolderState, ask_state, describe_failure, failures_of
@@ -44,15 +35,13 @@ app = command_family()
 
 @app.command()
 def status(
-    ctx: typer.Context,
+    folder: FolderOptions,
     url: Annotated[
         str | None, typer.Argument(metavar="URL", help="URL of a server to ask. Default: look at the data folder.")
     ] = None,
     token: TokenOption = None,
     timeout: TimeoutOption = 10.0,
     as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> int:
     """Show the content of the data folder, and whether a server answers. Changes nothing.
 
@@ -60,7 +49,7 @@ def status(
     """
     if url is not None:
         return print_remote(url, given_token(token), timeout, as_json=as_json)
-    loaded = settings_for(ctx, data_dir, config)
+    loaded = folder.load_settings()
     settings = loaded.settings
     print_store(loaded)
     stored = glance(settings.store_url)
@@ -147,11 +136,9 @@ def _health(url: str) -> str:
 
 
 @app.command("config")
-def show_config(
-    ctx: typer.Context, as_json: JsonOption = False, data_dir: DataDirOption = None, config: ConfigOption = None
-) -> None:
+def show_config(folder: FolderOptions, as_json: JsonOption = False) -> None:
     """Show every setting, its value and the source of the value. Passwords are omitted."""
-    loaded = settings_for(ctx, data_dir, config)
+    loaded = folder.load_settings()
     rows = [(name, _format_value(name, value), loaded.origin_of(name)) for name, value in _values(loaded.settings)]
     if as_json:
         say(json.dumps([{"name": name, "value": value, "from": origin} for name, value, origin in rows]))

@@ -10,7 +10,7 @@ import typer
 
 from cognition_engines.masking.masked_values import mask_values
 from cognition_engines.masking.policy import name_refusal
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_table, settings_for
+from cstp_server.cli.options import FolderOptions, JsonOption, command_family, print_table
 from cstp_server.terminal import say
 from cstp_server.tokens import Token, TokenRefused, create_token, read_tokens, revoke_token, rotate_token
 
@@ -38,7 +38,7 @@ def parse_lifetime(text: str, option: str) -> timedelta:
 
 @app.command()
 def create(
-    ctx: typer.Context,
+    folder: FolderOptions,
     agent: Annotated[str, typer.Option("--agent", metavar="NAME", help="The agent that the token belongs to.")],
     scope: Annotated[
         list[str] | None,
@@ -55,8 +55,6 @@ def create(
     ] = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> None:
     """Create a token. Its text is shown once and not stored.
 
@@ -68,7 +66,7 @@ def create(
     An agent may have two live tokens with different rights: to replace one, create the next one before you revoke the
     old one, or use cstp token rotate. A running server accepts a new token at once.
     """
-    path = settings_for(ctx, data_dir, config).settings.tokens_path
+    path = folder.load_settings().settings.tokens_path
     if secrets := mask_values([agent]).secrets:
         raise TokenRefused(f"--agent {name_refusal(secrets[0].kind)}")
     token, text = create_token(
@@ -83,11 +81,9 @@ def create(
 
 
 @app.command("list")
-def list_tokens(
-    ctx: typer.Context, as_json: JsonOption = False, data_dir: DataDirOption = None, config: ConfigOption = None
-) -> None:
+def list_tokens(folder: FolderOptions, as_json: JsonOption = False) -> None:
     """List the tokens, without their texts."""
-    tokens = read_tokens(settings_for(ctx, data_dir, config).settings.tokens_path)
+    tokens = read_tokens(folder.load_settings().settings.tokens_path)
     if as_json:
         say(json.dumps([_public(token) for token in tokens]))
         return
@@ -98,11 +94,9 @@ def list_tokens(
 
 
 @app.command()
-def revoke(
-    ctx: typer.Context, token_id: IdArgument, data_dir: DataDirOption = None, config: ConfigOption = None
-) -> None:
+def revoke(folder: FolderOptions, token_id: IdArgument) -> None:
     """Revoke a token; running servers reject it within five seconds. Prints the other live tokens of the agent."""
-    path = settings_for(ctx, data_dir, config).settings.tokens_path
+    path = folder.load_settings().settings.tokens_path
     token = revoke_token(path, token_id)
     say(f"revoked {token.id} of {token.agent}")
     now = datetime.now(UTC)
@@ -116,17 +110,15 @@ def revoke(
 
 @app.command()
 def rotate(
-    ctx: typer.Context,
+    folder: FolderOptions,
     token_id: IdArgument,
     expires: ExpiresOption = "90d",
     overlap: Annotated[str, typer.Option(metavar="LIFETIME", help="How long the old token stays valid.")] = "24h",
     quiet: QuietOption = False,
     as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> None:
     """Create a successor with the same rights; the old token expires after the overlap."""
-    path = settings_for(ctx, data_dir, config).settings.tokens_path
+    path = folder.load_settings().settings.tokens_path
     token, text = rotate_token(
         path, token_id, lifetime=parse_lifetime(expires, "--expires"), overlap=parse_lifetime(overlap, "--overlap")
     )

@@ -17,7 +17,7 @@ from cognition_engines.indexes.index_folder import holder, is_address
 from cstp.errors import TransportError
 from cstp_server.cli.commands.token import parse_lifetime
 from cstp_server.cli.conventions import Unreachable
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_store, settings_for
+from cstp_server.cli.options import FolderOptions, JsonOption, command_family, print_store
 from cstp_server.cli.remote import base_of, connect
 from cstp_server.process.local_probe import probe
 from cstp_server.settings import Settings
@@ -44,7 +44,7 @@ class _Rights:
 
 @app.command("ui")
 def ui_command(
-    ctx: typer.Context,
+    folder: FolderOptions,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Agent of the page's token. Default: ui.")] = None,
     scope: Annotated[
         list[str] | None,
@@ -66,8 +66,6 @@ def ui_command(
         typer.Option(envvar="CSTP_URL", metavar="URL", help="Another server; paste one of its tokens into the page."),
     ] = None,
     as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> None:
     """Open the page that shows the records in a browser, and print its link.
 
@@ -75,7 +73,7 @@ def ui_command(
     the oldest one made by a link is revoked. Other users of the machine can see the link in the list of processes; use
     --no-browser to prevent that.
     """
-    loaded = settings_for(ctx, data_dir, config)
+    loaded = folder.load_settings()
     held = holder(loaded.settings.indexes_path)
     rights = _Rights(agent, scope, clearance, project, expires)
     if url is not None and not _same(base_of(url, "--url"), held):

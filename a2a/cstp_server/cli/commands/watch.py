@@ -17,11 +17,11 @@ from cognition_engines.ingest.follow import ChangeEvents, WatchedPaths
 from cognition_engines.ingest.options import Options, Progress, Stopped, Summary, UntilStopped
 from cstp.errors import CstpError
 from cstp_server.cli import reading
-from cstp_server.cli.conventions import TimeoutOption, TokenOption, Unreachable
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_store, settings_for
+from cstp_server.cli.conventions import Unreachable
+from cstp_server.cli.options import command_family, print_store
 from cstp_server.cli.progress import reading_progress
 from cstp_server.cli.read_report import print_summary
-from cstp_server.cli.remote import base_of, print_error, required_token
+from cstp_server.cli.remote import print_error
 from cstp_server.cli.remote_records import METHOD
 from cstp_server.process.model import open_model
 from cstp_server.terminal import say
@@ -34,7 +34,7 @@ _Run = Callable[[Options, Progress], Summary]
 
 @app.command("watch")
 def watch_command(
-    ctx: typer.Context,
+    place: reading.WrittenPlace,
     paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Folders and files to watch.")],
     project: reading.ProjectOption = None,
     sensitivity: reading.LevelOption = None,
@@ -49,12 +49,6 @@ def watch_command(
     day_first: reading.DayOption = None,
     prune: reading.PruneOption = False,
     yes: reading.SureOption = False,
-    url: reading.UrlOption = None,
-    token: TokenOption = None,
-    timeout: TimeoutOption = 60.0,
-    as_json: JsonOption = False,
-    data_dir: DataDirOption = None,
-    config: ConfigOption = None,
 ) -> int:
     """Read folders and files as `cstp ingest` does, and read them again when they change, until stopped.
 
@@ -65,25 +59,25 @@ def watch_command(
     given = reading.with_messages(given, bots, system_messages, day_first)
     options = replace(given, prune=prune, sure=yes)
     files = [path.absolute() for path in reading.existing_files(paths)]
-    if url is None:
-        loaded = settings_for(ctx, data_dir, config)
+    target = place.server
+    if target is None:
+        loaded = place.load_settings()
         print_store(loaded)
         embedder = open_model(loaded.settings)
 
         def run(options: Options, shown: Progress) -> Summary:
             return reading.run_here(reading.Sources(files), options, loaded, embedder, shown, named=True)
     else:
-        secrets = settings_for(ctx, data_dir, config).settings.secrets.files
-        target = reading.Target(base_of(url, "--url"), required_token(token), timeout)
+        secrets = place.load_settings().settings.secrets.files
 
         def run(options: Options, shown: Progress) -> Summary:
             return reading.run_elsewhere(reading.Sources(files), replace(options, secrets=secrets), target, shown)
 
     try:
         with _stopped_by_signals() as stop:
-            _follow_changes(WatchedPaths(files, options), run, files, stop, as_json=as_json)
+            _follow_changes(WatchedPaths(files, options), run, files, stop, as_json=place.as_json)
     except CstpError as refused:
-        return print_error(refused, METHOD, as_json=as_json)
+        return print_error(refused, METHOD, as_json=place.as_json)
     return 0
 
 
