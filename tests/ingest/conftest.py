@@ -13,6 +13,7 @@ import pytest
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.collections.addresses import checked_address
 from cognition_engines.ingest.collections.open_collection import open_collection
+from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.maps.map_files import parsed_map
 from cognition_engines.ingest.options import Amount, Options, Summary
 from cognition_engines.ingest.run import ingest
@@ -61,6 +62,12 @@ class Silent:
 
     def advance(self, done: Amount) -> None:
         self.done = Amount(self.done.size + done.size, self.done.files + done.files, self.done.records + done.records)
+
+
+@pytest.fixture(scope="module")
+def formats() -> Iterator[FormatReader]:
+    with FormatReader() as reader:
+        yield reader
 
 
 @pytest.fixture

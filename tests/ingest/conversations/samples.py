@@ -2,21 +2,21 @@
 
 import json
 import os
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from tests.ingest.cases import packed_members
 
 Json = dict[str, Any]
 JANUARY = 1_704_067_200  # 2024-01-01T00:00:00Z
 
 
 def packed(path: Path, members: Mapping[str, object]) -> Path:
-    """A zip of these members; what is no text is written as JSON."""
+    """Write an archive of members; anything but text and bytes is written as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content if isinstance(content, str | bytes) else json.dumps(content))
+    texts = {name: one if isinstance(one, str | bytes) else json.dumps(one) for name, one in members.items()}
+    path.write_bytes(packed_members(texts))
     return path
 
 

@@ -1,6 +1,6 @@
-"""A reader of formats, and runs that have it."""
+"""Runs that read documents of all formats."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,6 @@ from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
 from cognition_engines.store.records import Records
 from tests.ingest.conftest import CountingEmbedder, Silent
-
-
-@pytest.fixture(scope="module")
-def formats() -> Iterator[FormatReader]:
-    with FormatReader() as reader:
-        yield reader
 
 
 @pytest.fixture
