@@ -13,10 +13,10 @@ import pytest
 from pydantic.alias_generators import to_camel
 
 from cognition_engines.ingest.detect import read
-from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
+from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord
 from cognition_engines.ingest.structured.aliases import own_names
 from cognition_engines.ingest.structured.json_schema import record_schema
-from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Extraction, content_names
+from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_names
 from cognition_engines.kinds.fields import ISO_8601
 from cognition_engines.kinds.graph import Evidence
 from cognition_engines.kinds.knowledge import KnowledgeCard, Place
@@ -35,32 +35,6 @@ def items(*members: dict[str, Any], path: str = "r.jsonl") -> list[Item]:
     content = "".join(json.dumps(one) + "\n" for one in members)
     found = read(path, BytesIO(content.encode()), explicit=True)
     return [] if found is None else list(found)
-
-
-def one(**members: Any) -> Any:
-    """The one record that these members are."""
-    (draft,) = (item for item in items(members) if not isinstance(item, Warned))
-    assert isinstance(draft, RecordDraft), draft
-    return draft.record
-
-
-def tags(value: Any, path: str) -> list[tuple[str, ...]]:
-    """What one value is read as, as the tags of all kinds of records."""
-    kinds = [kind for kind in SMALL if own_names(KINDS[kind]) & {"tags", "topics"}]
-    given = [{"kind": kind} | SMALL[kind] | {"topics" if kind == "extraction" else "tags": value} for kind in kinds]
-    card = {"summary": "s", "takeaways": ["a", "b", "c"], "tags": value}
-    given.append({"kind": "chunk", "content": "c", "knowledge_card": card})
-    if path.endswith(".jsonl"):
-        return list(map(tags_of, items(*given)))
-    text = "".join(f"- {json.dumps(one)}\n" for one in given).replace('"1.10"', "1.10").replace('"007"', "007")
-    return list(map(tags_of, read(path, BytesIO(text.encode()), explicit=True) or ()))
-
-
-def tags_of(item: Item) -> tuple[str, ...]:
-    assert isinstance(item, RecordDraft | DocumentDraft), item
-    record: Any = item.source if isinstance(item, DocumentDraft) else item.record
-    card = getattr(record, "knowledge_card", None)
-    return tuple(card.tags if card else record.topics if isinstance(record, Extraction) else record.tags)
 
 
 def refusal(**members: Any) -> str:
