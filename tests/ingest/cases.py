@@ -1,4 +1,4 @@
-"""Cases of an ingest: folders of input with the records and problems that are expected of them.
+"""Cases of an ingest: folders of input with the expected records and problems.
 
 A case is `tests/ingest/cases/SUBJECT/NAME/`: `in/` has files as they lie in a user's folder, `expected.yaml` all stored
 records, refusals, warnings and counts of skipped files. A folder below `in/` that is called like an archive (`.zip`,
@@ -124,7 +124,7 @@ def _options(settings: Mapping[str, Any], map: Path) -> Options:
         texts["map"] = parsed_map(map.read_text(encoding="utf-8"), map.name)
     if "sensitivity" in options:
         options["sensitivity"] = Sensitivity[options["sensitivity"].upper()]
-    # without the search for secrets, which takes half of the time
+    # without the search for secrets, half of the time
     return Options(**{"repository": REPOSITORY, "secrets": "allow", **options}, texts=Texts(**texts))
 
 
@@ -146,7 +146,7 @@ def _position(line: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _telling(line: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the members of a record that its file says something of."""
+    """Yield the members of a record that differ from defaults and are not computed."""
     given, defaults = line["origin"]["given"], _defaults(Kind[line["kind"].upper()])
     if given is not None:
         yield "id", _SUFFIX.sub("", str(line["record"]["id"]))
@@ -207,7 +207,7 @@ def _block(one: dict[str, Any]) -> str:
 
 
 class _Block(yaml.SafeDumper):
-    """A writer of YAML that writes texts of several lines as lines."""
+    """YAML writer for texts of several lines as lines."""
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         return self.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)

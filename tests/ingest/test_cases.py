@@ -1,4 +1,4 @@
-"""Folders of input against the records and problems that are expected of them; see `cases.py`."""
+"""Folders of input against their expected records and problems; see `cases.py`."""
 
 from difflib import unified_diff
 from pathlib import Path

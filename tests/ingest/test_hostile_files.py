@@ -1,4 +1,4 @@
-"""Links, pipes, devices, names and sizes that somebody put into a folder: refused alone, and the rest is read."""
+"""Hostile links, pipes, devices, names and sizes in a folder: refused alone, and the rest is read."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ from tests.ingest.runs import Run, ids, json_lines
 
 
 class Swapping(Silent):
-    """Progress that changes the folder once it was walked, before anything in it is read."""
+    """Progress that changes the folder after the walk, before any file is read."""
 
     def __init__(self, change: Callable[[], None]) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Swapping(Silent):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """With one decision that is to be read whatever else is in it."""
+    """Return a folder with a readable decision, next to which hostile files are put."""
     json_lines(tmp_path / "docs/z.jsonl", {"kind": "decision", "id": "kept", "title": "Kept"})
     return tmp_path / "docs"
 
@@ -49,7 +49,7 @@ def secret(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def deep(folder: Path) -> Iterator[Path]:
-    """A folder with very many others in each other."""
+    """Yield a folder for very many nested folders."""
     yield folder
     subprocess.run(["rm", "-rf", str(folder)], check=True)  # Python's own removal is recursive
 
@@ -82,7 +82,7 @@ def test_no_link_is_followed_out_of_a_folder(folder: Path, secret: Path, run: Ru
     assert summary.skipped == {"link": 2}
 
 
-def test_a_link_that_a_person_names_is_read(folder: Path, secret: Path, run: Run, records: Records) -> None:
+def test_a_named_link_is_read(folder: Path, secret: Path, run: Run, records: Records) -> None:
     link = folder / "a.jsonl"
     link.symlink_to(secret)
     named_folder = folder.parent / "named"
@@ -126,7 +126,7 @@ print(*(file.path.name for file in found.files), *(problem.reason for problem in
 
 @pytest.mark.long("reads many or large files")
 @pytest.mark.parametrize("name", ["inner", ".cstpignore"])
-def test_what_becomes_a_link_while_a_folder_is_walked_is_not_followed(folder: Path, secret: Path, name: str) -> None:
+def test_a_link_made_during_a_walk_is_not_followed(folder: Path, secret: Path, name: str) -> None:
     (secret.parent / "patterns").write_text("[[:secret:]]\n")
     (folder / "inner").mkdir()
     (folder / ".cstpignore").write_text("")
@@ -138,7 +138,7 @@ def test_what_becomes_a_link_while_a_folder_is_walked_is_not_followed(folder: Pa
     assert "secret" not in found
 
 
-def test_only_folders_that_a_walk_lists_are_watched_and_no_link_leads_out_of_them(folder: Path, tmp_path: Path) -> None:
+def test_only_folders_of_a_walk_are_watched_and_no_link_is_followed(folder: Path, tmp_path: Path) -> None:
     for name in ("docs/inner", "docs/.git/objects", "docs/node_modules/lib", "elsewhere/one", "elsewhere/two"):
         (tmp_path / name).mkdir(parents=True)
     (folder / "link").symlink_to(tmp_path / "elsewhere")
@@ -152,7 +152,7 @@ def test_only_folders_that_a_walk_lists_are_watched_and_no_link_leads_out_of_the
 
 
 def watched_places() -> int:
-    """How many paths this process has the system watch."""
+    """Return the number of paths watched for this process."""
     texts = []
     for file in Path("/proc/self/fdinfo").iterdir():
         with suppress(OSError):
@@ -178,7 +178,7 @@ def test_pipes_and_devices_are_refused_without_waiting(folder: Path, run: Run, r
     assert ids(records, Kind.DECISION) == {"kept"}
 
 
-def test_what_is_refused_is_closed_again(tmp_path: Path, run: Run) -> None:
+def test_refused_files_are_closed(tmp_path: Path, run: Run) -> None:
     pipes = [tmp_path / f"{number}.jsonl" for number in range(50)]
     for pipe in pipes:
         os.mkfifo(pipe)
@@ -260,7 +260,7 @@ def test_files_are_found_by_extension_below_a_folder_in_a_fixed_order(tmp_path: 
     assert [found.path.relative_to(tmp_path).as_posix() for found in walk(tmp_path).files] == names
 
 
-def test_what_a_folder_holds_besides_is_counted_by_extension(folder: Path, run: Run) -> None:
+def test_other_files_of_a_folder_are_counted_by_extension(folder: Path, run: Run) -> None:
     for name in ("a.html", "b.HTML", "inner/c.html", "d.pdf", "e.tar.gz", "LICENSE", ".hidden", "node_modules/f.js"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("x")

@@ -1,4 +1,4 @@
-"""What a text is: a decision, a document or a conversation; by its marks, or as the caller states."""
+"""Kinds of texts: decisions and documents are told apart by their marks."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def test_ordinary_texts_are_documents() -> None:
     assert {path: _type(path, text) for path, text in texts if _type(path, text) is not DocumentDraft} == {}
 
 
-def test_a_readme_without_a_title_is_a_decision_only_in_a_folder_that_has_one() -> None:
+def test_a_readme_without_a_title_is_a_decision_only_in_a_named_folder() -> None:
     text = "## Status\n\nAccepted\n\n## Decision\n\nWe use UDP.\n"
     assert _type("docs/use-udp/README.md", text) is Decision
     assert _type("README.md", text) is not Decision

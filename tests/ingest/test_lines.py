@@ -1,4 +1,4 @@
-"""The lines of a file: those of the records in it, and those that are no record."""
+"""Lines of records in a file."""
 
 import json
 from io import BytesIO
@@ -39,9 +39,7 @@ SESSION = [session_entry("a", "user", "Build"), {"type": "summary"}, session_ent
         ("9a-s.jsonl", "".join(json.dumps(entry) + "\n" for entry in SESSION), [(0, 1), (0, 3)]),
     ],
 )
-def test_a_record_has_its_position_and_the_line_where_it_begins(
-    path: str, text: str, places: list[tuple[int, int]]
-) -> None:
+def test_a_record_has_its_position_and_its_first_line(path: str, text: str, places: list[tuple[int, int]]) -> None:
     drafts = [
         item for item in read(path, BytesIO(text.encode())) or () if isinstance(item, RecordDraft | DocumentDraft)
     ]

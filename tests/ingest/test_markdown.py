@@ -1,4 +1,4 @@
-"""What the one reader of Markdown makes of a text: headings, entries and blocks, with their places in it."""
+"""The Markdown reader: headings, entries and blocks of a text, with their lines."""
 
 import sys
 from itertools import pairwise
@@ -30,7 +30,7 @@ def _lines(document: Document) -> list[tuple[int, str]]:
 @pytest.mark.long("reads many or large files")
 @settings(max_examples=400)
 @given(_LINES, st.booleans())
-def test_blocks_are_whole_lines_in_order_that_cover_all_of_the_body_but_blanks(lines: list[str], code: bool) -> None:
+def test_blocks_are_whole_lines_in_order_and_cover_the_body(lines: list[str], code: bool) -> None:
     document = read_markdown("\n".join(lines), indented_code=code)
     text = document.text
     assert all(one.end < two.start for one, two in pairwise(document.blocks))
@@ -71,7 +71,7 @@ def test_a_heading_may_be_underlined_unless_it_has_several_lines() -> None:
     assert _lines(document) == [(5, "Status: accepted"), (6, "Date: 2020-01-02")]
 
 
-def test_what_stands_between_two_rules_is_no_heading() -> None:
+def test_text_between_two_rules_is_no_heading() -> None:
     assert read_markdown("---\nJust words.\n---\n").headings == ()
     assert [heading.text for heading in read_markdown("One\n---\nTwo\n---\n").headings] == ["One", "Two"]
 
@@ -87,7 +87,7 @@ def test_headings_in_code_comments_and_quotations_are_none() -> None:
     assert read_markdown(text).headings == ()
 
 
-def test_comments_are_no_text_but_where_code_or_nothing_closes_them() -> None:
+def test_comments_are_no_text_unless_in_code_or_unclosed() -> None:
     text = "a <!-- b\nc --> d\n`<!-- e -->`\n<!-- f\n\ng -->\nh <!-- i\n"
     assert _lines(read_markdown(text)) == [(0, "a"), (1, "d"), (2, "`<!-- e -->`"), (6, "h <!-- i")]
 
@@ -100,14 +100,14 @@ def test_tables_are_read_with_and_without_a_row_of_names_and_outer_bars() -> Non
     )
 
 
-def test_a_line_that_nobody_reads_is_no_entry_but_part_of_a_block() -> None:
+def test_an_overlong_line_is_no_entry_but_part_of_a_block() -> None:
     document = read_markdown("x" * 5000 + "\n\n" + "> " * 3000 + "y\n")
     assert document.entries == ()
     assert [block.end - block.start for block in document.blocks] == [5000, 6001]
 
 
 def _work(text: str) -> int:
-    """How many lines of Python run while a text is read."""
+    """Return the number of Python lines run while reading a text."""
     lines = 0
 
     def count(frame: FrameType, event: str, argument: Any) -> Any:

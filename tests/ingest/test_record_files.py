@@ -38,7 +38,7 @@ def items(*members: dict[str, Any], path: str = "r.jsonl") -> list[Item]:
 
 
 def refusal(**members: Any) -> str:
-    """Why these members are refused."""
+    """Return the reason for refusing these members."""
     (item,) = items(members)
     assert isinstance(item, RejectedRecord), item
     return item.problem.reason
@@ -102,7 +102,7 @@ def test_both_spellings_are_the_same_record() -> None:
 
 
 def broken(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[Any]:
-    """Values that break one bound each of a member's schema."""
+    """Yield values that each break a bound of a member's schema."""
     if "$ref" in schema:
         schema = definitions[schema["$ref"].rpartition("/")[2]]
     options = [option for option in schema.get("anyOf", []) if option.get("type") != "null"]
@@ -175,7 +175,7 @@ TIMES = (
         *((TURN | {"ts": time}, False) for time in ("yesterday", "2025", "05.03.2025", 20250305, "2025-03-05T")),
     ],
 )
-def test_the_schema_takes_what_is_read_and_no_more(members: dict[str, Any], taken: bool) -> None:
+def test_the_schema_accepts_exactly_the_readable_records(members: dict[str, Any], taken: bool) -> None:
     validator = jsonschema.Draft202012Validator(record_schema(KINDS[members["kind"]]))
     read_as = [item for item in items(members) if isinstance(item, RecordDraft)]
     assert (bool(read_as), not list(validator.iter_errors(members))) == (taken, taken)
@@ -201,7 +201,7 @@ def test_every_bound_of_every_field_is_named_when_broken(kind: str) -> None:
 
 
 @pytest.mark.parametrize("letter", ["x", "ü", "\n"])
-def test_an_artifact_that_no_answer_could_hold_is_refused(letter: str) -> None:
+def test_an_artifact_too_large_for_an_answer_is_refused(letter: str) -> None:
     most = (4_000_000 - 2) // len(json.dumps(letter, ensure_ascii=False).encode()[1:-1])
     assert len(validate_record(Kind.ARTIFACT, {"content": letter * most}).content) == most
     reason = refusal(kind="artifact", content=letter * (most + 1))
@@ -212,7 +212,7 @@ def test_an_artifact_that_no_answer_could_hold_is_refused(letter: str) -> None:
 @pytest.mark.parametrize(
     "members", [{"kind": "source", "title": "t"}, {"kind": "artifact"}], ids=["source", "artifact"]
 )
-def test_a_text_whose_code_block_no_chunk_can_hold_is_refused(members: dict[str, Any]) -> None:
+def test_a_code_block_too_large_for_a_chunk_is_refused(members: dict[str, Any]) -> None:
     reason = refusal(**members, content="Words.\n\n```\n" + "x = 1\n" * 200_000 + "```\n")
     assert reason == "content: the code block or table in line 3 must have at most 1,000,000 characters"
     (draft,) = items(members | {"content": "```\n" + "x = 1\n" * 160_000 + "```\n"})

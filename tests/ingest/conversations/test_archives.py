@@ -1,4 +1,4 @@
-"""Archives: what is read of them, and what hostile ones cannot do."""
+"""Archives of exports: damaged, hostile and linked members."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ EXPORT = slack({DAY: [slack_message(1, "Hello")]})
 
 
 @pytest.mark.parametrize("name", ["../../general/2024-01-02.json", "/general/2024-01-02.json", "a\\..\\b.json"])
-def test_a_member_whose_name_leads_out_of_the_archive_is_refused_alone(run: Run, tmp_path: Path, name: str) -> None:
+def test_a_member_named_outside_the_archive_is_refused_alone(run: Run, tmp_path: Path, name: str) -> None:
     summary = run(packed(tmp_path / "e.zip", EXPORT | {name: [slack_message(2, "Out")]}))
     assert (summary.new, [one.reason for one in summary.rejected]) == (1, ["its name leads out of the archive"])
 
@@ -36,7 +36,7 @@ def test_a_linked_list_of_users_gives_no_names(run: Run, records: Records, tmp_p
     assert [turn.speaker for turn in stored(records, Kind.TURN)] == ["U1"]
 
 
-def test_an_archive_that_lacks_bytes_is_refused_member_by_member(run: Run, tmp_path: Path) -> None:
+def test_an_archive_lacking_bytes_is_refused_member_by_member(run: Run, tmp_path: Path) -> None:
     path = packed(tmp_path / "e.zip", {"1.eml": mail("1", "Hello"), "2.eml": mail("2", "Hello")})
     path.write_bytes(path.read_bytes()[20:])
     summary = run(path)

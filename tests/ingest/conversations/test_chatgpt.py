@@ -1,4 +1,4 @@
-"""Exports of ChatGPT: trees of messages, of which one branch was said in the end."""
+"""Exports of ChatGPT: deep nesting and size."""
 
 import json
 import tracemalloc
@@ -16,7 +16,7 @@ from tests.ingest.runs import Run
 QUESTION = chatgpt_node("q", "root", "user", "When is high water?")
 
 
-def test_a_conversation_that_is_nested_too_deeply_is_refused(run: Run, tmp_path: Path) -> None:
+def test_a_conversation_nested_too_deeply_is_refused(run: Run, tmp_path: Path) -> None:
     text = json.dumps([chatgpt([QUESTION], "q")])[:-1] + ", " + "[" * 100_000 + "]" * 100_000 + "]"
     summary = run(written(tmp_path / "conversations.json", text))
     assert (summary.new, [one.reason for one in summary.rejected]) == (1, [

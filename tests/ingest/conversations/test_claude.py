@@ -1,4 +1,4 @@
-"""Exports of Claude, and sessions of Claude Code."""
+"""Sessions of Claude Code."""
 
 import json
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ def test_an_unfinished_session_is_read_to_its_last_line(run: Run, records: Recor
     assert said(records, "claude_code:9a-s") == [("user", "Hello"), ("assistant", "Hi")]
 
 
-def test_entries_of_one_time_stay_in_their_order(run: Run, records: Records, tmp_path: Path) -> None:
+def test_entries_of_the_same_time_stay_in_order(run: Run, records: Records, tmp_path: Path) -> None:
     at = "2024-01-01T00:00:01.000Z"
     words: Iterable[str] = ("one", "two", "three")
     run(session(tmp_path, *(session_entry(f"z{3 - n}", "user", word, timestamp=at) for n, word in enumerate(words))))

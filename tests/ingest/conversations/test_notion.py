@@ -1,4 +1,4 @@
-"""Exports of Notion as they arrive: pages of Markdown in an archive, or in archives within one."""
+"""Exports of Notion as they arrive: pages of Markdown in an archive, or in nested archives."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_a_later_export_replaces_the_pages(run: Run, records: Records, tmp_path:
     assert {one.content for one in stored(records, Kind.CHUNK)} >= {"Ropes.", "# Harbour\n\nThe crane is new."}
 
 
-def test_a_part_or_a_page_that_cannot_be_read_is_refused_alone(run: Run, records: Records, tmp_path: Path) -> None:
+def test_an_unreadable_part_or_page_is_refused_alone(run: Run, records: Records, tmp_path: Path) -> None:
     bomb = {
         "Attic 7d2b6745dc68012930afe9bc14d27eb0.md": "x" * 3_000_000,
         "Latin 8d2b6745dc68012930afe9bc14d27eb0.md": b"\xe9",

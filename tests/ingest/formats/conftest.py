@@ -15,7 +15,7 @@ from tests.ingest.conftest import CountingEmbedder, Silent
 
 @pytest.fixture
 def run(records: Records, embedder: CountingEmbedder, formats: FormatReader) -> Callable[..., Summary]:
-    """`run(path, prune=True)`: one run; `reader` in place of the usual one."""
+    """Return `run(path, prune=True)`: a single run, with the usual reader or `reader`."""
 
     def once(*paths: Path, reader: FormatReader | None = formats, **options: Any) -> Summary:
         return ingest(paths, Options(**options), records, embedder, Silent(), formats=reader)

@@ -1,4 +1,4 @@
-"""The process that reads documents of other formats: files that it cannot read, and runs that need none."""
+"""The reading process for other formats: unreadable files, and runs without such files."""
 
 import shutil
 import sys

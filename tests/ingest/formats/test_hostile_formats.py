@@ -98,7 +98,7 @@ def test_a_killed_reader_is_replaced(run: Run, records: Records, tmp_path: Path,
 
 
 @pytest.mark.long("starts the process that reads documents, and limits it")
-def test_a_reader_is_replaced_after_a_number_of_documents_and_after_one_that_needed_much() -> None:
+def test_a_reader_is_replaced_after_many_documents_and_after_a_large_one() -> None:
     with FormatReader(FormatLimits(documents=2)) as reader:
         used = []
         for _ in range(4):
@@ -111,7 +111,7 @@ def test_a_reader_is_replaced_after_a_number_of_documents_and_after_one_that_nee
 
 
 @pytest.mark.long("starts the process that reads documents, and limits it")
-def test_the_memory_of_the_process_that_starts_a_reader_does_not_count() -> None:
+def test_the_memory_of_the_starting_process_does_not_count() -> None:
     program = (
         "from cognition_engines.ingest.formats.reader import FormatLimits, FormatReader\n"
         "from cognition_engines.ingest.formats.converted import Format\n"
@@ -147,7 +147,7 @@ os._exit(1)
 
 
 @pytest.mark.long("starts the process that reads documents, and limits it")
-def test_a_reader_ends_when_the_program_that_started_it_is_killed() -> None:
+def test_a_reader_ends_when_its_program_is_killed() -> None:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", PROGRAM], text=True, **pipes) as program:
         assert program.stdout is not None

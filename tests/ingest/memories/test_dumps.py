@@ -1,4 +1,4 @@
-"""What other memory stores write into files, read without being named."""
+"""Dumps of other memory stores that change."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Collections of MongoDB, read by pymongo from a server that answers what is written here."""
+"""Collections of MongoDB, read by pymongo from a server with scripted answers."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -65,7 +65,7 @@ def test_documents_like_records_are_records(mongo: Mongo, take: Run, records: Re
     assert stored(records, Kind.EXTRACTION)[0].id == str(ID)
 
 
-def test_a_map_reads_what_has_names_of_its_own(mongo: Mongo, take: Run, records: Records) -> None:
+def test_a_map_reads_members_of_any_name(mongo: Mongo, take: Run, records: Records) -> None:
     notes(mongo, {"_id": 7, "inhalt": "Hochwasser um neun."})
     assert take(mongo.address(), map="records:\n- {kind: artifact, fields: {id: _id, content: inhalt}}\n").new == 1
     assert stored(records, Kind.ARTIFACT)[0].id == "art_7"
@@ -92,12 +92,12 @@ def test_ids_are_per_collection(mongo: Mongo, take: Run, records: Records) -> No
     assert sorted(note.content for note in stored(records, Kind.ARTIFACT)) == ["Of notes.", "Of other."]
 
 
-def test_an_unknown_collection_is_refused_with_the_names_there_are(mongo: Mongo, take: Run) -> None:
+def test_an_unknown_collection_is_refused_with_the_known_names(mongo: Mongo, take: Run) -> None:
     with pytest.raises(ConfigurationError, match="no collection of this name; there are notes, other"):
         take(mongo.address("nothing"))
 
 
-def test_one_that_may_not_list_the_collections_reads_it(mongo: Mongo, take: Run) -> None:
+def test_a_user_who_may_not_list_collections_reads_them(mongo: Mongo, take: Run) -> None:
     notes(mongo, {"_id": ID, "text": "t"})
     mongo.fails["listCollections"] = {"code": 13, "codeName": "Unauthorized", "errmsg": "not authorized"}
     with open_collection(checked_address(mongo.address()), None) as collection:
@@ -152,13 +152,13 @@ def test_password_from_environment(mongo: Mongo, take: Run, monkeypatch: pytest.
     assert PASSWORD.encode() in mongo.payloads[0]
 
 
-def test_options_that_are_not_read_are_refused_without_the_password(take: Run) -> None:
+def test_unknown_options_are_refused_without_the_password(take: Run) -> None:
     with pytest.raises(ConfigurationError, match="an option or the password of the address is not read") as refused:
         take(f"mongodb://ana:{PASSWORD}%zz@127.0.0.1:1/harbour.notes?authMechanism=none")
     assert PASSWORD not in str(refused.value)
 
 
-def test_a_server_that_is_away_is_named(embedder: CountingEmbedder) -> None:
+def test_an_absent_server_is_named(embedder: CountingEmbedder) -> None:
     address = checked_address(f"mongodb://127.0.0.1:{free_port()}/harbour.notes")
     with (
         pytest.raises(ComponentFailed, match=r"ServerSelectionTimeoutError\); check that it is up"),

@@ -9,7 +9,7 @@ from tests.ingest.runs import Run, counts
 NOTE = CASES / "notes/relations-of-a-note-are-edges/in/tide-tables.md"
 
 
-def test_reading_a_note_twice_changes_nothing_and_a_relation_that_is_gone_is_pruned(run: Run, tmp_path: Path) -> None:
+def test_a_second_run_changes_nothing_and_prunes_a_deleted_relation(run: Run, tmp_path: Path) -> None:
     path = Path(shutil.copyfile(NOTE, tmp_path / NOTE.name))
     assert run(path).new == 5
     assert counts(run(path, prune=True)) == (0, 0, 5, 0)

@@ -163,7 +163,7 @@ def test_vectors_need_a_model(qdrant: Qdrant, take: Run) -> None:
     assert [body["with_vector"] for body in qdrant.asked] == [False]
 
 
-def test_an_unknown_collection_is_refused_with_the_names_there_are(qdrant: Qdrant, embedder: CountingEmbedder) -> None:
+def test_an_unknown_collection_is_refused_with_the_known_names(qdrant: Qdrant, embedder: CountingEmbedder) -> None:
     qdrant.fill({1: {"text": "One."}})
     with (
         pytest.raises(ConfigurationError, match="no collection of this name; there are notes"),
@@ -193,7 +193,7 @@ def test_a_failure_midway_keeps_what_was_read_and_the_next_run_finishes(
     assert summary.new + summary.unchanged == 300
 
 
-def test_a_server_that_is_away_is_named(embedder: CountingEmbedder) -> None:
+def test_an_absent_server_is_named(embedder: CountingEmbedder) -> None:
     address = checked_address(f"qdrant:http://127.0.0.1:{free_port()}/notes")
     with pytest.raises(ComponentFailed, match=rf"{address} cannot be read"), open_collection(address, embedder, 2):
         pass
@@ -245,7 +245,7 @@ def test_the_digest_changes_with_a_payload_alone(qdrant: Qdrant, embedder: Count
         "mongodb:notes",
     ],
 )
-def test_what_is_no_address_is_refused_without_a_word_of_its_password(text: str) -> None:
+def test_a_malformed_address_is_refused_without_its_password(text: str) -> None:
     with pytest.raises(ConfigurationError, match="must read like") as refused:
         checked_address(text)
     assert "cret" not in str(refused.value)
