@@ -17,7 +17,6 @@ from cognition_engines.wanted import Wanted, always
 from tests.ingest.chroma_places import Place
 from tests.ingest.conftest import CountingEmbedder
 from tests.ingest.runs import Run
-from tests.stores import free_port
 
 TEXTS = {f"c{n}": f"Queue number {n} holds what waits." for n in range(40)}
 
@@ -164,25 +163,11 @@ def test_an_unknown_collection_is_refused(place: Place, embedder: CountingEmbedd
         pass
 
 
-def test_a_silent_server_is_named(embedder: CountingEmbedder) -> None:
-    address = checked_address(f"chroma:http://127.0.0.1:{free_port()}/docs")
-    with pytest.raises(ComponentFailed, match=address), open_chroma(address, embedder):
-        pass
-
-
 def test_a_failing_folder_is_named(tmp_path: Path, embedder: CountingEmbedder) -> None:
     (tmp_path / "chroma.sqlite3").write_bytes(b"no database " * 1000)
     address = checked_address(f"chroma:{tmp_path}/docs")
     with pytest.raises(ComponentFailed, match=address), open_chroma(address, embedder):
         pass
-
-
-@pytest.mark.parametrize(
-    "text", ["chroma:docs", "chroma:/", "chroma:http://host:8000", "chroma:http://a:b@host/docs", "chroma:http://h:x/d"]
-)
-def test_a_malformed_address_is_refused(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="must read like"):
-        checked_address(text)
 
 
 def test_an_absent_folder_is_refused_and_not_made(tmp_path: Path) -> None:

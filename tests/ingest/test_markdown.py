@@ -53,43 +53,40 @@ def test_headings_and_entries_stand_on_their_lines(lines: list[str]) -> None:
     assert all(text in document.lines[at] or "<!--" in document.lines[at] for at, text in _lines(document))
 
 
-def test_lists_and_quotations_of_any_depth_lose_their_marks_and_keep_their_lines() -> None:
-    text = "> - **Status:** Accepted\n>   by all\n\n1. one\n   - two\n     three\n\n     four\n"
-    assert _lines(read_markdown(text)) == [
-        (0, "**Status:** Accepted"),
-        (1, "by all"),
-        (3, "one"),
-        (4, "two"),
-        (5, "three"),
-        (7, "four"),
-    ]
-
-
-def test_a_heading_may_be_underlined_unless_it_has_several_lines() -> None:
-    document = read_markdown("Title\n=====\nPart\n---\n\nStatus: accepted\nDate: 2020-01-02\n---\n")
-    assert document.headings == (Heading(1, "Title", 0, 2), Heading(2, "Part", 2, 4))
-    assert _lines(document) == [(5, "Status: accepted"), (6, "Date: 2020-01-02")]
-
-
-def test_text_between_two_rules_is_no_heading() -> None:
-    assert read_markdown("---\nJust words.\n---\n").headings == ()
-    assert [heading.text for heading in read_markdown("One\n---\nTwo\n---\n").headings] == ["One", "Two"]
-
-
-def test_an_underlined_heading_may_begin_with_a_number() -> None:
-    document = read_markdown("12. Keep times in UTC\n=====================\n\n1. one\n2. two\n")
-    assert document.headings == (Heading(1, "12. Keep times in UTC", 0, 2),)
-    assert _lines(document) == [(3, "one"), (4, "two")]
-
-
-def test_headings_in_code_comments_and_quotations_are_none() -> None:
-    text = "```\n# a\n```\n<!--\n# b\n-->\n> # c\n\n- # d\n\n~~~\n# e\n"
-    assert read_markdown(text).headings == ()
-
-
-def test_comments_are_no_text_unless_in_code_or_unclosed() -> None:
-    text = "a <!-- b\nc --> d\n`<!-- e -->`\n<!-- f\n\ng -->\nh <!-- i\n"
-    assert _lines(read_markdown(text)) == [(0, "a"), (1, "d"), (2, "`<!-- e -->`"), (6, "h <!-- i")]
+@pytest.mark.parametrize(
+    ("text", "headings", "lines"),
+    [
+        (
+            "> - **Status:** Accepted\n>   by all\n\n1. one\n   - two\n     three\n\n     four\n",
+            (),
+            [(0, "**Status:** Accepted"), (1, "by all"), (3, "one"), (4, "two"), (5, "three"), (7, "four")],
+        ),
+        (
+            "Title\n=====\nPart\n---\n\nStatus: accepted\nDate: 2020-01-02\n---\n",
+            (Heading(1, "Title", 0, 2), Heading(2, "Part", 2, 4)),
+            [(5, "Status: accepted"), (6, "Date: 2020-01-02")],
+        ),
+        ("---\nJust words.\n---\n", (), [(1, "Just words.")]),
+        ("One\n---\nTwo\n---\n", (Heading(2, "One", 0, 2), Heading(2, "Two", 2, 4)), []),
+        (
+            "12. Keep times in UTC\n=====================\n\n1. one\n2. two\n",
+            (Heading(1, "12. Keep times in UTC", 0, 2),),
+            [(3, "one"), (4, "two")],
+        ),
+        ("```\n# a\n```\n<!--\n# b\n-->\n> # c\n\n- # d\n\n~~~\n# e\n", (), [(6, "c"), (8, "d")]),
+        (
+            "a <!-- b\nc --> d\n`<!-- e -->`\n<!-- f\n\ng -->\nh <!-- i\n",
+            (),
+            [(0, "a"), (1, "d"), (2, "`<!-- e -->`"), (6, "h <!-- i")],
+        ),
+    ],
+    ids=["marks", "underlines", "rules", "no rules", "numbers", "code and quotations", "comments"],
+)
+def test_headings_and_lines_lose_their_marks(
+    text: str, headings: tuple[Heading, ...], lines: list[tuple[int, str]]
+) -> None:
+    document = read_markdown(text)
+    assert (document.headings, _lines(document)) == (headings, lines)
 
 
 def test_tables_are_read_with_and_without_a_row_of_names_and_outer_bars() -> None:

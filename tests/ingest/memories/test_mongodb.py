@@ -10,7 +10,7 @@ from bson import Decimal128, Int64, ObjectId
 from bson.binary import STANDARD, Binary
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.ingest.collections.addresses import checked_address, shown_address
+from cognition_engines.ingest.collections.addresses import checked_address
 from cognition_engines.ingest.collections.open_collection import open_collection
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
@@ -165,15 +165,3 @@ def test_an_absent_server_is_named(embedder: CountingEmbedder) -> None:
         open_collection(address, embedder, 0.2),
     ):
         pass
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("mongodb://u:p%2Fw@a:1,b:2/db.c.d?replicaSet=r", "mongodb://a:1,b:2/db.c.d"),
-        ("mongodb+srv://u:pw@cluster.example/db.c", "mongodb+srv://cluster.example/db.c"),
-        ("mongodb:mongodb://[::1]:27017/db.c", "mongodb://[::1]:27017/db.c"),
-    ],
-)
-def test_an_address_is_shown_without_user_password_and_options(text: str, shown: str) -> None:
-    assert shown_address(checked_address(text)) == shown
