@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.open_file import LONGEST_LINE
-from tests.ingest.formats.samples import pdf
+from tests.ingest.cases import CASES
 
 Cstp = Callable[..., Any]
 Feed = Callable[[bytes], None]
@@ -65,8 +65,10 @@ def test_an_unnamed_stream_replaces_only_records_with_its_ids(cstp: Cstp, feed: 
 @pytest.mark.long("starts a server or a process of its own")
 def test_documents_of_other_formats_are_read_from_files_and_from_standard_input(cstp: Cstp, feed: Feed) -> None:
     Path("docs").mkdir()
-    Path("docs/a.pdf").write_bytes(pdf([["Tides"]]))
-    feed(pdf([["Berths"]]))
+    document = (CASES / "formats/titles-authors-dates-and-text/in/tides.pdf").read_bytes()
+    Path("docs/a.pdf").write_bytes(document)
+    feed(document.replace(b"Nine metres", b"Four metres"))
     assert cstp("ingest", "docs", "-", "--name", "b.pdf").code == 0
     chunks = [one["record"] for one in exported(cstp) if one["kind"] == "chunk"]
-    assert {(one["content"], one["place"]["page"]) for one in chunks} == {("Tides", 1), ("Berths", 1)}
+    ends = {(one["content"].partition("# Depths\n\n")[2], one["place"]["page"]) for one in chunks}
+    assert ends == {("Nine metres.", 1), ("Four metres.", 1)}

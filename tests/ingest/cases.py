@@ -1,10 +1,12 @@
-"""Cases of an ingest: folders of input with the records and problems that are expected of them.
+"""Cases of an ingest: folders of input with the expected records and problems.
 
 A case is `tests/ingest/cases/SUBJECT/NAME/`: `in/` has files as they lie in a user's folder, `expected.yaml` all stored
-records, refusals, warnings and counts of skipped files. An optional `case.yaml` has these members, all optional:
+records, refusals, warnings and counts of skipped files. A folder below `in/` that is called like an archive (`.zip`,
+`.docx`, `.pptx`, `.epub`) is packed into one. An optional `case.yaml` has these members, all optional:
 
 * `named`: paths below `in/` that are named explicitly; without it, the folder is.
 * `options`: those of `Options`; `texts`: those of `Texts`, and a file `map.yaml` is their map.
+* `formats`: true if files in formats other than text are read, too.
 * `members`: for each kind of records the members to show; records of other kinds are not shown.
 
 `python -m tests.ingest.cases --write SUBJECT/NAME ...` writes `expected.yaml`, for review; `--write all` writes each.
@@ -16,8 +18,10 @@ import re
 import shutil
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +29,7 @@ import yaml
 from pydantic.alias_generators import to_camel
 
 from cognition_engines.exchange.runs import export_lines
+from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.maps.map_files import parsed_map
 from cognition_engines.ingest.options import Options, Silent, Summary, Texts
 from cognition_engines.ingest.run import ingest
@@ -43,7 +48,8 @@ _LONGEST: Final = 160  # record on one line
 _COMPUTED: Final = re.compile(r"[a-z]{3}_[0-9a-f]{16}")  # an id of a hash
 _SUFFIX: Final = re.compile(r"~[0-9a-f]{6,}$")  # behind a given id
 _EMPTY: Final = (None, [], {}, "")
-_NAMES: Final = ("options", "texts", "named", "members")
+_NAMES: Final = ("options", "texts", "named", "members", "formats")
+_ARCHIVES: Final = {".zip", ".docx", ".pptx", ".epub"}
 
 
 def all_cases() -> list[str]:
@@ -51,12 +57,12 @@ def all_cases() -> list[str]:
     return sorted(str(path.parent.relative_to(CASES)) for path in CASES.glob("*/*/in"))
 
 
-def run_case(name: str, records: Records, folder: Path) -> tuple[str, Summary]:
+def run_case(name: str, records: Records, folder: Path, reader: FormatReader) -> tuple[str, Summary]:
     """Ingest the files of a case from a copy in `folder`; return the text for `expected.yaml`, and a second run."""
     settings = _settings(CASES / name)
     paths, options = _copy_files(name, settings, folder), _options(settings, CASES / name / "map.yaml")
-    first = ingest(paths, options, records, None, Silent())
-    again = ingest(paths, options, records, None, Silent())
+    formats = reader if settings["formats"] else None
+    first, again = (ingest(paths, options, records, None, Silent(), formats=formats) for _ in range(2))
     found = list(_shown(records, settings["members"], str(folder / "in")))
     return "".join(_lines(found, first, str(folder / "in"))), again
 
@@ -72,7 +78,28 @@ def run_after_defaults(name: str, records: Records, folder: Path) -> Summary:
 def _copy_files(name: str, settings: Mapping[str, Any], folder: Path) -> list[Path]:
     """Copy the input of a case to `folder`; return the paths to name."""
     shutil.copytree(CASES / name / "in", folder / "in", copy_function=_copy_file)
+    for path in sorted((folder / "in").rglob("*"), reverse=True):  # archives in archives first
+        if path.is_dir() and path.suffix in _ARCHIVES:
+            content = pack_folder(path)
+            shutil.rmtree(path)
+            path.write_bytes(content)
+            os.utime(path, (0, 0))
     return [folder / "in" / path for path in settings["named"]] or [folder / "in"]
+
+
+def pack_folder(folder: Path) -> bytes:
+    """Return an archive of the files below a folder."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return packed_members({str(path.relative_to(folder)): path.read_bytes() for path in files})
+
+
+def packed_members(members: Mapping[str, str | bytes]) -> bytes:
+    """Return an archive of members by their names."""
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, member in members.items():
+            archive.writestr(name, member)
+    return content.getvalue()
 
 
 def _copy_file(source: str, target: str) -> None:
@@ -84,7 +111,7 @@ def _settings(case: Path) -> dict[str, Any]:
     path = case / "case.yaml"
     given = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
     assert given.keys() <= set(_NAMES), f"{path}: unknown members: {given.keys() - set(_NAMES)}"
-    return {"options": {}, "texts": {}, "named": [], "members": None} | given
+    return {"options": {}, "texts": {}, "named": [], "members": None, "formats": False} | given
 
 
 def _options(settings: Mapping[str, Any], map: Path) -> Options:
@@ -97,7 +124,7 @@ def _options(settings: Mapping[str, Any], map: Path) -> Options:
         texts["map"] = parsed_map(map.read_text(encoding="utf-8"), map.name)
     if "sensitivity" in options:
         options["sensitivity"] = Sensitivity[options["sensitivity"].upper()]
-    # without the search for secrets, which takes half of the time
+    # without the search for secrets, half of the time
     return Options(**{"repository": REPOSITORY, "secrets": "allow", **options}, texts=Texts(**texts))
 
 
@@ -119,7 +146,7 @@ def _position(line: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _telling(line: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the members of a record that its file says something of."""
+    """Yield the members of a record that differ from defaults and are not computed."""
     given, defaults = line["origin"]["given"], _defaults(Kind[line["kind"].upper()])
     if given is not None:
         yield "id", _SUFFIX.sub("", str(line["record"]["id"]))
@@ -180,7 +207,7 @@ def _block(one: dict[str, Any]) -> str:
 
 
 class _Block(yaml.SafeDumper):
-    """A writer of YAML that writes texts of several lines as lines."""
+    """YAML writer for texts of several lines as lines."""
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         return self.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
@@ -200,9 +227,9 @@ def main(words: list[str]) -> None:
     if words[:1] != ["--write"] or not words[1:]:
         sys.exit("python -m tests.ingest.cases --write SUBJECT/NAME ...")
     for name in all_cases() if words[1:] == ["all"] else words[1:]:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, FormatReader() as reader:
             records = open_records(f"sqlite:///{folder}/records.sqlite3")
-            text, _ = run_case(name, records, Path(folder))
+            text, _ = run_case(name, records, Path(folder), reader)
             records.close()
         (CASES / name / "expected.yaml").write_text(text, encoding="utf-8")
         sys.stdout.write(f"written: {name}\n")

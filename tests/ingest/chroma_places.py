@@ -30,7 +30,7 @@ class Place:
         metadatas: Sequence[Mapping[str, Any] | None] | None = None,
         embedder: Embedder | None = None,
     ) -> str:
-        """The collection with these documents, its vectors those of the embedder, twice as long; its address."""
+        """Fill the collection with documents and the doubled vectors of the embedder; return the address."""
         embed = (embedder or self.embedder).embed_query
         vectors = [embed(document or id) * 2 for id, document in documents.items()]
         given = list(metadatas) if metadatas is not None else None

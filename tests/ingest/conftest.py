@@ -1,4 +1,4 @@
-"""A store, folders that look like checkouts, and an embedding model that needs no time."""
+"""A store, folders like checkouts, and an instant embedding model."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,6 +13,7 @@ import pytest
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.collections.addresses import checked_address
 from cognition_engines.ingest.collections.open_collection import open_collection
+from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.maps.map_files import parsed_map
 from cognition_engines.ingest.options import Amount, Options, Summary
 from cognition_engines.ingest.run import ingest
@@ -24,7 +25,7 @@ from tests.stores import ChromaProgram, Stores
 
 @dataclass
 class CountingEmbedder:
-    """Seeded vectors; notes every text, and fails from one that holds `fails_at` on, until that is None."""
+    """Embedder of seeded vectors; notes every text, and fails from the text with `fails_at` on, until that is None."""
 
     model: str = "counting-4"
     dim: int = 4
@@ -51,7 +52,7 @@ class CountingEmbedder:
 
 @dataclass
 class Silent:
-    """Progress that is only counted."""
+    """Progress, only counted."""
 
     total: Amount = field(default_factory=lambda: Amount(0))
     done: Amount = field(default_factory=lambda: Amount(0))
@@ -61,6 +62,12 @@ class Silent:
 
     def advance(self, done: Amount) -> None:
         self.done = Amount(self.done.size + done.size, self.done.files + done.files, self.done.records + done.records)
+
+
+@pytest.fixture(scope="module")
+def formats() -> Iterator[FormatReader]:
+    with FormatReader() as reader:
+        yield reader
 
 
 @pytest.fixture
@@ -77,7 +84,7 @@ def records(stores: Stores, tmp_path: Path) -> Iterator[Records]:
 
 @pytest.fixture
 def run(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]:
-    """`run(path, prune=True)`: one run; its progress must end where it said it would."""
+    """Return `run(path, prune=True)`: a single run, whose progress must end at the announced total."""
 
     def once(*paths: Path, **options: Any) -> Summary:
         progress = Silent()
@@ -90,7 +97,7 @@ def run(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]:
 
 @pytest.fixture
 def take(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]:
-    """`take(address, prune=True)`: reads a collection; `map` is the text of a map, `model=None` none for vectors."""
+    """Return `take(address, prune=True)`: reads a collection; `map` is the text of a map, `model=None` no model."""
 
     def once(
         address: str, model: CountingEmbedder | None = embedder, map: str | None = None, **options: Any
@@ -104,7 +111,7 @@ def take(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]
 
 @pytest.fixture
 def adr() -> Callable[..., Path]:
-    """`adr(path, title, body)`: writes a decision record."""
+    """Return `adr(path, title, body)`: writes a decision record."""
 
     def write(path: Path, title: str, body: str = "We had to choose.") -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +123,7 @@ def adr() -> Callable[..., Path]:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Callable[..., Path]:
-    """`checkout(name, remote)`: an empty folder with a `.git` in it, which names a remote if one is given."""
+    """Return `checkout(name, remote)`: an empty folder with a `.git` in it that names a given remote."""
 
     def make(name: str, remote: str | None = None) -> Path:
         folder = tmp_path / name

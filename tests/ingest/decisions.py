@@ -10,7 +10,7 @@ from cognition_engines.models import Decision, Problem
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The decisions in a file with where they stand, (ordinal, line), what was refused, and what was noticed.
+    """Decisions in a file with their places (ordinal, line), refusals and warnings.
 
     `recognised` is False for a file that holds other records only.
     """
@@ -27,7 +27,7 @@ def is_decision(item: Item) -> bool:
 
 
 def read_file(path: str, content: bytes, explicit: bool = False) -> Reading:
-    """The decisions in a file and what was refused and noticed; not recognised where it holds other records only."""
+    """Read the decisions of a file; a file with other records only is not recognised."""
     items = read(path, BytesIO(content), explicit)
     found = [] if items is None else list(items)
     others = (isinstance(item, Warned | RecordDraft | DocumentDraft) and not is_decision(item) for item in found)

@@ -1,4 +1,4 @@
-"""Ordinary texts that record no decision, in the forms that people write them: paths and contents."""
+"""Ordinary texts without decisions, in usual forms: paths and contents."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class _Subject:
-    """What a text is about."""
+    """Subject of a text."""
 
     slug: str
     name: str
@@ -27,7 +27,7 @@ _SUBJECTS: Final = (
 
 
 def ordinary_texts() -> Iterator[tuple[str, str]]:
-    """Each path and text once: every form of `ordinary.txt`, which follows its path after `===`, for every subject."""
+    """Yield path and text of every form of `ordinary.txt` (a path after `===`, then the text) for every subject."""
     forms = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").split("=== ")[1:]
     for subject in _SUBJECTS:
         for form in forms:

@@ -1,4 +1,4 @@
-"""What tests of whole runs share: files of lines, what was counted, and what is stored."""
+"""Shared helpers for tests of whole runs: files of lines, counts and stored records."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,7 @@ def json_lines(path: Path, *members: dict[str, Any]) -> Path:
 
 
 def counts(summary: Summary) -> tuple[int, int, int, int]:
-    """New, changed, unchanged, deleted."""
+    """Return the numbers of new, changed, unchanged and deleted records."""
     return summary.new, summary.changed, summary.unchanged, summary.deleted
 
 
@@ -29,7 +29,7 @@ def ids(records: Records, kind: Kind) -> set[str]:
 
 
 def stored(records: Records, kind: Kind) -> list[Any]:
-    """The records of a kind, by id."""
+    """Return the records of a kind, in order of id."""
     return [found.record for _, found in sorted(records.reads.by_ids(kind, records.ids(kind)).items())]
 
 
@@ -37,7 +37,7 @@ def document(paragraphs: int, word: str = "") -> str:
     return "\n\n".join(f"## Part {number}\n\n{word} {SENTENCE * 40}" for number in range(paragraphs))
 
 
-# one of each kind, without an id
+# a record of each kind, without an id
 EACH: list[dict[str, Any]] = [
     {"kind": "decision", "title": "t"},
     {"kind": "source", "title": "t"},

@@ -1,18 +1,19 @@
-"""Folders of input against the records and problems that are expected of them; see `cases.py`."""
+"""Folders of input against their expected records and problems; see `cases.py`."""
 
 from difflib import unified_diff
 from pathlib import Path
 
 import pytest
 
+from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.store.records import Records
 from tests.ingest.cases import CASES, all_cases, run_after_defaults, run_case
 from tests.ingest.runs import counts
 
 
 @pytest.mark.parametrize("case", all_cases())
-def test_a_folder_is_read_as_expected(case: str, records: Records, tmp_path: Path) -> None:
-    found, again = run_case(case, records, tmp_path)
+def test_a_folder_is_read_as_expected(case: str, records: Records, tmp_path: Path, formats: FormatReader) -> None:
+    found, again = run_case(case, records, tmp_path, formats)
     expected = (CASES / case / "expected.yaml").read_text(encoding="utf-8")
     difference = unified_diff(expected.splitlines(), found.splitlines(), "expected.yaml", "found", lineterm="", n=1)
     assert found == expected, "\n".join([f"python -m tests.ingest.cases --write {case}", *difference])

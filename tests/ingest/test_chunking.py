@@ -27,12 +27,12 @@ _SEEN = 60
 
 
 def _text(words: int, sentence: int = 12) -> str:
-    """So many words in sentences."""
+    """Return a number of words in sentences."""
     return " ".join(f"word{n}." if n % sentence == sentence - 1 else f"word{n}" for n in range(words))
 
 
 def _covered(text: str, pieces: list[Piece]) -> str:
-    """What of a text is in no piece."""
+    """Return a text with the characters of all pieces blanked."""
     left = list(text)
     for piece in pieces:
         left[piece.start : piece.end] = " " * (piece.end - piece.start)
@@ -117,7 +117,7 @@ def test_a_chunk_is_about_nine_hundred_tokens() -> None:
     assert all(750 <= size <= 900 for size in sizes[:-1])
 
 
-def test_a_heading_begins_a_chunk_and_stays_with_what_follows() -> None:
+def test_a_heading_begins_a_chunk_and_stays_with_the_text_below() -> None:
     text = f"# Guide\n\n{_text(400)}\n\n## Setup\n\n{_text(350)}\n\n## Use\n\n### First\n\n{_text(600)}\n"
     pieces = split(text)
     assert [piece.text.split("\n")[0] for piece in pieces] == ["# Guide", "## Setup", "## Use"]
@@ -193,7 +193,7 @@ def test_a_blank_text_has_no_piece() -> None:
     assert split(" \n\n\t\n") == []
 
 
-def test_sizes_that_cannot_be_are_refused() -> None:
+def test_impossible_sizes_are_refused() -> None:
     with pytest.raises(ValueError, match="overlap"):
         split("x", 100, 100)
 

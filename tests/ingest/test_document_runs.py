@@ -1,4 +1,4 @@
-"""Runs over documents: what they are cut into, and what becomes of that when they change."""
+"""Runs over documents: chunks, and their changes when a document changes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_a_shorter_source_loses_its_old_chunks(run: Run, records: Records, tmp_p
 
 @pytest.mark.parametrize("place", ["checkout", "id of its own"])
 def test_a_moved_document_has_new_chunks(run: Run, records: Records, checkout: Callable[..., Path], place: str) -> None:
-    """Into another checkout of the same repository, or under another name with the id that its front matter gives."""
+    """Move it to another checkout of the repository, or to another name with the id from the front matter."""
     front, names = ("", ("guide.md", "guide.md")) if place == "checkout" else ("---\nid: g\n---\n", ("a.md", "b.md"))
     remote = "https://a.example/shop"
     old, new = (checkout(folder, remote) / name for folder, name in zip(("one", "two"), names, strict=True))
@@ -88,7 +88,7 @@ def test_a_long_artifact_is_cut_and_stays_whole(run: Run, records: Records, tmp_
     assert stored(records, Kind.ARTIFACT)[0].chunked is False
 
 
-def test_documents_that_change_places_in_their_file_are_unchanged(run: Run, records: Records, tmp_path: Path) -> None:
+def test_documents_moved_within_a_file_are_unchanged(run: Run, records: Records, tmp_path: Path) -> None:
     books = [{"kind": "source", "title": f"t{n}", "content": document(3, f"word{n}")} for n in range(3)]
     file = json_lines(tmp_path / "a.jsonl", *books)
     total = run(file).new

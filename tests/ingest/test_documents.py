@@ -99,7 +99,7 @@ def test_a_row_of_many_empty_cells_is_looked_through_once() -> None:
     assert found.title == "Cells"
 
 
-def test_a_text_that_cannot_be_stored_is_refused() -> None:
+def test_an_unstorable_text_is_refused() -> None:
     assert _refused("# A\n\nwords\0\n") == [(1, "the text must have no NUL")]
     code = "```\n" + "x = 1234\n" * 120_000 + "```\n"
     assert _refused(f"# A\n\n{code}") == [
@@ -109,7 +109,7 @@ def test_a_text_that_cannot_be_stored_is_refused() -> None:
         assert _refused("x\n" * 250_000, path) == [(None, "a text must have at most 250,000 lines")]
 
 
-def test_the_examples_of_the_page_are_read_as_it_says() -> None:
+def test_the_examples_of_the_page_are_read_as_documented() -> None:
     markdown, talk = re.findall(r"^```(?:markdown|text)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     source = _source(markdown)
     assert (source.title, source.authors, source.metadata) == (

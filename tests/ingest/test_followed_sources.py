@@ -1,4 +1,4 @@
-"""Collections and folders that an engine follows while others write to them: Chroma's in a folder and on a server."""
+"""Collections and folders followed by an engine while other programs write to them."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ PASSWORD = "a-secret-that-nothing-shows"
 
 @pytest.fixture
 def follow(tmp_path: Path, stores: Stores, embedder: CountingEmbedder) -> Iterator[Follow]:
-    """`follow(FollowedSource(address))`: an engine that follows it."""
+    """Return `follow(FollowedSource(address))`: an engine following the source."""
     opened: list[Engine] = []
 
     def run(*sources: FollowedSource) -> Engine:
@@ -47,9 +47,7 @@ def follow(tmp_path: Path, stores: Stores, embedder: CountingEmbedder) -> Iterat
 
 
 @pytest.mark.long("waits for what a source reports")
-def test_what_others_add_change_and_delete_is_found_as_it_is_now(
-    place: Place, follow: Follow, wait_until: Wait
-) -> None:
+def test_items_added_changed_and_deleted_by_others_are_followed(place: Place, follow: Follow, wait_until: Wait) -> None:
     address = place.fill({"a": "The heron waits.", "b": "The otter swims."})
     engine = follow(FollowedSource(address))
     wait_until(lambda: found(engine, "heron") == ["a"])
@@ -75,7 +73,7 @@ def test_fields_are_mapped_and_rights_given_as_ingest_does(place: Place, follow:
 
 
 @pytest.mark.long("waits for what a source reports")
-def test_nothing_is_deleted_while_a_server_is_away_and_it_is_read_when_it_is_back(
+def test_an_absent_server_deletes_nothing_and_is_read_after_its_return(
     tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Wait
 ) -> None:
     running = ChromaProgram(tmp_path / "chroma")
@@ -96,7 +94,7 @@ def test_nothing_is_deleted_while_a_server_is_away_and_it_is_read_when_it_is_bac
 
 
 @pytest.mark.long("waits for what a source reports")
-def test_a_folder_that_another_program_makes_and_fills_later_is_read_then(
+def test_a_folder_made_later_by_another_program_is_read(
     tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Wait
 ) -> None:
     folder = tmp_path / "chroma"
@@ -110,7 +108,7 @@ def test_a_folder_that_another_program_makes_and_fills_later_is_read_then(
 
 
 @pytest.mark.long("waits for what a source reports")
-def test_a_folder_whose_tables_another_program_is_still_making_is_left_alone(
+def test_an_unfinished_folder_of_another_program_is_not_touched(
     tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Wait
 ) -> None:
     folder = tmp_path / "chroma"
@@ -123,9 +121,7 @@ def test_a_folder_whose_tables_another_program_is_still_making_is_left_alone(
     wait_until(lambda: found(engine, "otter") == ["b"])
 
 
-def test_a_collection_that_is_gone_keeps_its_records_and_is_an_outage(
-    place: Place, follow: Follow, wait_until: Wait
-) -> None:
+def test_an_absent_collection_is_an_outage_of_its_source_alone(place: Place, follow: Follow, wait_until: Wait) -> None:
     place.fill({"a": "The heron waits."})
     engine = follow(FollowedSource(place.address()), FollowedSource(place.address("nothing")))
     wait_until(lambda: found(engine, "heron") == ["a"])
@@ -133,7 +129,7 @@ def test_a_collection_that_is_gone_keeps_its_records_and_is_an_outage(
     assert state(engine).failure is None
 
 
-def test_a_server_that_is_away_does_not_keep_an_engine_from_opening_nor_another_source_from_being_read(
+def test_an_absent_server_blocks_neither_opening_nor_other_sources(
     tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Wait
 ) -> None:
     address = Place(str(tmp_path / "chroma"), embedder).fill({"a": "The heron waits."})
@@ -144,9 +140,7 @@ def test_a_server_that_is_away_does_not_keep_an_engine_from_opening_nor_another_
 
 
 @pytest.mark.long("waits for what a source reports")
-def test_every_item_that_stays_is_kept_while_others_are_deleted_during_a_read(
-    place: Place, follow: Follow, wait_until: Wait
-) -> None:
+def test_deletions_during_a_read_lose_no_other_item(place: Place, follow: Follow, wait_until: Wait) -> None:
     texts = {f"i{n:04}": f"Text {n}." for n in range(1500)}
     engine = follow(FollowedSource(place.fill(texts)))
     wait_until(lambda: engine.records.counts().get(Kind.CHUNK) == 1500)
@@ -171,7 +165,7 @@ def test_an_engine_closes_while_it_reads_a_large_source(
 
 
 @pytest.mark.long("reads many pages from a server")
-def test_what_others_add_change_and_delete_in_mongodb_is_found(follow: Follow, wait_until: Wait) -> None:
+def test_documents_added_changed_and_deleted_in_mongodb_are_followed(follow: Follow, wait_until: Wait) -> None:
     def texts(engine: Engine) -> dict[str, Any]:
         return {one.id: one.content for one in stored(engine.records, Kind.ARTIFACT)}
 
@@ -217,7 +211,7 @@ def state(engine: Engine) -> Any:
 
 
 def write(folder: Path, name: str, texts: dict[str, str], embedder: CountingEmbedder) -> None:
-    """From a process of its own, as another program does."""
+    """Write in a separate process, as another program does."""
     vectors = [embedder.embed_query(text).tolist() for text in texts.values()]
     program = (
         "import sys, json, chromadb\n"

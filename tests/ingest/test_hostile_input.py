@@ -22,7 +22,7 @@ DATA = [
 
 UNITS = [
     "<!--", "<!-- x -->\n", "[", "[a](", "**a", "_a_", "`", "|a", "{", "- ", "&a ", "? ", "a: b\n", "2020-", "> ", "![",
-    "*", "<table>\n\n", "`<!--", "> - a\n",
+    "*", "<table>\n\n", "`<!--", "> - a\n", "a: ", "a b c:\n", "[10:15] ", "A (b): x\n",
 ]  # fmt: skip
 
 
@@ -59,6 +59,7 @@ def _seconds(path: str, content: str) -> float:
         ("0001-x.md", ""),
         ("adr/0001-x.md", "# t\n\n## Status\n\n"),
         ("0001-x.md", "---\nstatus: "),
+        ("talk.txt", ""),
         ("d.yaml", ""),
         ("d.yaml", "title: "),
         ("d.json", ""),

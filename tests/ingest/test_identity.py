@@ -1,4 +1,4 @@
-"""What is one record and what are two: over repositories, checkouts, projects and runs."""
+"""Identity of records over repositories, checkouts, projects and runs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -84,7 +84,7 @@ def test_documents_keep_their_own_chunks(run: Run, records: Records, two: tuple[
         assert ("\none " in text) is not ("\ntwo " in text)
 
 
-def test_a_cut_source_and_its_chunks_are_told_apart(run: Run, records: Records, two: tuple[Path, Path]) -> None:
+def test_chunks_belong_to_the_source_of_their_repository(run: Run, records: Records, two: tuple[Path, Path]) -> None:
     for repo in two:
         source = {"kind": "source", "id": "book", "title": "t", "content": document(3)}
         run(json_lines(repo / "a.jsonl", source, {"kind": "artifact", "id": "m", "content": document(5)}))
@@ -95,7 +95,9 @@ def test_a_cut_source_and_its_chunks_are_told_apart(run: Run, records: Records, 
     assert counts(run(*two))[:2] == (0, 0)
 
 
-def test_transcripts_of_one_path_are_two_conversations(run: Run, records: Records, two: tuple[Path, Path]) -> None:
+def test_transcripts_with_the_same_path_are_two_conversations(
+    run: Run, records: Records, two: tuple[Path, Path]
+) -> None:
     for repo in two:
         (repo / "talk.txt").write_text(TALK.format(word=repo.name))
         assert run(repo).new == 4
@@ -137,7 +139,7 @@ def test_an_archive_counts_as_its_checkout(run: Run, checkout: Checkout, tmp_pat
     assert counts(run(tmp_path / "archive", repository="other")) == (1, 0, 0, 0)
 
 
-def test_one_id_in_two_projects_is_two_records(run: Run, records: Records, tmp_path: Path) -> None:
+def test_the_same_id_in_two_projects_is_two_records(run: Run, records: Records, tmp_path: Path) -> None:
     members = {"kind": "decision", "id": "d", "title": "t"}
     files = [json_lines(tmp_path / f"{name}.jsonl", members | {"project": name}) for name in "ab"]
     assert counts(run(*files)) == (2, 0, 0, 0)
@@ -190,7 +192,9 @@ def test_references_stay_at_home(run: Run, records: Records, two: tuple[Path, Pa
         assert {int(facet.sensitivity) for facet in facets} == {1}
 
 
-def test_a_reference_elsewhere_holds_until_home_has_it(run: Run, records: Records, two: tuple[Path, Path]) -> None:
+def test_a_reference_leads_elsewhere_until_its_own_repository_has_the_target(
+    run: Run, records: Records, two: tuple[Path, Path]
+) -> None:
     one, other = two
     run(json_lines(one / "a.jsonl", {"kind": "source", "id": "book", "title": "one"}))
     run(json_lines(other / "a.jsonl", {"kind": "chunk", "id": "k", "content": "c", "source_id": "book"}))
@@ -212,7 +216,7 @@ def test_an_ambiguous_reference_is_reported_with_full_ids(run: Run, records: Rec
     assert [one.source_id for one in stored(records, Kind.CHUNK) if one.id == "k"] == ["guide"]
 
 
-def test_a_decision_supersedes_that_of_its_own_repository(run: Run, records: Records, two: tuple[Path, Path]) -> None:
+def test_a_decision_supersedes_only_within_its_repository(run: Run, records: Records, two: tuple[Path, Path]) -> None:
     for repo in two:
         adr(repo, f"Old {repo.name}")
         new = adr(repo, f"New {repo.name}", "0002-y", "docs/adr/0002-y.md")
@@ -259,7 +263,7 @@ def test_hidden_records_make_no_short_id_ambiguous(run: Run, records: Records, t
     assert len(records.knowledge.source_ids("guide", None)) == 2
 
 
-def test_a_chunk_is_found_by_the_id_that_its_file_gives(run: Run, records: Records, two: tuple[Path, Path]) -> None:
+def test_a_chunk_is_found_by_its_given_id(run: Run, records: Records, two: tuple[Path, Path]) -> None:
     chunk = {"kind": "chunk", "id": "k", "content": "c"}
     for repo in two:
         run(json_lines(repo / "a.jsonl", chunk | {"project": repo.name}))

@@ -30,7 +30,7 @@ def title(number: int) -> str:
 
 @pytest.fixture
 def start(stores: Stores) -> Start:
-    """`start(data, "ingest", "docs")`: a command as a process of its own."""
+    """Return `start(data, "ingest", "docs")`: a command in a separate process."""
 
     def started(data: Path, *words: str) -> "subprocess.Popen[bytes]":
         program = "from cstp_server.cli.entry import main; main()"
@@ -44,7 +44,7 @@ def start(stores: Stores) -> Start:
 
 
 def finish(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
-    """The summary of a run with --json that went well."""
+    """Return the summary of a successful run with --json."""
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err.decode()
     summary: dict[str, Any] = json.loads(out)
@@ -63,7 +63,7 @@ def docs(tmp_path: Path) -> Path:
 
 
 @pytest.mark.long("kills runs")
-def test_killed_at_any_moment_and_run_again_everything_is_there_once_and_found_in_every_mode(
+def test_a_run_killed_at_any_moment_and_repeated_stores_everything_once(
     docs: Path,
     tmp_path: Path,
     start: Start,
@@ -77,7 +77,7 @@ def test_killed_at_any_moment_and_run_again_everything_is_there_once_and_found_i
     for _ in range(KILLS):
         before = sum(records.counts().values())
         process = start(data, "ingest", str(docs), "--json")
-        # no sooner than its first commit, so that every run dies at another stage of the work
+        # after the first commit, to end each run at another stage of the work
         wait_until(
             lambda process=process, before=before: sum(records.counts().values()) > before or process.poll() is not None
         )
@@ -139,7 +139,7 @@ def test_killed_runs_resume(tmp_path: Path, start: Start, stores: Stores, wait_u
 
 
 @pytest.mark.long("kills runs")
-def test_a_running_server_answers_from_what_is_ingested_edited_and_pruned_beside_it(
+def test_a_running_server_answers_from_records_of_a_parallel_ingest(
     tmp_path: Path, start: Start, live_server: Callable[..., Any], wait_until: Callable[..., None]
 ) -> None:
     data, folder = tmp_path / "data", tmp_path / "few"

@@ -1,21 +1,15 @@
-"""What a text is: a decision, a document or a conversation; by its marks, or as the caller states."""
+"""Kinds of texts: decisions and documents are told apart by their marks."""
 
 import json
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
-import pytest
-
 from cognition_engines.ingest.detect import read
-from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord
+from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft
 from cognition_engines.ingest.options import Texts
-from cognition_engines.ingest.text_kinds import TextKind
-from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.models import Decision
 from tests.ingest.ordinary import ordinary_texts
-
-NOTES = "# Sync\n\nStatus: done\n\nDecision: we go on.\n"
 
 
 def _items(path: str, text: str, texts: Texts, explicit: bool = True) -> list[Item] | None:
@@ -35,10 +29,10 @@ def test_ordinary_texts_are_documents() -> None:
     assert {path: _type(path, text) for path, text in texts if _type(path, text) is not DocumentDraft} == {}
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/use-udp/README.md"])
-def test_a_readme_without_a_title_is_a_decision_only_in_a_folder_that_has_one(path: str) -> None:
-    found = _type(path, "## Status\n\nAccepted\n\n## Decision\n\nWe use UDP.\n")
-    assert (found is Decision) == ("/" in path)
+def test_a_readme_without_a_title_is_a_decision_only_in_a_named_folder() -> None:
+    text = "## Status\n\nAccepted\n\n## Decision\n\nWe use UDP.\n"
+    assert _type("docs/use-udp/README.md", text) is Decision
+    assert _type("README.md", text) is not Decision
 
 
 def test_at_most_one_in_a_hundred_real_documents_is_taken_for_a_decision(shared_folder: Callable[[str], Path]) -> None:
@@ -54,31 +48,3 @@ def test_at_least_99_of_a_hundred_real_decision_records_are_decisions(shared_fol
     found = [_type(str(path), path.read_text(encoding="utf-8-sig")) is Decision for path in files]
     assert len(files) > 500
     assert sum(found) >= 0.99 * len(files)
-
-
-@pytest.mark.parametrize("path", ["notes.md", "notes.txt", "notes", "-"])
-def test_a_text_is_of_the_kind_that_the_caller_states(path: str) -> None:
-    (decision,) = _items(path, NOTES, Texts(TextKind.DECISION)) or ()
-    assert isinstance(decision, RecordDraft)
-    assert isinstance(decision.record, Decision)
-    assert (decision.record.title, decision.record.status) == ("Sync", "accepted")
-    (document,) = _items(path, '{"title": "x", "category": "y"}\n', Texts(TextKind.DOCUMENT)) or ()
-    assert isinstance(document, DocumentDraft)
-    turns = _items(path, "Ana: Alone.\n", Texts(TextKind.TRANSCRIPT)) or ()
-    assert [type(turn.record) for turn in turns if isinstance(turn, RecordDraft)] == [Turn]
-
-
-def test_files_of_records_are_read_alike_whatever_kind_texts_are() -> None:
-    for path, text in [("a.json", '[{"title": "A"}]'), ("a.yaml", "title: A\n"), ("a.jsonl", '{"title": "A"}\n')]:
-        for kind in TextKind:
-            assert _items(path, text, Texts(kind)) == _items(path, text, Texts())
-
-
-def test_a_text_that_cannot_be_of_the_kind_stated_is_refused() -> None:
-    for path, text, kind, word in [
-        ("-", "Only words.\n", TextKind.DECISION, "title"),
-        ("tale.txt", "Once upon a time.\n", TextKind.TRANSCRIPT, "turns"),
-    ]:
-        (refused,) = _items(path, text, Texts(kind)) or ()
-        assert isinstance(refused, RejectedRecord)
-        assert word in refused.problem.reason

@@ -1,4 +1,4 @@
-"""What the one reader of Markdown makes of a text: headings, entries and blocks, with their places in it."""
+"""The Markdown reader: headings, entries and blocks of a text, with their lines."""
 
 import sys
 from itertools import pairwise
@@ -30,7 +30,7 @@ def _lines(document: Document) -> list[tuple[int, str]]:
 @pytest.mark.long("reads many or large files")
 @settings(max_examples=400)
 @given(_LINES, st.booleans())
-def test_blocks_are_whole_lines_in_order_that_cover_all_of_the_body_but_blanks(lines: list[str], code: bool) -> None:
+def test_blocks_are_whole_lines_in_order_and_cover_the_body(lines: list[str], code: bool) -> None:
     document = read_markdown("\n".join(lines), indented_code=code)
     text = document.text
     assert all(one.end < two.start for one, two in pairwise(document.blocks))
@@ -53,43 +53,40 @@ def test_headings_and_entries_stand_on_their_lines(lines: list[str]) -> None:
     assert all(text in document.lines[at] or "<!--" in document.lines[at] for at, text in _lines(document))
 
 
-def test_lists_and_quotations_of_any_depth_lose_their_marks_and_keep_their_lines() -> None:
-    text = "> - **Status:** Accepted\n>   by all\n\n1. one\n   - two\n     three\n\n     four\n"
-    assert _lines(read_markdown(text)) == [
-        (0, "**Status:** Accepted"),
-        (1, "by all"),
-        (3, "one"),
-        (4, "two"),
-        (5, "three"),
-        (7, "four"),
-    ]
-
-
-def test_a_heading_may_be_underlined_unless_it_has_several_lines() -> None:
-    document = read_markdown("Title\n=====\nPart\n---\n\nStatus: accepted\nDate: 2020-01-02\n---\n")
-    assert document.headings == (Heading(1, "Title", 0, 2), Heading(2, "Part", 2, 4))
-    assert _lines(document) == [(5, "Status: accepted"), (6, "Date: 2020-01-02")]
-
-
-def test_what_stands_between_two_rules_is_no_heading() -> None:
-    assert read_markdown("---\nJust words.\n---\n").headings == ()
-    assert [heading.text for heading in read_markdown("One\n---\nTwo\n---\n").headings] == ["One", "Two"]
-
-
-def test_an_underlined_heading_may_begin_with_a_number() -> None:
-    document = read_markdown("12. Keep times in UTC\n=====================\n\n1. one\n2. two\n")
-    assert document.headings == (Heading(1, "12. Keep times in UTC", 0, 2),)
-    assert _lines(document) == [(3, "one"), (4, "two")]
-
-
-def test_headings_in_code_comments_and_quotations_are_none() -> None:
-    text = "```\n# a\n```\n<!--\n# b\n-->\n> # c\n\n- # d\n\n~~~\n# e\n"
-    assert read_markdown(text).headings == ()
-
-
-def test_comments_are_no_text_but_where_code_or_nothing_closes_them() -> None:
-    text = "a <!-- b\nc --> d\n`<!-- e -->`\n<!-- f\n\ng -->\nh <!-- i\n"
-    assert _lines(read_markdown(text)) == [(0, "a"), (1, "d"), (2, "`<!-- e -->`"), (6, "h <!-- i")]
+@pytest.mark.parametrize(
+    ("text", "headings", "lines"),
+    [
+        (
+            "> - **Status:** Accepted\n>   by all\n\n1. one\n   - two\n     three\n\n     four\n",
+            (),
+            [(0, "**Status:** Accepted"), (1, "by all"), (3, "one"), (4, "two"), (5, "three"), (7, "four")],
+        ),
+        (
+            "Title\n=====\nPart\n---\n\nStatus: accepted\nDate: 2020-01-02\n---\n",
+            (Heading(1, "Title", 0, 2), Heading(2, "Part", 2, 4)),
+            [(5, "Status: accepted"), (6, "Date: 2020-01-02")],
+        ),
+        ("---\nJust words.\n---\n", (), [(1, "Just words.")]),
+        ("One\n---\nTwo\n---\n", (Heading(2, "One", 0, 2), Heading(2, "Two", 2, 4)), []),
+        (
+            "12. Keep times in UTC\n=====================\n\n1. one\n2. two\n",
+            (Heading(1, "12. Keep times in UTC", 0, 2),),
+            [(3, "one"), (4, "two")],
+        ),
+        ("```\n# a\n```\n<!--\n# b\n-->\n> # c\n\n- # d\n\n~~~\n# e\n", (), [(6, "c"), (8, "d")]),
+        (
+            "a <!-- b\nc --> d\n`<!-- e -->`\n<!-- f\n\ng -->\nh <!-- i\n",
+            (),
+            [(0, "a"), (1, "d"), (2, "`<!-- e -->`"), (6, "h <!-- i")],
+        ),
+    ],
+    ids=["marks", "underlines", "rules", "no rules", "numbers", "code and quotations", "comments"],
+)
+def test_headings_and_lines_lose_their_marks(
+    text: str, headings: tuple[Heading, ...], lines: list[tuple[int, str]]
+) -> None:
+    document = read_markdown(text)
+    assert (document.headings, _lines(document)) == (headings, lines)
 
 
 def test_tables_are_read_with_and_without_a_row_of_names_and_outer_bars() -> None:
@@ -100,14 +97,14 @@ def test_tables_are_read_with_and_without_a_row_of_names_and_outer_bars() -> Non
     )
 
 
-def test_a_line_that_nobody_reads_is_no_entry_but_part_of_a_block() -> None:
+def test_an_overlong_line_is_no_entry_but_part_of_a_block() -> None:
     document = read_markdown("x" * 5000 + "\n\n" + "> " * 3000 + "y\n")
     assert document.entries == ()
     assert [block.end - block.start for block in document.blocks] == [5000, 6001]
 
 
 def _work(text: str) -> int:
-    """How many lines of Python run while a text is read."""
+    """Return the number of Python lines run while reading a text."""
     lines = 0
 
     def count(frame: FrameType, event: str, argument: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What --prune deletes and what it keeps, and that it names each."""
+"""Records deleted, kept and named by --prune."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -87,7 +87,7 @@ def test_pruning_an_unnamed_checkout(run: Run, adr: Adr, records: Records, check
     assert len(ids(records, Kind.DECISION)) == 1
 
 
-def test_a_file_that_cannot_be_looked_for_is_not_gone(tmp_path: Path) -> None:
+def test_an_unreachable_file_is_not_gone(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     (tmp_path / "file").write_text("x")
     assert not is_gone(tmp_path / "loop/a.md")

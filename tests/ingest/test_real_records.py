@@ -46,7 +46,7 @@ def test_statuses_and_dates_are_those_counted_by_eye(readings: dict[str, Reading
     assert sum(bool(draft.superseded_by) for draft in drafts) == 14
 
 
-def test_what_was_left_out_was_said(readings: dict[str, Reading]) -> None:
+def test_every_omission_has_a_warning(readings: dict[str, Reading]) -> None:
     warnings = Counter(
         problem.reason.partition(":")[0] for reading in readings.values() for problem in reading.warnings
     )

@@ -13,10 +13,10 @@ import pytest
 from pydantic.alias_generators import to_camel
 
 from cognition_engines.ingest.detect import read
-from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
+from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord
 from cognition_engines.ingest.structured.aliases import own_names
 from cognition_engines.ingest.structured.json_schema import record_schema
-from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Extraction, content_names
+from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_names
 from cognition_engines.kinds.fields import ISO_8601
 from cognition_engines.kinds.graph import Evidence
 from cognition_engines.kinds.knowledge import KnowledgeCard, Place
@@ -37,34 +37,8 @@ def items(*members: dict[str, Any], path: str = "r.jsonl") -> list[Item]:
     return [] if found is None else list(found)
 
 
-def one(**members: Any) -> Any:
-    """The one record that these members are."""
-    (draft,) = (item for item in items(members) if not isinstance(item, Warned))
-    assert isinstance(draft, RecordDraft), draft
-    return draft.record
-
-
-def tags(value: Any, path: str) -> list[tuple[str, ...]]:
-    """What one value is read as, as the tags of all kinds of records."""
-    kinds = [kind for kind in SMALL if own_names(KINDS[kind]) & {"tags", "topics"}]
-    given = [{"kind": kind} | SMALL[kind] | {"topics" if kind == "extraction" else "tags": value} for kind in kinds]
-    card = {"summary": "s", "takeaways": ["a", "b", "c"], "tags": value}
-    given.append({"kind": "chunk", "content": "c", "knowledge_card": card})
-    if path.endswith(".jsonl"):
-        return list(map(tags_of, items(*given)))
-    text = "".join(f"- {json.dumps(one)}\n" for one in given).replace('"1.10"', "1.10").replace('"007"', "007")
-    return list(map(tags_of, read(path, BytesIO(text.encode()), explicit=True) or ()))
-
-
-def tags_of(item: Item) -> tuple[str, ...]:
-    assert isinstance(item, RecordDraft | DocumentDraft), item
-    record: Any = item.source if isinstance(item, DocumentDraft) else item.record
-    card = getattr(record, "knowledge_card", None)
-    return tuple(card.tags if card else record.topics if isinstance(record, Extraction) else record.tags)
-
-
 def refusal(**members: Any) -> str:
-    """Why these members are refused."""
+    """Return the reason for refusing these members."""
     (item,) = items(members)
     assert isinstance(item, RejectedRecord), item
     return item.problem.reason
@@ -128,7 +102,7 @@ def test_both_spellings_are_the_same_record() -> None:
 
 
 def broken(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[Any]:
-    """Values that break one bound each of a member's schema."""
+    """Yield values that each break a bound of a member's schema."""
     if "$ref" in schema:
         schema = definitions[schema["$ref"].rpartition("/")[2]]
     options = [option for option in schema.get("anyOf", []) if option.get("type") != "null"]
@@ -201,7 +175,7 @@ TIMES = (
         *((TURN | {"ts": time}, False) for time in ("yesterday", "2025", "05.03.2025", 20250305, "2025-03-05T")),
     ],
 )
-def test_the_schema_takes_what_is_read_and_no_more(members: dict[str, Any], taken: bool) -> None:
+def test_the_schema_accepts_exactly_the_readable_records(members: dict[str, Any], taken: bool) -> None:
     validator = jsonschema.Draft202012Validator(record_schema(KINDS[members["kind"]]))
     read_as = [item for item in items(members) if isinstance(item, RecordDraft)]
     assert (bool(read_as), not list(validator.iter_errors(members))) == (taken, taken)
@@ -227,7 +201,7 @@ def test_every_bound_of_every_field_is_named_when_broken(kind: str) -> None:
 
 
 @pytest.mark.parametrize("letter", ["x", "ü", "\n"])
-def test_an_artifact_that_no_answer_could_hold_is_refused(letter: str) -> None:
+def test_an_artifact_too_large_for_an_answer_is_refused(letter: str) -> None:
     most = (4_000_000 - 2) // len(json.dumps(letter, ensure_ascii=False).encode()[1:-1])
     assert len(validate_record(Kind.ARTIFACT, {"content": letter * most}).content) == most
     reason = refusal(kind="artifact", content=letter * (most + 1))
@@ -238,7 +212,7 @@ def test_an_artifact_that_no_answer_could_hold_is_refused(letter: str) -> None:
 @pytest.mark.parametrize(
     "members", [{"kind": "source", "title": "t"}, {"kind": "artifact"}], ids=["source", "artifact"]
 )
-def test_a_text_whose_code_block_no_chunk_can_hold_is_refused(members: dict[str, Any]) -> None:
+def test_a_code_block_too_large_for_a_chunk_is_refused(members: dict[str, Any]) -> None:
     reason = refusal(**members, content="Words.\n\n```\n" + "x = 1\n" * 200_000 + "```\n")
     assert reason == "content: the code block or table in line 3 must have at most 1,000,000 characters"
     (draft,) = items(members | {"content": "```\n" + "x = 1\n" * 160_000 + "```\n"})

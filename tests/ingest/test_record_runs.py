@@ -1,4 +1,4 @@
-"""Runs over records of all kinds: ids, what is unchanged, changed, gone or refused, references, memory."""
+"""Runs over records of all kinds: ids, changes, deletions, refusals, references, memory."""
 
 import json
 import tracemalloc
@@ -68,7 +68,7 @@ def test_made_ids_depend_on_neither_file_nor_order(run: Run, records: Records, t
         (EACH[2], {"project": "alpha"}),
     ],
 )
-def test_what_makes_a_record_distinct_makes_another_id(
+def test_a_distinguishing_field_changes_the_id(
     run: Run, records: Records, tmp_path: Path, members: dict[str, Any], more: dict[str, Any]
 ) -> None:
     other = members | {"source_id": "s"} if members["kind"] == "extraction" else members
@@ -128,7 +128,9 @@ def test_chunks_of_long_artifact_ids_can_be_referred_to(run: Run, records: Recor
 
 
 @pytest.mark.parametrize("apart", [False, True], ids=["in one run", "in two"])
-def test_an_artifact_and_a_turn_of_one_id_are_refused(run: Run, records: Records, tmp_path: Path, apart: bool) -> None:
+def test_an_artifact_and_a_turn_with_the_same_id_are_refused(
+    run: Run, records: Records, tmp_path: Path, apart: bool
+) -> None:
     first = json_lines(tmp_path / "a.jsonl", EACH[6] | {"id": "x"})
     second = json_lines(tmp_path / "b.jsonl", EACH[8] | {"id": "art_x"})
     if apart:
@@ -169,7 +171,7 @@ def test_prune_and_dry_run_hold_for_all_kinds(run: Run, records: Records, tmp_pa
     assert (sum(records.counts().values()), embedder.texts) == (0, [])
     run(folder, strict=True)
     json_lines(file, *EACH[:3])
-    # the source that stood for the extraction's file is gone too
+    # the source of the extraction's file is gone too
     gone = len(EACH) + 1 - 3
     assert counts(run(folder, prune=True, dry_run=True)) == (0, 0, 3, gone)
     assert counts(run(folder, prune=True)) == (0, 0, 3, gone)
@@ -188,7 +190,7 @@ def test_edited_records_are_reported_until_pruned(run: Run, records: Records, tm
     assert sorted(one.name for one in stored(records, Kind.ENTITY)) == ["one", "three"]
 
 
-def test_what_was_read_with_another_project_is_told_of(run: Run, tmp_path: Path) -> None:
+def test_a_warning_counts_records_of_another_project(run: Run, tmp_path: Path) -> None:
     file = json_lines(tmp_path / "a.jsonl", {"kind": "entity", "name": "one"})
     run(file)
     (warning,) = run(file, project="alpha").warnings
@@ -219,7 +221,7 @@ def test_dangling_references_are_warned_of_once_a_kind(run: Run, records: Record
     assert run(file, dry_run=True).warnings == ()
 
 
-def test_what_is_less_sensitive_than_its_source_is_told_of(run: Run, tmp_path: Path) -> None:
+def test_a_warning_counts_records_less_sensitive_than_their_source(run: Run, tmp_path: Path) -> None:
     book = {"kind": "source", "id": "s", "title": "t", "sensitivity": "sensitive", "content": "Cut into a chunk."}
     drawn = EACH[4] | {"source_id": "s"}
     file = json_lines(tmp_path / "a.jsonl", book, EACH[2] | {"source_id": "s"}, drawn, drawn | {"chunk_id": "k"})
@@ -248,7 +250,7 @@ def test_a_failed_file_of_many_kinds_is_resumed(run: Run, records: Records, tmp_
     assert summary.unchanged >= committed
 
 
-def test_a_line_that_is_broken_is_refused_alone_in_a_long_file(run: Run, records: Records, tmp_path: Path) -> None:
+def test_a_broken_line_of_a_long_file_is_refused_alone(run: Run, records: Records, tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     lines = [json.dumps({"kind": "entity", "name": f"n{number}"}).encode() for number in range(300)]
     lines[150], lines[200], lines[250] = b'{"kind": "entity", ', b'{"kind": "entity", "name": "caf\xe9"}', b"\n"
@@ -260,7 +262,7 @@ def test_a_line_that_is_broken_is_refused_alone_in_a_long_file(run: Run, records
 
 
 def mixed(path: Path, first: int, count: int) -> Path:
-    """Records of all kinds but decisions, some 20,000 characters each."""
+    """Write records of all kinds but decisions, some 20,000 characters each."""
     with path.open("w") as file:
         for number in range(first, first + count):
             members = EACH[1 + number % (len(EACH) - 1)]
@@ -271,7 +273,7 @@ def mixed(path: Path, first: int, count: int) -> Path:
 @pytest.mark.long("reads many or large files")
 def test_many_records_of_mixed_kinds_load_with_flat_memory(tmp_path: Path, records: Records) -> None:
     peaks: list[int] = []
-    # the first one fills caches; the others have records of the same length, of which a batch is held at a time
+    # the first run fills caches; the others hold a batch of records of the same length at a time
     for first, count in ((1_000, 90), (2_000, 100), (3_000, 600)):
         file = mixed(tmp_path / f"{count}.jsonl", first, count)
         tracemalloc.start()
@@ -290,7 +292,6 @@ def test_a_strict_run_with_a_refusal_counts_no_copies(run: Run, records: Records
     assert (summary.read, counts(summary), summary.kinds, sum(records.counts().values())) == (4, (0, 0, 0, 0), {}, 0)
 
 
-# read with a project for those that state none
 OF_AN_ARTIFACT = (Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.EDGE)
 CHILDREN = [one | {"artifact_id": "m"} for one in (EACH[7], EACH[9], EACH[11])]
 
@@ -309,7 +310,7 @@ def test_children_inherit(run: Run, records: Records, tmp_path: Path, parent: di
     assert counts(run(file, project="beta")) == (0, 0, summary.new, 0)
 
 
-def test_a_child_keeps_the_project_that_it_states(run: Run, records: Records, tmp_path: Path) -> None:
+def test_a_child_keeps_a_stated_project(run: Run, records: Records, tmp_path: Path) -> None:
     artifact = EACH[6] | {"id": "m", "project": "alpha"}
     run(json_lines(tmp_path / "a.jsonl", artifact, *(one | {"project": "gamma"} for one in CHILDREN)), project="beta")
     for kind in OF_AN_ARTIFACT:

@@ -1,4 +1,4 @@
-"""How a repository is named, and where a file is in it."""
+"""Names of repositories, and paths of files in them."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def named(folder: Path, url: str) -> str:
         "https://host.example/acme/shop # where it is",
     ],
 )
-def test_a_remote_has_one_name_however_it_is_written(tmp_path: Path, url: str) -> None:
+def test_spellings_of_a_remote_have_the_same_name(tmp_path: Path, url: str) -> None:
     assert named(tmp_path / "repo", url) == "host.example/acme/shop"
 
 
@@ -51,7 +51,7 @@ def test_the_path_of_a_remote_keeps_its_case_and_other_paths_are_other_repositor
 @pytest.mark.parametrize(
     "url", ["https:///", "https://[::1", "ssh://h.example/\x1b]0;x", "https://h.example/" + "x" * 2000]
 )
-def test_what_is_no_name_leaves_the_folder_as_the_name(tmp_path: Path, url: str) -> None:
+def test_a_remote_without_a_name_leaves_the_folder_as_the_name(tmp_path: Path, url: str) -> None:
     assert named(tmp_path / "repo", url) == str(tmp_path / "repo")
 
 
@@ -90,7 +90,7 @@ def test_worktrees_and_submodules_name_the_remote_of_their_git_folder(tmp_path: 
 
 
 @pytest.mark.parametrize("way", ["a file", "a folder in the file", "a link", "a linked config", "a common folder"])
-def test_a_git_folder_in_what_was_named_leads_to_no_configuration_outside_of_it(tmp_path: Path, way: str) -> None:
+def test_a_git_folder_leads_to_no_configuration_outside_the_named_folder(tmp_path: Path, way: str) -> None:
     private = checkout(tmp_path / "private", '[remote "origin"]\n\turl = https://h.example/private\n') / ".git"
     named = tmp_path / "named"
     marker = named / "inner/.git"
@@ -113,7 +113,7 @@ def test_a_git_folder_in_what_was_named_leads_to_no_configuration_outside_of_it(
     assert Places().of(named / "inner/a.md", named).repository == str(named / "inner")
 
 
-def test_a_worktree_and_a_submodule_that_are_named_have_the_remote_if_it_names_them_in_return(tmp_path: Path) -> None:
+def test_a_named_worktree_or_submodule_needs_a_reference_in_return(tmp_path: Path) -> None:
     main = checkout(tmp_path / "main", '[remote "origin"]\n\turl = https://h.example/shop\n') / ".git"
     for part in ("worktrees/tree", "modules/lib"):
         (main / part).mkdir(parents=True)
@@ -130,12 +130,12 @@ def test_a_worktree_and_a_submodule_that_are_named_have_the_remote_if_it_names_t
     assert found == {"tree": "h.example/shop", "lib": "h.example/lib"} | own
 
 
-def test_the_name_of_a_remote_that_is_a_path_says_nothing_of_links(tmp_path: Path) -> None:
+def test_a_path_as_remote_is_named_without_resolving_links(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("secret")
     assert named(tmp_path / "repo", "../link/shop") == str(tmp_path / "link/shop")
 
 
-def test_outside_of_a_checkout_the_folder_of_the_file_is_its_repository(tmp_path: Path) -> None:
+def test_outside_a_checkout_the_folder_of_a_file_is_its_repository(tmp_path: Path) -> None:
     found = [Places().of(tmp_path / "docs/a.md", run) for run in (tmp_path, tmp_path / "docs", tmp_path / "docs/a.md")]
     assert {(one.repository, one.path) for one in found} == {(str(tmp_path / "docs"), "a.md")}
 
@@ -158,7 +158,7 @@ def test_a_link_to_a_folder_of_a_checkout_leads_to_the_checkout(tmp_path: Path) 
     assert (found.repository, found.path, found.source) == ("h.example/shop", "docs/a.md", str(tmp_path / "link/a.md"))
 
 
-def test_a_scope_is_within_itself_and_what_is_above_it() -> None:
+def test_a_scope_is_within_itself_and_the_scopes_above() -> None:
     assert scope_within("hr", "hr")
     assert scope_within("hr/a.md", "hr")
     assert scope_within("hr", ".")

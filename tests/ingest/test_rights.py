@@ -1,4 +1,4 @@
-"""Rights that options of runs gave stay until a run says otherwise for exactly these records."""
+"""Rights given by options stay until a run changes them for exactly these records."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +31,7 @@ def projects(records: Records) -> list[tuple[str, str | None]]:
     return sorted(found, key=lambda each: (each[0], each[1] or ""))
 
 
-def test_a_run_that_says_nothing_lowers_no_sensitivity(run: Run, records: Records, folder: Path) -> None:
+def test_a_run_without_the_option_lowers_no_sensitivity(run: Run, records: Records, folder: Path) -> None:
     run(folder / "hr", sensitivity=HIGH)
     summary = run(folder)
     assert levels(records) == {"Pay": HIGH, "Open": NORMAL}
@@ -70,7 +70,7 @@ def test_new_records_take_the_highest_level(run: Run, records: Records, folder: 
     assert levels(records) == {"Pay": HIGH, "Last": HIGH, "Middle": MIDDLE, "New": HIGH, "Open": NORMAL}
 
 
-def test_records_that_move_within_a_guarded_file_stay_guarded(run: Run, records: Records, tmp_path: Path) -> None:
+def test_records_moved_within_a_guarded_file_stay_guarded(run: Run, records: Records, tmp_path: Path) -> None:
     file = tmp_path / "pay.jsonl"
     file.write_text('{"kind": "decision", "title": "Salary of A"}\n{"kind": "decision", "title": "Salary of B"}\n')
     run(file, sensitivity=HIGH)
@@ -79,7 +79,7 @@ def test_records_that_move_within_a_guarded_file_stay_guarded(run: Run, records:
     assert levels(records) == dict.fromkeys(["First", "Salary of A", "Salary of B"], HIGH)
 
 
-def test_a_folder_that_becomes_a_checkout_stays_guarded(run: Run, records: Records, folder: Path) -> None:
+def test_a_guarded_folder_turned_checkout_stays_guarded(run: Run, records: Records, folder: Path) -> None:
     run(folder / "hr", sensitivity=HIGH)
     (folder / ".git").mkdir()
     (folder / ".git/config").write_text('[remote "origin"]\n\turl = https://example.org/acme/docs.git\n')
@@ -132,7 +132,7 @@ def test_records_of_every_kind_keep_project_and_sensitivity(
     assert rights == {("people", HIGH)}
 
 
-def test_a_document_and_its_parts_keep_them(run: Run, records: Records, tmp_path: Path) -> None:
+def test_a_document_and_its_parts_keep_project_and_sensitivity(run: Run, records: Records, tmp_path: Path) -> None:
     file = tmp_path / "docs/guide.md"
     file.parent.mkdir()
     file.write_text(document(3))
@@ -157,7 +157,7 @@ def test_a_run_without_a_project_keeps_it(run: Run, records: Records, folder: Pa
     assert levels(records)["Pay"] is HIGH
 
 
-def test_a_run_that_names_none_of_several_projects_is_refused(run: Run, records: Records, folder: Path) -> None:
+def test_a_run_naming_none_of_several_projects_is_refused(run: Run, records: Records, folder: Path) -> None:
     for name in ("people", "board"):
         run(folder / "hr", project=name)
     ((problem),) = run(folder).rejected
@@ -165,7 +165,7 @@ def test_a_run_that_names_none_of_several_projects_is_refused(run: Run, records:
     assert projects(records) == [("Open", None), ("Pay", "board"), ("Pay", "people")]
 
 
-def test_a_project_that_the_file_changes_moves_the_record(run: Run, records: Records, tmp_path: Path) -> None:
+def test_a_project_changed_in_the_file_moves_the_record(run: Run, records: Records, tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     for project in ("shop", "web", None):
         given = {} if project is None else {"project": project}

@@ -1,4 +1,4 @@
-"""Whole runs: what is new, changed, unchanged, gone or refused, and what is in the store afterwards."""
+"""Whole runs: new, changed, unchanged, deleted and refused records, and the store afterwards."""
 
 import json
 import sqlite3
@@ -29,7 +29,7 @@ def made_id(repository: Path | str, path: str, project: str | None = None, ordin
 
 
 def stored(records: Records) -> dict[str, Decision]:
-    """Every decision by id."""
+    """Return all decisions by id."""
     return {
         change.stored.record.id: change.stored.record
         for change in changes_of(records, 0, 10_000, None)
@@ -90,7 +90,7 @@ def test_a_made_id_is_a_digest(run: Run, adr: Adr, records: Records, checkout: C
     }
 
 
-def test_the_id_does_not_depend_on_where_the_checkout_is_or_which_path_was_named(
+def test_the_id_depends_on_neither_the_checkout_nor_the_named_path(
     run: Run, adr: Adr, records: Records, checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo, id = checkout("repo", "https://host.example/shop"), made_id("host.example/shop", "docs/0001-a.md")
@@ -144,7 +144,7 @@ def test_prune_deletes_only_within_the_named_folder(run: Run, adr: Adr, records:
     assert counts(run(tmp_path / "docs", prune=True)) == (0, 0, 2, 0)
 
 
-def test_prune_is_of_one_project(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
+def test_prune_deletes_only_records_of_its_project(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
     adr(tmp_path / "docs/a.md", "a")
     run(tmp_path / "docs", project="alpha")
     assert counts(run(tmp_path / "docs", project="beta", prune=True)) == (1, 0, 0, 0)
@@ -225,7 +225,7 @@ def test_a_large_file_is_committed_in_batches(records: Records, tmp_path: Path, 
     assert counts(run(tmp_path / "all.jsonl")) == (48, 0, 32, 0)
 
 
-def test_a_refused_record_is_reported_before_what_is_refused_in_the_next_batch(run: Run, tmp_path: Path) -> None:
+def test_refusals_are_reported_in_order_across_batches(run: Run, tmp_path: Path) -> None:
     run(json_lines(tmp_path / "stored.jsonl", {"kind": "decision", "id": "a", "title": "Berth one"}))
     others = [{"kind": "decision", "title": f"Berth {number}"} for number in range(BATCH)]
     taken = {"kind": "decision", "id": "a", "title": "Another berth"}
@@ -234,7 +234,7 @@ def test_a_refused_record_is_reported_before_what_is_refused_in_the_next_batch(r
 
 
 @pytest.mark.embedded_only("locks an SQLite file")
-def test_the_next_batch_is_embedded_while_one_is_being_written(
+def test_the_next_batch_is_embedded_during_a_write(
     adr: Adr, records: Records, tmp_path: Path, embedder: Any, run: Run, wait_until: Callable[..., None]
 ) -> None:
     for number in range(3 * BATCH):

@@ -1,4 +1,4 @@
-"""Runs over conversations: which turns are one, their order, and what becomes of those that are gone."""
+"""Runs over conversations: equal turns, the order of turns, and deleted turns."""
 
 import re
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def test_a_stated_index_is_no_place(run: Run, records: Records, tmp_path: Path, 
     assert counts(run(file)) == (0, 0, 3, 0)
 
 
-def test_a_turn_alone_has_the_id_that_it_always_had(run: Run, records: Records, tmp_path: Path) -> None:
+def test_the_id_of_a_single_turn_never_changes(run: Run, records: Records, tmp_path: Path) -> None:
     files = json_lines(tmp_path / "a.jsonl", EACH[8]), json_lines(tmp_path / "b.jsonl", EACH[8] | {"turn_index": 1})
     run(*files, repository="talks")
     assert ids(records, Kind.TURN) == {"art_38b6c9c37719dec6", "art_c89f4bc3a513678b"}
@@ -101,6 +101,6 @@ def test_equal_names_are_two_conversations(run: Run, records: Records, checkout:
     found = {turn.conversation_id for turn in stored(records, Kind.TURN)}
     assert [len(said(records, conversation)) for conversation in found] == [4, 4]
     assert all(re.fullmatch("talk-[0-9a-f]{16}", conversation) for conversation in found)
-    # the path is that within the checkout
+    # the path within the checkout counts
     assert counts(run(yours)) == (0, 0, 8, 0)
     assert run(yours, project="theirs").new == 8

@@ -1,4 +1,4 @@
-"""Two runs at once: neither takes over what the other writes, and nothing is lost."""
+"""Two runs at once: neither overwrites records of the other, and nothing is lost."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ WORDS = [f"word-{number}" for number in range(40)]
 
 
 class Waiting(CountingEmbedder):
-    """An embedder whose first texts come when both runs have compared theirs with the store."""
+    """Embedder that waits before the first text until both runs have compared with the store."""
 
     def __init__(self, barrier: Barrier) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Waiting(CountingEmbedder):
 
 @pytest.fixture
 def both(stores: Stores, tmp_path: Path) -> Iterator[Callable[[Path, Path], tuple[Summary, Summary]]]:
-    """`both(one, other)`: two runs that compare with the store before either of them writes."""
+    """Return `both(one, other)`: two runs that compare with the store before either writes."""
     url = stores.records(tmp_path / "store")
     opened = [open_records(url) for _ in range(2)]
 
@@ -62,14 +62,14 @@ def decision(title: str) -> dict[str, Any]:
     return {"kind": "decision", "id": "d", "title": title}
 
 
-def test_two_repositories_that_give_one_id_are_both_stored(both: Any, records: Records, checkout: Checkout) -> None:
+def test_the_same_id_in_two_repositories_is_stored_twice(both: Any, records: Records, checkout: Checkout) -> None:
     files = [json_lines(checkout(name, f"https://h.example/{name}") / "a.jsonl", decision(name)) for name in "ab"]
     for summary in both(*files):
         assert (counts(summary), summary.rejected) == ((1, 0, 0, 0), ())
     assert {one.title for one in stored(records, Kind.DECISION)} == {"a", "b"}
 
 
-def test_one_of_two_equal_ids_is_refused(both: Any, records: Records, checkout: Checkout) -> None:
+def test_the_second_of_two_equal_ids_is_refused(both: Any, records: Records, checkout: Checkout) -> None:
     repo = checkout("repo", "https://h.example/shop")
     files = [json_lines(repo / f"{name}.jsonl", decision(name)) for name in "ab"]
     summaries = both(*files)

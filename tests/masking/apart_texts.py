@@ -3,42 +3,36 @@
 from base64 import b64encode
 from typing import Final
 
-from tests.masking.fakes import BASE32, BASE64, HEX, LETTERS, URL_SAFE, fake
-
-
-def _hidden(text: str, secret: str) -> tuple[str, str]:
-    assert "@@" in text
-    return text.replace("@@", secret), secret
-
+from tests.masking.fakes import BASE32, BASE64, HEX, LETTERS, URL_SAFE, fake, hidden
 
 APART_WITH_SECRETS: Final = (
-    _hidden("I called it with cstp_" + fake(12, HEX, "a1") + "_@@ and got a 403.", fake(64, HEX, "a1")),
-    _hidden("Kennwort: @@", "Mur" + "insel-77"),
-    _hidden("пароль от базы: @@", "zima" + "2041moroz"),
-    _hidden("数据库密码：@@", "Xian" + "9041gu"),
-    _hidden("La contraseña es @@, no la compartas", "Torre" + "molinos_81"),
-    _hidden("__Password__: `@@`", "uhu" + "7turm"),
-    _hidden("| user | app |\n|---|---|\n| password | @@ |", "Vo" + "gel,nest4"),
-    _hidden("FTP_PASSWORD=@@", "wetter" + "hexe"),
-    _hidden('db = connect(host="db", password="@@")', "$" + "ilber#birke"),
-    _hidden("smtp_password: @@", "%" + "Fx7-grün"),
-    _hidden("password = [masked: nothing] @@", "Lo" + "tus7Blatt9Kai"),
-    _hidden("mongo_pw: @@", "Ky8" + "exampleTq41Zu7"),
-    _hidden('{"registry.example.com": {"auth": "@@"}}', b64encode(b"robot:Tann" + b"enzapfen55").decode()),
-    _hidden("db.example.com:5432:shop:reports:@@", "Quark" + "tasche8"),
-    _hidden(
+    hidden("I called it with cstp_" + fake(12, HEX, "a1") + "_@@ and got a 403.", fake(64, HEX, "a1")),
+    hidden("Kennwort: @@", "Mur" + "insel-77"),
+    hidden("пароль от базы: @@", "zima" + "2041moroz"),
+    hidden("数据库密码：@@", "Xian" + "9041gu"),
+    hidden("La contraseña es @@, no la compartas", "Torre" + "molinos_81"),
+    hidden("__Password__: `@@`", "uhu" + "7turm"),
+    hidden("| user | app |\n|---|---|\n| password | @@ |", "Vo" + "gel,nest4"),
+    hidden("FTP_PASSWORD=@@", "wetter" + "hexe"),
+    hidden('db = connect(host="db", password="@@")', "$" + "ilber#birke"),
+    hidden("smtp_password: @@", "%" + "Fx7-grün"),
+    hidden("password = [masked: nothing] @@", "Lo" + "tus7Blatt9Kai"),
+    hidden("mongo_pw: @@", "Ky8" + "exampleTq41Zu7"),
+    hidden('{"registry.example.com": {"auth": "@@"}}', b64encode(b"robot:Tann" + b"enzapfen55").decode()),
+    hidden("db.example.com:5432:shop:reports:@@", "Quark" + "tasche8"),
+    hidden(
         "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nComment: jump host\nPublic-Lines: 2\n"
         f"{fake(64, BASE64, 'pub')}\n{fake(40, BASE64, 'pub')}\nPrivate-Lines: 1\n@@\nPrivate-MAC: {fake(64, HEX)}",
         fake(48, BASE64, "a15"),
     ),
-    _hidden(
+    hidden(
         "the log stops here:\n-----BEGIN EC PRIVATE " + f"KEY-----\n{fake(64, BASE64, 'a16')}\n@@",
         fake(11, BASE64, "a16"),
     ),
-    _hidden("creds: AKIA" + fake(16, BASE32, "a17") + " / @@ (eu-west-1)", fake(40, BASE64, "a17")),
-    _hidden("session: @@", "eyJhbGciOiJSUzI1NiJ9.eyJ" + fake(5200, URL_SAFE, "a18") + "." + fake(342, URL_SAFE, "a18")),
-    _hidden('api_token: "@@"', fake(6100, LETTERS, "a19")),
-    _hidden('the door opens with {"pin": @@}', "5820" + "17"),
+    hidden("creds: AKIA" + fake(16, BASE32, "a17") + " / @@ (eu-west-1)", fake(40, BASE64, "a17")),
+    hidden("session: @@", "eyJhbGciOiJSUzI1NiJ9.eyJ" + fake(5200, URL_SAFE, "a18") + "." + fake(342, URL_SAFE, "a18")),
+    hidden('api_token: "@@"', fake(6100, LETTERS, "a19")),
+    hidden('the door opens with {"pin": @@}', "5820" + "17"),
 )
 APART_WITHOUT_SECRETS: Final = (
     f"The session token {fake(40, HEX, 'b1')} of the build is a commit.",

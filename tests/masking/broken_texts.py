@@ -2,12 +2,7 @@
 
 from typing import Final
 
-from tests.masking.fakes import BASE32, DIGITS, HEX, LETTERS, URL_SAFE, fake, web_token
-
-
-def _hidden(text: str, secret: str) -> tuple[str, str]:
-    assert "@@" in text
-    return text.replace("@@", secret), secret
+from tests.masking.fakes import BASE32, DIGITS, HEX, LETTERS, URL_SAFE, fake, hidden, web_token
 
 
 def _wide(text: str) -> str:
@@ -19,44 +14,44 @@ _WORDS: Final = "glacier teapot saddle mosaic"
 _GITHUB: Final = "ghp_" + fake(36, LETTERS, "b0")
 BROKEN_WITH_SECRETS: Final = (
     # escaped by Markdown
-    _hidden("Use ghp\\_@@ in the release job.", fake(36, LETTERS, "b1")),
-    _hidden("* github\\_pat\\_" + fake(22, LETTERS, "b2") + "\\_@@", fake(59, LETTERS, "b2")),
-    _hidden("the mirror has glpat\\-@@, read only", fake(20, LETTERS, "b3")),
-    _hidden("xoxb\\-" + fake(12, DIGITS, "b4") + "\\-" + fake(13, DIGITS, "b4") + "\\-@@", fake(24, LETTERS, "b4")),
-    _hidden('{"text": "sk\\\\-ant\\\\-api03\\\\-@@"}', fake(93, LETTERS, "b5") + "AA"),
-    _hidden("api\\_key: @@", fake(32, LETTERS, "b6")),
+    hidden("Use ghp\\_@@ in the release job.", fake(36, LETTERS, "b1")),
+    hidden("* github\\_pat\\_" + fake(22, LETTERS, "b2") + "\\_@@", fake(59, LETTERS, "b2")),
+    hidden("the mirror has glpat\\-@@, read only", fake(20, LETTERS, "b3")),
+    hidden("xoxb\\-" + fake(12, DIGITS, "b4") + "\\-" + fake(13, DIGITS, "b4") + "\\-@@", fake(24, LETTERS, "b4")),
+    hidden('{"text": "sk\\\\-ant\\\\-api03\\\\-@@"}', fake(93, LETTERS, "b5") + "AA"),
+    hidden("api\\_key: @@", fake(32, LETTERS, "b6")),
     # broken by invisible characters, by wide letters, by an end of a line
-    _hidden("token " + _GITHUB[:9] + "\u200b@@ of the bot", _GITHUB[9:]),
-    _hidden("it is " + _GITHUB[:4] + "\u2060@@", _GITHUB[4:]),
-    _hidden("npm_" + fake(17, LETTERS, "b7") + "\u00ad@@", fake(19, LETTERS, "b7")),
-    _hidden("pass\u200bword: @@", "Gr4nit" + "block!"),
-    _hidden("AKIA" + _wide(fake(8, BASE32, "b17")) + "@@ for the bucket", fake(8, BASE32, "b8")),
-    _hidden("鍵は@@です", _wide("ghp_" + fake(36, LETTERS, "b9"))),
-    _hidden("> login with " + _GITHUB[:22] + "\n> @@ today", _GITHUB[22:]),
-    _hidden("glpat-" + fake(8, LETTERS, "b10") + "\r\n  @@\r\nis the new one", fake(12, LETTERS, "b10")),
-    _hidden("the cookie was\n" + web_token("b11")[:33] + "\n@@", web_token("b11")[33:]),
+    hidden("token " + _GITHUB[:9] + "\u200b@@ of the bot", _GITHUB[9:]),
+    hidden("it is " + _GITHUB[:4] + "\u2060@@", _GITHUB[4:]),
+    hidden("npm_" + fake(17, LETTERS, "b7") + "\u00ad@@", fake(19, LETTERS, "b7")),
+    hidden("pass\u200bword: @@", "Gr4nit" + "block!"),
+    hidden("AKIA" + _wide(fake(8, BASE32, "b17")) + "@@ for the bucket", fake(8, BASE32, "b8")),
+    hidden("鍵は@@です", _wide("ghp_" + fake(36, LETTERS, "b9"))),
+    hidden("> login with " + _GITHUB[:22] + "\n> @@ today", _GITHUB[22:]),
+    hidden("glpat-" + fake(8, LETTERS, "b10") + "\r\n  @@\r\nis the new one", fake(12, LETTERS, "b10")),
+    hidden("the cookie was\n" + web_token("b11")[:33] + "\n@@", web_token("b11")[33:]),
     # values after arrows
-    _hidden("password -> @@", "W4lnuss" + "Eis"),
-    _hidden("admin / password → @@", "Kirsch" + "baum#7"),
-    _hidden("api_key --> @@", fake(32, LETTERS, "b12")),
-    _hidden("token ⇒ @@", fake(40, HEX, "b13")),
-    _hidden("'password' -> '@@'", "fisch" + "77"),
+    hidden("password -> @@", "W4lnuss" + "Eis"),
+    hidden("admin / password → @@", "Kirsch" + "baum#7"),
+    hidden("api_key --> @@", fake(32, LETTERS, "b12")),
+    hidden("token ⇒ @@", fake(40, HEX, "b13")),
+    hidden("'password' -> '@@'", "fisch" + "77"),
     # phrases of words
-    _hidden("seed phrase: @@", SEED),
-    _hidden("Recovery phrase of the old wallet: @@ (12 words)", SEED),
-    _hidden("MNEMONIC='@@' npx hardhat deploy", SEED + " " + SEED),
-    _hidden("my mnemonic is @@", SEED),
-    _hidden("**Seed phrase** → @@.", SEED),
-    _hidden("seed words:\n@@\n", "\n".join(f"{number}. {word}" for number, word in enumerate(SEED.split(), 1))),
-    _hidden('{"seedPhrase": "@@"}', SEED),
-    _hidden("passphrase: @@", _WORDS),
-    _hidden('ssh_passphrase = "@@"', _WORDS),
-    _hidden("the passphrase is `@@`", _WORDS),
-    _hidden("gpg passphrase: @@.", _WORDS.replace(" ", "-")),
+    hidden("seed phrase: @@", SEED),
+    hidden("Recovery phrase of the old wallet: @@ (12 words)", SEED),
+    hidden("MNEMONIC='@@' npx hardhat deploy", SEED + " " + SEED),
+    hidden("my mnemonic is @@", SEED),
+    hidden("**Seed phrase** → @@.", SEED),
+    hidden("seed words:\n@@\n", "\n".join(f"{number}. {word}" for number, word in enumerate(SEED.split(), 1))),
+    hidden('{"seedPhrase": "@@"}', SEED),
+    hidden("passphrase: @@", _WORDS),
+    hidden('ssh_passphrase = "@@"', _WORDS),
+    hidden("the passphrase is `@@`", _WORDS),
+    hidden("gpg passphrase: @@.", _WORDS.replace(" ", "-")),
     # shapes
-    _hidden("notion.Client(auth='@@')", "secret_" + fake(43, LETTERS, "b14")),
-    _hidden("pages are read with secret\\_@@ by the sync", fake(43, LETTERS, "b15")),
-    _hidden("It answered to @@ from the laptop", "sk-" + fake(48, LETTERS, "b16")),
+    hidden("notion.Client(auth='@@')", "secret_" + fake(43, LETTERS, "b14")),
+    hidden("pages are read with secret\\_@@ by the sync", fake(43, LETTERS, "b15")),
+    hidden("It answered to @@ from the laptop", "sk-" + fake(48, LETTERS, "b16")),
 )
 BROKEN_WITHOUT_SECRETS: Final = (
     # ways to hash, references, numbers of tests

@@ -23,6 +23,12 @@ def fake(length: int, alphabet: str = LETTERS, seed: str = "") -> str:
     return found[:length]
 
 
+def hidden(text: str, secret: str) -> tuple[str, str]:
+    """Return a text with the secret in place of `@@`, and the secret."""
+    assert "@@" in text
+    return text.replace("@@", secret), secret
+
+
 def key_block(label: str, lines: int = 6, newline: str = "\n") -> str:
     """Return an invented private key in PEM form."""
     body = newline.join(fake(64, BASE64, f"{label} {number}") for number in range(lines))

@@ -3,12 +3,7 @@
 from base64 import b64encode
 from typing import Final
 
-from tests.masking.fakes import BASE32, BASE64, DASH, DIGITS, HEX, LETTERS, LOWER, URL_SAFE, fake
-
-
-def _hidden(text: str, secret: str) -> tuple[str, str]:
-    assert "@@" in text
-    return text.replace("@@", secret), secret
+from tests.masking.fakes import BASE32, BASE64, DASH, DIGITS, HEX, LETTERS, LOWER, URL_SAFE, fake, hidden
 
 
 def _login(text: str) -> str:
@@ -17,83 +12,81 @@ def _login(text: str) -> str:
 
 ODD_WITH_SECRETS: Final = (
     # tokens of this server, and long tokens
-    _hidden("please use cstp_" + fake(12, HEX, "t1") + "_@@ for the shop agent", fake(64, HEX, "t1")),
-    _hidden("curl answered 401 to cstp_" + fake(12, HEX, "t2") + "_@@.", fake(64, HEX, "t2")),
-    _hidden("TOKEN=@@", fake(5000, URL_SAFE, "l1")),
-    _hidden(
+    hidden("please use cstp_" + fake(12, HEX, "t1") + "_@@ for the shop agent", fake(64, HEX, "t1")),
+    hidden("curl answered 401 to cstp_" + fake(12, HEX, "t2") + "_@@.", fake(64, HEX, "t2")),
+    hidden("TOKEN=@@", fake(5000, URL_SAFE, "l1")),
+    hidden(
         "id token: @@ (of the test realm)",
         "eyJraWQiOiJhYmMifQ.eyJ" + fake(7000, URL_SAFE, "l2") + "." + fake(86, LETTERS, "l2"),
     ),
-    _hidden("It sent @@, then failed", "eyJhbGciOiJFUzI1NiJ9.eyJ" + fake(120, LETTERS) + "." + fake(86, LETTERS, "l3")),
-    _hidden("client_secret: '@@'", fake(9000, LETTERS, "l4")),
-    _hidden("pypi-" + "AgEIcHlwaS5vcmc@@ was in the history", fake(6000, URL_SAFE, "l5")),
+    hidden("It sent @@, then failed", "eyJhbGciOiJFUzI1NiJ9.eyJ" + fake(120, LETTERS) + "." + fake(86, LETTERS, "l3")),
+    hidden("client_secret: '@@'", fake(9000, LETTERS, "l4")),
+    hidden("pypi-" + "AgEIcHlwaS5vcmc@@ was in the history", fake(6000, URL_SAFE, "l5")),
     # passwords with blanks
-    _hidden('export DB_PASS="@@"', "Wint3r Rose"),
-    _hidden('password: "@@"', "Ha7bour Q9x"),
+    hidden('export DB_PASS="@@"', "Wint3r Rose"),
+    hidden('password: "@@"', "Ha7bour Q9x"),
     # pairs and blocks
-    _hidden("AKIA" + fake(16, BASE32, "p1") + ":@@", fake(40, BASE64, "p1")),
-    _hidden(
-        "key AKIA" + fake(16, BASE32, "p2") + " and, on the next line,\n@@\nfor the bucket", fake(40, BASE64, "p2")
-    ),
-    _hidden("@@ goes with AKIA" + fake(16, BASE32, "p3"), fake(40, BASE64, "p3")),
-    _hidden(
+    hidden("AKIA" + fake(16, BASE32, "p1") + ":@@", fake(40, BASE64, "p1")),
+    hidden("key AKIA" + fake(16, BASE32, "p2") + " and, on the next line,\n@@\nfor the bucket", fake(40, BASE64, "p2")),
+    hidden("@@ goes with AKIA" + fake(16, BASE32, "p3"), fake(40, BASE64, "p3")),
+    hidden(
         f"{DASH}BEGIN RSA PRIVATE KEY{DASH}\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,{fake(32, HEX)}\n\n"
         f"{fake(64, BASE64, 'c1')}\n@@",
         fake(40, BASE64, "c1"),
     ),
-    _hidden(f"{DASH}BEGIN OPENSSH PRIVATE KEY{DASH}\n{fake(70, BASE64, 'c2')}\n@@...", fake(9, BASE64, "c2")),
-    _hidden(
+    hidden(f"{DASH}BEGIN OPENSSH PRIVATE KEY{DASH}\n{fake(70, BASE64, 'c2')}\n@@...", fake(9, BASE64, "c2")),
+    hidden(
         "PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\nComment: rsa-key\nPublic-Lines: 1\n"
         f"{fake(64, BASE64, 'c3')}\nPrivate-Lines: 2\n{fake(64, BASE64, 'c4')}\n@@\nPrivate-MAC: {fake(40, HEX)}",
         fake(52, BASE64, "c3"),
     ),
-    _hidden(
+    hidden(
         f"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: dsa\n@@\n{fake(20, BASE64)}\n"
         "---- END SSH2 ENCRYPTED PRIVATE KEY ----",
         fake(70, BASE64, "c5"),
     ),
-    _hidden(
+    hidden(
         f'["{DASH}BEGIN PRIVATE KEY{DASH}", "@@", "{fake(30, BASE64)}=", "{DASH}END PRIVATE KEY{DASH}"]',
         fake(64, BASE64, "c6"),
     ),
-    _hidden(f"lines:\n  - {DASH}BEGIN PRIVATE KEY{DASH}\n  - {fake(64, BASE64)}\n  - @@", fake(64, BASE64, "c7")),
+    hidden(f"lines:\n  - {DASH}BEGIN PRIVATE KEY{DASH}\n  - {fake(64, BASE64)}\n  - @@", fake(64, BASE64, "c7")),
     # passwords in forms of their own
-    _hidden("**Password**: `@@`", "esel" + "Haus3"),
-    _hidden("- *admin password:* @@", "Kran" + "ich#dorf"),
-    _hidden("| password | @@ |", "Fuchs" + "bau-19"),
-    _hidden("| DB password | `@@` | staging |", "r0te" + "Ruebe"),
-    _hidden("POSTGRES_PASSWORD=@@", "sommer" + "regen"),
-    _hidden('"password": "@@",', "apfel" + "kuchen"),
-    _hidden("user: shop\npassword: @@\nport: 5432", "gurken" + "glas"),
-    _hidden("db_password: @@", "kuh" + "22x"),
-    _hidden("MYSQL_PASSWORD='@@'", "tau" + "ben"),
-    _hidden("login_password = @@", "$" + "onne27Mond"),
-    _hidden("PASSWORD=@@", "%" + "b4um_haus"),
-    _hidden("password: @@", "See,stern" + "8,Meer"),
-    _hidden("password: '@@'", "Igel,nest" + "; 12 Eulen"),
-    _hidden("the password is @@", "n0" + "exampleOfThis7"),
-    _hidden("password: [masked: password]@@", "Berg" + "ziege44"),
-    _hidden("pwd=[masked:y]@@ ./sync", "Wald" + "kauz91x"),
-    _hidden("password: [masked:none] @@", "Spat" + "zen-nest-7Q"),
-    _hidden('{"user": "app", "password": @@}', fake(9, DIGITS, "n1")),
-    _hidden('settings = {"pin": @@, "retries": 3}', "77" + "3902"),
-    _hidden('{"secret": @@}', fake(10, DIGITS, "n2")),
+    hidden("**Password**: `@@`", "esel" + "Haus3"),
+    hidden("- *admin password:* @@", "Kran" + "ich#dorf"),
+    hidden("| password | @@ |", "Fuchs" + "bau-19"),
+    hidden("| DB password | `@@` | staging |", "r0te" + "Ruebe"),
+    hidden("POSTGRES_PASSWORD=@@", "sommer" + "regen"),
+    hidden('"password": "@@",', "apfel" + "kuchen"),
+    hidden("user: shop\npassword: @@\nport: 5432", "gurken" + "glas"),
+    hidden("db_password: @@", "kuh" + "22x"),
+    hidden("MYSQL_PASSWORD='@@'", "tau" + "ben"),
+    hidden("login_password = @@", "$" + "onne27Mond"),
+    hidden("PASSWORD=@@", "%" + "b4um_haus"),
+    hidden("password: @@", "See,stern" + "8,Meer"),
+    hidden("password: '@@'", "Igel,nest" + "; 12 Eulen"),
+    hidden("the password is @@", "n0" + "exampleOfThis7"),
+    hidden("password: [masked: password]@@", "Berg" + "ziege44"),
+    hidden("pwd=[masked:y]@@ ./sync", "Wald" + "kauz91x"),
+    hidden("password: [masked:none] @@", "Spat" + "zen-nest-7Q"),
+    hidden('{"user": "app", "password": @@}', fake(9, DIGITS, "n1")),
+    hidden('settings = {"pin": @@, "retries": 3}', "77" + "3902"),
+    hidden('{"secret": @@}', fake(10, DIGITS, "n2")),
     # other languages
-    _hidden("Пароль: @@", "snegir" + "77"),
-    _hidden("密码：@@", "long" + "men88tea"),
-    _hidden("パスワード: @@", "sakura" + "_1987x"),
-    _hidden("Contraseña: @@", "caracol" + "-55"),
-    _hidden("mot de passe : @@", "Bis" + "cotte12"),
-    _hidden("Das Kennwort lautet @@", "Eich" + "horn_88"),
-    _hidden("Kennwort für das Konto von Jo: @@", "Dampf" + "lok33"),
-    _hidden("senha: @@", "papa" + "gaio21"),
+    hidden("Пароль: @@", "snegir" + "77"),
+    hidden("密码：@@", "long" + "men88tea"),
+    hidden("パスワード: @@", "sakura" + "_1987x"),
+    hidden("Contraseña: @@", "caracol" + "-55"),
+    hidden("mot de passe : @@", "Bis" + "cotte12"),
+    hidden("Das Kennwort lautet @@", "Eich" + "horn_88"),
+    hidden("Kennwort für das Konto von Jo: @@", "Dampf" + "lok33"),
+    hidden("senha: @@", "papa" + "gaio21"),
     # files of programs
-    _hidden('{"auths": {"ghcr.io": {"auth": "@@"}}}', _login("ci-bot:Birne" + "44quitte")),
-    _hidden("*:5432:*:backup:@@", "Mango" + "saft17"),
-    _hidden("pg.internal:5432:orders:app:@@\n", fake(18, LETTERS, "f1")),
-    _hidden("env:\n  - name: DB_PASSWORD\n    value: @@", "Ofen" + "rohr22"),
-    _hidden("mongodb://app:@@@db/app", "an" + "examplePart19x"),
-    _hidden("bind_pw: @@", "Quell" + "wasser5"),
+    hidden('{"auths": {"ghcr.io": {"auth": "@@"}}}', _login("ci-bot:Birne" + "44quitte")),
+    hidden("*:5432:*:backup:@@", "Mango" + "saft17"),
+    hidden("pg.internal:5432:orders:app:@@\n", fake(18, LETTERS, "f1")),
+    hidden("env:\n  - name: DB_PASSWORD\n    value: @@", "Ofen" + "rohr22"),
+    hidden("mongodb://app:@@@db/app", "an" + "examplePart19x"),
+    hidden("bind_pw: @@", "Quell" + "wasser5"),
 )
 ODD_WITHOUT_SECRETS: Final = (
     # prose of scripts without blanks

@@ -4,49 +4,43 @@ from base64 import b64encode
 from hashlib import sha512
 from typing import Final
 
-from tests.masking.fakes import BASE64, DIGITS, HEX, LETTERS, LOWER, URL_SAFE, fake
-
-
-def _hidden(text: str, secret: str) -> tuple[str, str]:
-    assert "@@" in text
-    return text.replace("@@", secret), secret
-
+from tests.masking.fakes import BASE64, DIGITS, HEX, LETTERS, LOWER, URL_SAFE, fake, hidden
 
 _TAILSCALE: Final = "tskey-" + "{}k" + fake(11, LETTERS, "s0") + "CNTRL-"
 _PICTURE: Final = b64encode(b"".join(sha512(bytes([number])).digest() for number in range(40))).decode()
 SERVICE_WITH_SECRETS: Final = (
     # keys of OpenAI without the letters of all its former keys
-    _hidden("openai @@", "sk-" + "proj-" + fake(48, LETTERS, "s1")),
-    _hidden("openai key: @@, rotate in May", "sk-" + "proj-" + fake(40, LETTERS, "s2")),
-    _hidden("The worker runs with (@@).", "sk-" + "svcacct-" + fake(60, URL_SAFE, "s3") + fake(60, LETTERS, "s3")),
-    _hidden('admin = "@@"', "sk-" + "admin-" + fake(48, LETTERS, "s4")),
+    hidden("openai @@", "sk-" + "proj-" + fake(48, LETTERS, "s1")),
+    hidden("openai key: @@, rotate in May", "sk-" + "proj-" + fake(40, LETTERS, "s2")),
+    hidden("The worker runs with (@@).", "sk-" + "svcacct-" + fake(60, URL_SAFE, "s3") + fake(60, LETTERS, "s3")),
+    hidden('admin = "@@"', "sk-" + "admin-" + fake(48, LETTERS, "s4")),
     # tokens of services
-    _hidden("the model is pulled with @@ by the build", "hf_" + fake(34, LETTERS, "s5")),
-    _hidden("@@", fake(32, HEX, "s6") + "-us12"),
-    _hidden("key: @@", fake(32, HEX, "s7") + "-us6"),
-    _hidden("newsletter (@@), list 7", fake(32, HEX, "s8") + "-us21"),
-    _hidden("tailscale up --auth-key " + _TAILSCALE.format("auth-") + "@@", fake(32, LETTERS, "s9")),
-    _hidden("curl -u " + _TAILSCALE.format("api-") + "@@: https://api.example.com", fake(32, LETTERS, "s10")),
-    _hidden("oauth client " + _TAILSCALE.format("client-") + "@@.", fake(32, LETTERS, "s11")),
-    _hidden("the old node joined with " + _TAILSCALE.format("") + "@@", fake(22, LETTERS, "s12")),
-    _hidden("deploys use nfp_" + "@@ until June", fake(36, LETTERS, "s13")),
-    _hidden("netlify: nfp_" + "@@", fake(40, LETTERS, "s14")),
-    _hidden("the build bot sent nfb_" + "@@", fake(36, LETTERS, "s15")),
-    _hidden("sntrys_" + "@@ uploads the source maps", "eyJ" + fake(150, LETTERS, "s16") + "==_" + fake(43, BASE64)),
-    _hidden(
+    hidden("the model is pulled with @@ by the build", "hf_" + fake(34, LETTERS, "s5")),
+    hidden("@@", fake(32, HEX, "s6") + "-us12"),
+    hidden("key: @@", fake(32, HEX, "s7") + "-us6"),
+    hidden("newsletter (@@), list 7", fake(32, HEX, "s8") + "-us21"),
+    hidden("tailscale up --auth-key " + _TAILSCALE.format("auth-") + "@@", fake(32, LETTERS, "s9")),
+    hidden("curl -u " + _TAILSCALE.format("api-") + "@@: https://api.example.com", fake(32, LETTERS, "s10")),
+    hidden("oauth client " + _TAILSCALE.format("client-") + "@@.", fake(32, LETTERS, "s11")),
+    hidden("the old node joined with " + _TAILSCALE.format("") + "@@", fake(22, LETTERS, "s12")),
+    hidden("deploys use nfp_" + "@@ until June", fake(36, LETTERS, "s13")),
+    hidden("netlify: nfp_" + "@@", fake(40, LETTERS, "s14")),
+    hidden("the build bot sent nfb_" + "@@", fake(36, LETTERS, "s15")),
+    hidden("sntrys_" + "@@ uploads the source maps", "eyJ" + fake(150, LETTERS, "s16") + "==_" + fake(43, BASE64)),
+    hidden(
         f"SENTRY_DSN=https://{fake(32, HEX, 's17')}:@@@o42.ingest.sentry.io/17",
         fake(32, HEX, "s18"),
     ),
-    _hidden("refresh with @@ each hour", "1//" + "0g" + fake(80, URL_SAFE, "s19")),
-    _hidden("- '@@' (calendar)", "1//" + "04" + fake(98, URL_SAFE, "s20")),
-    _hidden("pushes went to @@ only", fake(22, LETTERS, "s21") + ":APA91b" + fake(134, URL_SAFE, "s21")),
-    _hidden("fcm: AAAA" + fake(7, LETTERS, "s22") + ":APA91b" + "@@", fake(134, LETTERS, "s22")),
+    hidden("refresh with @@ each hour", "1//" + "0g" + fake(80, URL_SAFE, "s19")),
+    hidden("- '@@' (calendar)", "1//" + "04" + fake(98, URL_SAFE, "s20")),
+    hidden("pushes went to @@ only", fake(22, LETTERS, "s21") + ":APA91b" + fake(134, URL_SAFE, "s21")),
+    hidden("fcm: AAAA" + fake(7, LETTERS, "s22") + ":APA91b" + "@@", fake(134, LETTERS, "s22")),
     # passwords after flags
-    _hidden("openssl enc -aes-256-cbc -salt -k @@ -in dump.sql -out dump.enc", "Eis" + "vogel_31"),
-    _hidden("openssl aes-128-cbc -d -K @@ -iv 0", fake(32, HEX, "s23")),
-    _hidden("`redis-cli -h cache -a @@ FLUSHALL` cleared it", "Wiesel" + "99hoch"),
-    _hidden("redis-cli --no-auth-warning --pass '@@' INFO", "Otter" + "bau;18"),
-    _hidden("REDISCLI_AUTH=@@ redis-cli ping", "Hasel" + "huhn7x"),
+    hidden("openssl enc -aes-256-cbc -salt -k @@ -in dump.sql -out dump.enc", "Eis" + "vogel_31"),
+    hidden("openssl aes-128-cbc -d -K @@ -iv 0", fake(32, HEX, "s23")),
+    hidden("`redis-cli -h cache -a @@ FLUSHALL` cleared it", "Wiesel" + "99hoch"),
+    hidden("redis-cli --no-auth-warning --pass '@@' INFO", "Otter" + "bau;18"),
+    hidden("REDISCLI_AUTH=@@ redis-cli ping", "Hasel" + "huhn7x"),
 )
 SERVICE_WITHOUT_SECRETS: Final = (
     # beginnings of keys in prose, names and placeholders

@@ -1,22 +1,22 @@
-"""Exports in the form in which their systems write them; the people and what they say are made up."""
+"""Exports as their systems write them, with invented people and words."""
 
 import json
 import os
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from tests.ingest.cases import packed_members
 
 Json = dict[str, Any]
 JANUARY = 1_704_067_200  # 2024-01-01T00:00:00Z
 
 
 def packed(path: Path, members: Mapping[str, object]) -> Path:
-    """A zip of these members; what is no text is written as JSON."""
+    """Write an archive of members; anything but text and bytes is written as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content if isinstance(content, str | bytes) else json.dumps(content))
+    texts = {name: one if isinstance(one, str | bytes) else json.dumps(one) for name, one in members.items()}
+    path.write_bytes(packed_members(texts))
     return path
 
 
@@ -34,7 +34,7 @@ def written(path: Path, content: object) -> Path:
 
 
 def changed_at(path: Path, second: int) -> Path:
-    """Sets when a file, or all files of a folder, changed last."""
+    """Set the time of the last change of a file, or of all files in a folder."""
     for each in [path, *path.rglob("*")]:
         os.utime(each, (JANUARY + second, JANUARY + second))
     return path
@@ -53,7 +53,7 @@ def slack_message(second: int, text: str, user: str = "U1", **others: Any) -> Js
 
 
 def slack(days: Mapping[str, list[Json]], channel: str = "C04GENERAL", name: str = "general") -> dict[str, object]:
-    """An export with one public channel and one conversation of two people; `days` by `FOLDER/DATE`."""
+    """Return an export with a public channel and a conversation of two people; `days` by `FOLDER/DATE`."""
     about = {"created": JANUARY, "creator": "U1", "is_archived": False, "is_general": True, "pins": []}
     return {
         "channels.json": [{"id": channel, "name": name, "members": ["U1", "U2"], "topic": {"value": ""}} | about],
@@ -65,7 +65,7 @@ def slack(days: Mapping[str, list[Json]], channel: str = "C04GENERAL", name: str
 
 
 def chatgpt_node(id: str, parent: str | None, role: str, *parts: object, **others: Any) -> Json:
-    """A node of the tree; `others` are members of its message."""
+    """Return a node of the tree; `others` are members of the message."""
     message = {
         "id": id, "author": {"role": role, "name": None, "metadata": {}}, "create_time": JANUARY + len(id) + 0.25,
         "update_time": None, "content": {"content_type": "text", "parts": list(parts)},
@@ -99,7 +99,7 @@ def claude(messages: list[Json], id: str = "7f-c", name: str = "Tides") -> Json:
 
 
 def session_entry(id: str, role: str, content: object, parent: str | None = None, **others: Any) -> Json:
-    """A line of a session of Claude Code."""
+    """Return a line of a session of Claude Code."""
     return {
         "parentUuid": parent, "isSidechain": False, "userType": "external", "cwd": "/home/ana/ferry",
         "sessionId": "9a-s", "version": "2.0.1", "gitBranch": "main", "type": role,

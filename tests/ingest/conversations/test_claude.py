@@ -1,4 +1,4 @@
-"""Exports of Claude, and sessions of Claude Code."""
+"""Sessions of Claude Code."""
 
 import json
 from collections.abc import Iterable
@@ -6,32 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
-from tests.ingest.conversations.samples import Json, claude, claude_message, packed, session_entry, unpacked
-from tests.ingest.runs import Run, counts, json_lines, stored
+from tests.ingest.conversations.samples import Json, session_entry
+from tests.ingest.runs import Run, counts, json_lines
 
 
 def said(records: Records, conversation: str) -> list[tuple[str, str]]:
     found = (one.record for one in records.conversations.turns(conversation, (), None, 50).stored)
     return [(turn.role, turn.content) for turn in found]
-
-
-def test_conversations_keep_order_and_attached_text(run: Run, records: Records, tmp_path: Path) -> None:
-    attached = [{"file_name": "tides.txt", "file_size": 9, "file_type": "txt", "extracted_content": "High at noon"}]
-    question = claude_message("m1", "human", "Read this", 1, attachments=attached, files=[{"file_name": "map.png"}])
-    export = {
-        "conversations.json": [claude([question, claude_message("m2", "assistant", "Noon", 2)])],
-        "projects.json": [{"uuid": "p1", "name": "Ferry", "docs": []}],
-        "users.json": [{"uuid": "acc", "full_name": "Ana Example", "email_address": "ana@x.example"}],
-    }
-    summary = run(packed(tmp_path / "data-2024-01-02.zip", export))
-    assert (summary.new, summary.warnings) == (3, ())
-    assert counts(run(unpacked(tmp_path / "data", export))) == (0, 0, 3, 0)
-    assert {turn.content: turn.turn_index for turn in stored(records, Kind.TURN)} == {
-        "Read this": 0, "tides.txt\n\nHigh at noon": 0, "Noon": 1
-    }  # fmt: skip
-    assert said(records, "claude:7f-c")[-1] == ("assistant", "Noon")
 
 
 def session(tmp_path: Path, *entries: Json) -> Path:
@@ -53,7 +35,7 @@ def test_an_unfinished_session_is_read_to_its_last_line(run: Run, records: Recor
     assert said(records, "claude_code:9a-s") == [("user", "Hello"), ("assistant", "Hi")]
 
 
-def test_entries_of_one_time_stay_in_their_order(run: Run, records: Records, tmp_path: Path) -> None:
+def test_entries_of_the_same_time_stay_in_order(run: Run, records: Records, tmp_path: Path) -> None:
     at = "2024-01-01T00:00:01.000Z"
     words: Iterable[str] = ("one", "two", "three")
     run(session(tmp_path, *(session_entry(f"z{3 - n}", "user", word, timestamp=at) for n, word in enumerate(words))))

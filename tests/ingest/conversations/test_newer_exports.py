@@ -1,4 +1,4 @@
-"""A newer export adds what is new, changes what was edited and leaves all else alone."""
+"""Newer exports: new messages are added, edited messages are changed, all others stay."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ NEW = slack({"general/2023-12-31": [slack_message(0, "Before all")], DAY: [slack
 
 @pytest.fixture
 def exports(tmp_path: Path) -> tuple[Path, Path]:
-    """An older and a newer one, in two folders."""
+    """Return an older and a newer export, in two folders."""
     older = changed_at(packed(tmp_path / "march/slack 1.zip", OLD), 100)
     return older, changed_at(packed(tmp_path / "april/slack 2.zip", NEW), 200)
 
@@ -95,7 +95,7 @@ def test_channels_of_two_workspaces_are_two_conversations(run: Run, records: Rec
     }  # fmt: skip
 
 
-def test_rights_part_conversations_of_one_export(run: Run, records: Records, exports: tuple[Path, Path]) -> None:
+def test_projects_part_conversations_of_the_same_export(run: Run, records: Records, exports: tuple[Path, Path]) -> None:
     run(exports[0], project="a")
     assert counts(run(exports[0], project="b")) == (3, 0, 0, 0)
     assert counts(run(exports[1], project="b")) == (1, 1, 1, 0)
@@ -113,7 +113,7 @@ def test_a_renamed_conversation_keeps_its_messages(run: Run, records: Records, t
     assert {turn.metadata["title"] for turn in stored(records, Kind.TURN)} == {"High water"}
 
 
-def test_a_message_that_an_export_has_twice_is_read_once(run: Run, records: Records, tmp_path: Path) -> None:
+def test_a_repeated_message_of_an_export_is_read_once(run: Run, records: Records, tmp_path: Path) -> None:
     twice = slack({DAY: [slack_message(1, "First"), slack_message(1, "Second")]})
     summary = run(packed(tmp_path / "e.zip", twice))
     assert (counts(summary), [one.reason for one in summary.warnings]) == ((1, 0, 1, 0), [

@@ -1,4 +1,4 @@
-"""Exports of Notion as they arrive: pages of Markdown in an archive, or in archives within one."""
+"""Exports of Notion as they arrive: pages of Markdown in an archive, or in nested archives."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
-from tests.ingest.formats.samples import archive
+from tests.ingest.cases import packed_members
 from tests.ingest.runs import Run, counts, stored
 
 PAGES = {
@@ -20,8 +20,8 @@ PAGES = {
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_later_export_replaces_the_pages(run: Run, records: Records, tmp_path: Path, times: int) -> None:
     def export(pages: Mapping[str, str]) -> None:
-        content = archive(pages)
-        (tmp_path / "Export.zip").write_bytes(content if times == 1 else archive({"Export-Part-1.zip": content}))
+        content = packed_members(pages)
+        (tmp_path / "Export.zip").write_bytes(content if times == 1 else packed_members({"Export-Part-1.zip": content}))
 
     export(PAGES)
     done = run(tmp_path / "Export.zip")
@@ -39,13 +39,17 @@ def test_a_later_export_replaces_the_pages(run: Run, records: Records, tmp_path:
     assert {one.content for one in stored(records, Kind.CHUNK)} >= {"Ropes.", "# Harbour\n\nThe crane is new."}
 
 
-def test_a_part_or_a_page_that_cannot_be_read_is_refused_alone(run: Run, records: Records, tmp_path: Path) -> None:
+def test_an_unreadable_part_or_page_is_refused_alone(run: Run, records: Records, tmp_path: Path) -> None:
     bomb = {
         "Attic 7d2b6745dc68012930afe9bc14d27eb0.md": "x" * 3_000_000,
         "Latin 8d2b6745dc68012930afe9bc14d27eb0.md": b"\xe9",
     }
-    parts = {"a.zip": archive({**PAGES, **bomb}), "b.zip": b"none", "c.zip": archive({"d.zip": archive(PAGES)})}
-    (tmp_path / "Export.zip").write_bytes(archive(parts))
+    parts = {
+        "a.zip": packed_members({**PAGES, **bomb}),
+        "b.zip": b"none",
+        "c.zip": packed_members({"d.zip": packed_members(PAGES)}),
+    }
+    (tmp_path / "Export.zip").write_bytes(packed_members(parts))
     done = run(tmp_path / "Export.zip")
     assert {one.file.rpartition("/")[2].split(" ")[0]: one.reason for one in done.rejected} == {
         "Attic": "is packed more than 200 to one",
@@ -53,9 +57,3 @@ def test_a_part_or_a_page_that_cannot_be_read_is_refused_alone(run: Run, records
         "b.zip": "is damaged in the archive (BadZipFile)",
     }
     assert len(stored(records, Kind.SOURCE)) == 2
-
-
-def test_an_archive_of_other_pages_is_none(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "site.zip").write_bytes(archive({"index.md": "# Site\n\nWelcome.\n"}))
-    (problem,) = run(tmp_path / "site.zip").rejected
-    assert "holds no record in a format that is known" in problem.reason

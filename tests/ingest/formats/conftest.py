@@ -1,6 +1,6 @@
-"""A reader of formats, and runs that have it."""
+"""Runs that read documents of all formats."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,9 @@ from cognition_engines.store.records import Records
 from tests.ingest.conftest import CountingEmbedder, Silent
 
 
-@pytest.fixture(scope="module")
-def formats() -> Iterator[FormatReader]:
-    with FormatReader() as reader:
-        yield reader
-
-
 @pytest.fixture
 def run(records: Records, embedder: CountingEmbedder, formats: FormatReader) -> Callable[..., Summary]:
-    """`run(path, prune=True)`: one run; `reader` in place of the usual one."""
+    """Return `run(path, prune=True)`: a single run, with the usual reader or `reader`."""
 
     def once(*paths: Path, reader: FormatReader | None = formats, **options: Any) -> Summary:
         return ingest(paths, Options(**options), records, embedder, Silent(), formats=reader)

@@ -1,4 +1,4 @@
-"""A server that speaks as much of MongoDB's protocol as reading takes: real messages, answers that are written here."""
+"""Server with the reading part of MongoDB's protocol: real messages, scripted answers."""
 
 import socket
 import socketserver

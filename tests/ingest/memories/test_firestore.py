@@ -57,7 +57,7 @@ def test_a_nested_collection_needs_a_token(take: Run, monkeypatch: pytest.Monkey
 
 
 @respx.mock
-def test_reading_twice_changes_nothing_and_what_is_gone_is_pruned(take: Run) -> None:
+def test_a_second_run_changes_nothing_and_prunes_deleted_documents(take: Run) -> None:
     both = {"documents": [document("n1", "One."), document("n2", "Two.")]}
     one = {"documents": [document("n1", "One.")]}
     pages(*(httpx.Response(200, json=answer) for answer in (both, both, one, one, {})))
@@ -101,7 +101,7 @@ def test_a_failure_midway_names_the_collection_and_keeps_what_was_read(
 
 
 @respx.mock
-def test_a_document_that_cannot_be_a_record_is_refused_by_its_id(take: Run) -> None:
+def test_a_document_unfit_for_a_record_is_refused_by_its_id(take: Run) -> None:
     bare = document("bare", "x") | {"fields": {}}
     binary = document("blob", "One.")
     binary["fields"]["data"] = {"bytesValue": "AA=="}

@@ -1,4 +1,4 @@
-"""Maps that people write: what each key does, and what is refused with its line."""
+"""Maps as people write them: rights, shipped maps, and mistakes refused with their line."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ ByMap = Callable[..., Summary]
 
 @pytest.fixture
 def by_map(run: Run, tmp_path: Path) -> ByMap:
-    """`by_map(text, *objects)`: reads objects by the map that a text is."""
+    """Return `by_map(text, *objects)`: reads objects by the map in `text`."""
 
     def once(text: str, *objects: dict[str, Any]) -> Summary:
         return run(json_lines(tmp_path / "objects.jsonl", *objects), texts=Texts(map=parsed_map(text, "m.yaml")))
@@ -108,13 +108,13 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "reason"), WRONG)
-def test_what_a_map_may_not_say_is_refused_with_its_line(text: str, reason: str) -> None:
+def test_a_mistake_in_a_map_is_refused_with_its_line(text: str, reason: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
         parsed_map(text, "m.yaml")
     assert str(refused.value).startswith(reason)
 
 
-def test_a_map_that_is_not_there_is_refused_with_the_names_of_the_shipped(tmp_path: Path) -> None:
+def test_an_absent_map_is_refused_with_the_shipped_names(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"no map can be read there .*; shipped are .*mem0, mongodb"):
         opened_map(str(tmp_path / "none.yaml"))
 
