@@ -116,10 +116,10 @@ ALONE = """
 import os, sys
 from importlib import import_module
 from pathlib import Path
-for name in (  # packages of others, and what comes before every command
+for name in (  # packages of others, what comes before every command, and what most of them share
     "chromadb httpx markdown_it mcp.server numpy onnxruntime orjson prometheus_client pydantic_settings"
     " rich.console sqlalchemy.dialects.postgresql.psycopg sqlalchemy.dialects.sqlite starlette.applications structlog"
-    " tantivy tokenizers typer uvicorn yaml cstp_server.cli.main"
+    " tantivy tokenizers typer uvicorn yaml cstp_server.cli.main cstp.methods.registry cognition_engines.engine"
 ).split():
     import_module(name)
 import cstp_server
