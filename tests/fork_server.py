@@ -15,8 +15,10 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from runpy import run_path
 from threading import active_count
 from types import ModuleType
 from typing import NamedTuple, TextIO
@@ -31,7 +33,10 @@ SETTLED = 10  # seconds
 
 
 class Request(NamedTuple):
-    """Arguments after `python -c`; ignored signals, as under nohup; and whether another process becomes the parent."""
+    """Arguments after `python -c`; ignored signals, as under nohup; and whether another process becomes the parent.
+
+    `startup` are the folders that PYTHONPATH has in front, each with a `sitecustomize.py`.
+    """
 
     code: str
     words: list[str]
@@ -39,6 +44,7 @@ class Request(NamedTuple):
     environment: dict[str, str]
     ignored: list[int]
     adopted: bool
+    startup: Sequence[str] = ()
 
 
 def import_all() -> None:
@@ -109,8 +115,10 @@ def _become(request: Request, files: list[int]) -> Request:
     sys.stdout = sys.__stdout__ = _standard(1, sys.__stdout__)
     sys.stderr = sys.__stderr__ = _standard(2, sys.__stderr__)
     sys.argv = ["-c", *request.words]
-    sys.path[0] = ""
+    sys.path[:1] = ["", *request.startup]
     sys.modules["__main__"] = ModuleType("__main__")
+    for folder in request.startup:
+        run_path(os.path.join(folder, "sitecustomize.py"))
     return request
 
 

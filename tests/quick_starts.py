@@ -58,7 +58,7 @@ class Forks:
         self._lock = Lock()
         self._server: subprocess.Popen[bytes] | None = None
         self.address = ""
-        self._early: Mapping[str, str] = {}
+        self._early = _early(os.environ)
         self.wanted = True
         self._item: pytest.Item | None = None
 
@@ -91,6 +91,7 @@ class Forks:
                 if signal.getsignal(number) is signal.SIG_IGN
             ],
             "adopted": True,
+            "startup": self._startup(environment),
         }
         popen.pid = self._ask(request, [number if file == -1 else file for number, file in enumerate(files)])
         popen._child_created = True  # type: ignore[attr-defined]
@@ -102,14 +103,22 @@ class Forks:
             return False
         if words[2] != ENTRY or any(given[name] != usual for name, usual in USUAL.items() if name in given):
             return False
-        self._start_server()
-        return _early(environment) == self._early and Path(given["cwd"] or ".").is_dir()
+        own = {"PYTHONPATH": self._early.get("PYTHONPATH", "")}
+        suits = _early(environment) | own == self._early | own and self._startup(environment) is not None
+        return suits and Path(given["cwd"] or ".").is_dir()
+
+    def _startup(self, environment: Mapping[str, str]) -> list[str] | None:
+        """Return the folders of these tests in front of this process's PYTHONPATH; None for any other difference."""
+        own, given = (_folders(one.get("PYTHONPATH", "")) for one in (self._early, environment))
+        front = given[: len(given) - len(own)]
+        ours = all(Path(folder).is_relative_to(PROGRAM.parent) for folder in front)
+        return front if [*front, *own] == given and ours else None
 
     def _start_server(self) -> str:
         """Start the server and return the address."""
         with self._lock:
             if self._server is None:
-                self._early, began = _early(os.environ), time.monotonic()
+                began = time.monotonic()
                 folder = Path(tempfile.mkdtemp())
                 self.address = str(folder / "forks")
                 with socket.socket(socket.AF_UNIX) as listener:
@@ -121,6 +130,8 @@ class Forks:
                         stdin=subprocess.PIPE,
                         stdout=subprocess.PIPE,
                         stderr=subprocess.DEVNULL,  # not a terminal of a test, which would never end
+                        env={name: value for name, value in os.environ.items() if name not in _early(os.environ)}
+                        | self._early,
                     )
                 assert self._server.stdout is not None
                 self._server.stdout.read()  # closed once everything is imported
@@ -129,6 +140,7 @@ class Forks:
             return self.address
 
     def _ask(self, request: Mapping[str, Any], files: list[int]) -> int:
+        self._start_server()
         message = json.dumps(request).encode() + b"\n"
         with self._lock, _adopting(), socket.socket(socket.AF_UNIX) as connection:
             connection.connect(self.address)
@@ -163,6 +175,10 @@ def cstp_for_shells(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
     (folder / "cstp").write_text(true if forks is None else forks.program())
     (folder / "cstp").chmod(0o755)
     return folder
+
+
+def _folders(path: str) -> list[str]:
+    return path.split(os.pathsep) if path else []
 
 
 def _early(environment: Mapping[str, str]) -> dict[str, str]:

@@ -15,6 +15,13 @@ from tests.chaos.store import use_embedder
 from tests.stores import Stores
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Start processes as users do in the long form, which measures starts and memory."""
+    for item in items if config.getoption("--chaos") == "long" else ():
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.true_start)
+
+
 @pytest.fixture(scope="session")
 def chaos_scale(request: pytest.FixtureRequest) -> Scale:
     return Scale(long=request.config.getoption("--chaos") == "long")

@@ -54,7 +54,7 @@ def test_a_server_survives_a_dead_or_frozen_chroma_server(chaos: Chaos, own_chro
         for fault in (killed, frozen, deleted, of_another_dimension):
             with callers(server, 3, questions, pause=0.02) as noted:
                 with fault(own_chroma):
-                    more = len(noted.answers) + chaos.scale.pick(60, 600)
+                    more = len(noted.answers) + chaos.scale.pick(30, 600)
                     chaos.wait_until(lambda noted=noted, more=more: len(noted.answers) > more)
                 restored = time.monotonic()
                 chaos.wait_until(partial(built, server, own_chroma, count * windows), BUILT_WITHIN)

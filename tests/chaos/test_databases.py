@@ -31,7 +31,7 @@ AT_ALL_WITHIN = 60.0  # seconds, in the short form, on a machine shared with oth
 HOLD = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
-connection.execute(sys.argv[2])
+connection.execute("BEGIN EXCLUSIVE")  # as IMMEDIATE, since the database has a write-ahead log
 print("held", flush=True)
 sys.stdin.readline()
 """
@@ -65,7 +65,7 @@ def test_a_server_survives_postgresql_outages(chaos: Chaos, own_postgresql: Post
     fill(records, (decision(f"base-{number}") for number in range(BASE)))
     impatient = sa.make_url(url).update_query_dict({"connect_timeout": "2"}).render_as_string(hide_password=False)
     server = chaos.served(MODEL | {"store.url": impatient, "store.deadline_seconds": DEADLINE})
-    rounds, more = chaos.scale.pick(1, 10), chaos.scale.pick(20, 100)
+    rounds, more = chaos.scale.pick(1, 10), chaos.scale.pick(6, 100)
     late, within = chaos.scale.pick(AT_ALL_WITHIN, LATE), chaos.scale.pick(AT_ALL_WITHIN, RECOVERED_WITHIN)
     recovery: list[float] = []
     answered = failed = 0
@@ -112,9 +112,9 @@ def works_again(noted: Noted, moment: float) -> bool:
 
 
 @contextmanager
-def locked(file: Path, statement: str) -> Iterator[None]:
+def locked(file: Path) -> Iterator[None]:
     """Hold a database transaction in another process."""
-    words = [sys.executable, "-c", HOLD, str(file), statement]
+    words = [sys.executable, "-c", HOLD, str(file)]
     holder = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
@@ -124,15 +124,14 @@ def locked(file: Path, statement: str) -> Iterator[None]:
         holder.communicate("\n", timeout=10)
 
 
-@pytest.mark.parametrize("statement", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
-def test_reads_go_on_and_writes_wait_while_sqlite_is_locked(chaos: Chaos, statement: str) -> None:
+def test_reads_go_on_and_writes_wait_while_sqlite_is_locked(chaos: Chaos) -> None:
     data = chaos.folder / "data"
     store_of(data, BASE)
     server = chaos.served(MODEL, data_dir=data)
     write_jsonl(chaos.folder / "late.jsonl", [decision("late-1")])
     words = ("ingest", chaos.folder / "late.jsonl", "--json", "--data-dir", data)
     with callers(server, 2, QUESTIONS, pause=0.02) as noted:
-        with locked(data / "records.sqlite3", statement):
+        with locked(data / "records.sqlite3"):
             chaos.wait_until(lambda: len(noted.answers) > 50)
             if chaos.scale.long:
                 refused(
@@ -153,7 +152,7 @@ def test_reads_go_on_and_writes_wait_while_sqlite_is_locked(chaos: Chaos, statem
     records.close()
     chaos.report(
         "4",
-        f"SQLite locked by another process ({statement}) for over 30 s",
+        "SQLite locked by another process (BEGIN EXCLUSIVE) for over 30 s",
         1,
         f"{len(noted.answers)} answers, all whole; an ingest waits, after 30 s it ends with 1 and a reason",
     )

@@ -156,26 +156,39 @@ def victim(served: Callable[..., Served], tmp_path: Path, monkeypatch: pytest.Mo
     return found
 
 
-def cases(long: bool) -> list[tuple[str, Callable[[Path], None]]]:
-    """Return pairs of file kind and damage; in the short form each damage once, and each index twice."""
+Case = Mapping[str, Callable[[Path], None]]  # file kinds with their damage
+
+
+def cases(long: bool) -> list[Case]:
+    """Return simultaneous damages; in the short form each damage once, and both indexes together."""
     if long:
-        return [(kind, spoil) for kind in (*KEYWORD_FILES, *CHROMA_FILES) for spoil in DAMAGES]
-    kinds = ("term", "chroma.sqlite3", "idx", "link_lists.bin")
-    return list(zip(kinds, DAMAGES, strict=True))
+        return [{kind: spoil} for kind in (*KEYWORD_FILES, *CHROMA_FILES) for spoil in DAMAGES]
+    return [{"term": noisy, "chroma.sqlite3": truncated}, {"idx": grown, "link_lists.bin": removed}]
+
+
+def files_of(victim: Victim, case: Case, long: bool) -> list[tuple[Path, Callable[[Path], None]]]:
+    """Return the files of a case, each with its damage."""
+    found = [(file, spoil) for kind, spoil in case.items() for file in victim.files(kind)]
+    assert long or all(map(victim.files, case)), case  # not every version of an index has files of all kinds
+    return found
+
+
+def parts_of(case: Case) -> list[str]:
+    """Return the parts that answers may name."""
+    return ["keywords"] if set(case) & set(KEYWORD_FILES) else []
 
 
 @pytest.mark.timeout(7200)
 def test_damage_between_runs_is_rebuilt(victim: Victim, chaos_scale: Any, chaos_report: Callable[..., None]) -> None:
     done = 0
-    for kind, spoil in cases(chaos_scale.long):
+    for case in cases(chaos_scale.long):
         assert victim.server.terminate() == 0
-        files = victim.files(kind)
-        assert files or chaos_scale.long, kind  # not every version of an index has files of all kinds
-        for file in files:
+        files = files_of(victim, case, chaos_scale.long)
+        for file, spoil in files:
             spoil(file)
         done += len(files)
         victim.server.start()
-        victim.watch(int, *(["keywords"] if kind in KEYWORD_FILES else []))
+        victim.watch(int, *parts_of(case))
     assert (victim.deaths, victim.wrong) == (0, 0)
     report(chaos_report, victim, "between two runs", done)
 
@@ -184,15 +197,14 @@ def test_damage_between_runs_is_rebuilt(victim: Victim, chaos_scale: Any, chaos_
 @pytest.mark.usefixtures("long_form")
 def test_damage_while_running_is_rebuilt(victim: Victim, chaos_scale: Any, chaos_report: Callable[..., None]) -> None:
     done = 0
-    for kind, spoil in cases(chaos_scale.long):
-        files = victim.files(kind)
-        assert files or chaos_scale.long, kind
+    for case in cases(chaos_scale.long):
+        files = files_of(victim, case, chaos_scale.long)
 
-        def deed(files: list[Path] = files, spoil: Callable[[Path], None] = spoil) -> None:
-            for file in files:
+        def deed(files: Sequence[tuple[Path, Callable[[Path], None]]] = files) -> None:
+            for file, spoil in files:
                 spoil(file)
 
-        victim.watch(deed, *(["keywords"] if kind in KEYWORD_FILES else []))
+        victim.watch(deed, *parts_of(case))
         done += len(files)
     assert victim.wrong == 0
     assert victim.server.terminate() == 0

@@ -122,7 +122,6 @@ def stay(futures: Sequence["Future[None]"], condition: Callable[[], bool], until
         Event().wait(0.1)
 
 
-@pytest.mark.true_start
 def test_a_folder_under_load_kills_and_a_full_disk_loses_nothing_and_grows_by_nothing(
     chaos: Chaos, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:

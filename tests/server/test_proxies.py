@@ -20,9 +20,11 @@ import structlog
 import trustme
 import yaml
 
+from cstp.values.records import LONGEST_WAIT
 from cstp_server.cli.main import run
 from cstp_server.conformance.run import conversations
 from cstp_server.mcp.profiles import chosen_tools
+from cstp_server.settings import ServerSettings
 from tests.quick_logs import log_quickly
 from tests.stores import free_port
 
@@ -185,10 +187,27 @@ def test_the_page_is_served_under_the_public_name(
             assert refused.status_code == 403
 
 
+FASTER = 10  # times: deadlines of a proxy, waits and a stream's comments shrink alike
+
+
+def faster(command: Callable[..., list[str]]) -> Callable[..., list[str]]:
+    """Return the command with the page's deadline divided by `FASTER`."""
+
+    def make(folder: Path, *options: Any) -> list[str]:
+        words = command(folder, *options)
+        for name in ("nginx.conf", "Caddyfile"):
+            if (file := folder / name).exists():
+                file.write_text(set_to(file.read_text(), (" 50s", f" {50_000 // FASTER}ms")))
+        return words
+
+    return make
+
+
 def followed(proxied: Proxied) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the results of two half-minute calls, and a stream's lines from the beginning to the first event."""
+    """Return the results of two waiting calls, and a stream's lines from the beginning to the first event."""
     bearer = f"Bearer {proxied.server.token(scopes=('read', 'write'))}"
-    call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.changes", "params": {"since": "now", "waitMs": 30_000}}
+    wait = LONGEST_WAIT // FASTER
+    call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.changes", "params": {"since": "now", "waitMs": wait}}
     lines = []
     with proxied.sent("/cstp/changes", None, "127.0.0.2", Authorization=bearer) as stream:
         answers = [proxied.send("/cstp", call, Authorization=bearer).json()["result"] for _ in range(2)]
@@ -202,14 +221,17 @@ def followed(proxied: Proxied) -> tuple[list[dict[str, Any]], list[str]]:
     return answers, lines
 
 
-@pytest.mark.long("follows for a minute")
-def test_following_lasts_for_a_minute(live_server: Any, tmp_path: Path, wait_until: Callable[..., None]) -> None:
+@pytest.mark.long("starts two proxies")
+def test_following_outlasts_the_deadline_of_a_proxy(
+    live_server: Any, tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
+    quiet = {"server.quiet_seconds": ServerSettings().quiet_seconds / FASTER}
     with ExitStack() as stack, ThreadPoolExecutor() as pool:
         running = []
         for command in (nginx_command, caddy_command):
             folder = tmp_path / command.__name__
             folder.mkdir()
-            running.append(stack.enter_context(in_front(command, live_server, {}, folder, wait_until)))
+            running.append(stack.enter_context(in_front(faster(command), live_server, quiet, folder, wait_until)))
         for answers, lines in pool.map(followed, running):
             assert [one["changes"] for one in answers] == [[], []]
             assert lines.count(": nothing new") >= 3, "comments of a quiet stream"

@@ -16,7 +16,7 @@ from cognition_engines.store.values import Entry, FloatArray
 from tests.stored import Upsert, changes_of
 from tests.stores import Servers, Stores
 
-KILLS = 8
+KILLS = 4
 MODEL = "seeded-8"
 # Arguments: URL of the records, URL of the Chroma server, folder.
 FOLLOWER = """

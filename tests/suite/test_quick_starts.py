@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import cstp
+from tests.chaos.store import EMBEDDER
 from tests.quick_starts import ENTRY, PROGRAM
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="on Linux alone: processes are adopted")
@@ -25,10 +26,10 @@ def start(*words: str, **options: object) -> "subprocess.Popen[str]":
 
 
 @contextmanager
-def serving(folder: Path, **options: object) -> Iterator["subprocess.Popen[str]"]:
+def serving(folder: Path, **variables: str) -> Iterator["subprocess.Popen[str]"]:
     """Start a listening server."""
-    environment = {**os.environ, "CSTP_EMBEDDING__MODEL": "none"}
-    with start("serve", "--port", "0", "--data-dir", str(folder), env=environment, **options) as process:
+    environment = {**os.environ, "CSTP_EMBEDDING__MODEL": "none", **variables}
+    with start("serve", "--port", "0", "--data-dir", str(folder), env=environment) as process:
         assert process.stderr is not None
         assert any('"serving"' in line for line in process.stderr)
         try:
@@ -98,6 +99,12 @@ def test_a_test_may_ask_for_a_true_start(tmp_path: Path) -> None:
         assert not forked(process)
 
 
+def test_a_startup_folder_of_these_tests_runs_in_a_fork(tmp_path: Path) -> None:
+    path = os.pathsep.join([str(EMBEDDER), os.environ.get("PYTHONPATH", "")])
+    with serving(tmp_path, PYTHONPATH=path, CSTP_EMBEDDING__MODEL="chroma:chaos") as process:
+        assert forked(process)
+
+
 def test_environments_read_by_python_itself_need_a_true_start() -> None:
     process = start("--version", env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"})
     out, err = process.communicate()
@@ -109,10 +116,10 @@ ALONE = """
 import os, sys
 from importlib import import_module
 from pathlib import Path
-for name in (  # packages of others, and what comes before every command
+for name in (  # packages of others, what comes before every command, and what most of them share
     "chromadb httpx markdown_it mcp.server numpy onnxruntime orjson prometheus_client pydantic_settings"
     " rich.console sqlalchemy.dialects.postgresql.psycopg sqlalchemy.dialects.sqlite starlette.applications structlog"
-    " tantivy tokenizers typer uvicorn yaml cstp_server.cli.main"
+    " tantivy tokenizers typer uvicorn yaml cstp_server.cli.main cstp.methods.registry cognition_engines.engine"
 ).split():
     import_module(name)
 import cstp_server
