@@ -25,6 +25,7 @@ Open = Callable[..., Window]
 NO_LIMIT = {"CSTP_LIMITS__DEFAULT": "1000000/second", "CSTP_LIMITS__WRITES": "1000000/second"}
 pytestmark = pytest.mark.long("starts programs that speak MCP")
 KILLS = 20
+TAKEOVERS = 3
 PROCESSES = 10
 MOST_MEMORY = 150 * 1024 * 1024
 
@@ -180,6 +181,29 @@ def test_commands_get_the_folder(window: Open, command: Callable[..., Any], data
     assert finds(first, "Paint the fence")
     decide(second, "Oil the gate")
     assert finds(first, "Oil the gate")
+
+
+def test_a_program_gives_the_folder_up_after_its_running_calls(window: Open, command: Callable[..., Any]) -> None:
+    holder, over = window(**NO_LIMIT), Event()
+    assert decide(holder, "Paint the fence")["success"]
+
+    def work() -> int:
+        """Search without a pause until the end; return the number of searches."""
+        count = 0
+        while not over.is_set():
+            assert finds(holder, "Paint the fence"), count
+            count += 1
+        return count
+
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(work)
+        try:
+            for _ in range(TAKEOVERS):
+                done = command("compact")
+                assert done.wait(60) == 0, done.stderr.read()
+        finally:
+            over.set()
+        assert working.result() > TAKEOVERS
 
 
 def test_killed_holders_lose_and_double_no_write(window: Open, data: Path, wait_until: Callable[..., None]) -> None:
