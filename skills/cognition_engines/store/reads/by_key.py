@@ -3,6 +3,7 @@
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from time import time_ns
 from typing import Any, Final, Literal, TypeAlias, TypeVar
@@ -47,16 +48,16 @@ SELECT_STORED: Final[Mapping[Kind, sa.Select[Any]]] = {
 _owners: Final = records.alias("owners")
 
 
+@dataclass(slots=True, eq=False)
 class RowReader:
     """A reader for an answer's rows; `left_out` are the keys of unreadable rows.
 
     They are noted under `part`. Without `set_aside`, an unreadable row raises.
     """
 
-    def __init__(self, set_aside: SetAside | None = None, part: Part = Part.ANSWERS) -> None:
-        self._set_aside = set_aside
-        self._part = part
-        self.left_out: Final[set[int]] = set()
+    set_aside: SetAside | None = None
+    part: Part = Part.ANSWERS
+    left_out: set[int] = field(default_factory=set)
 
     def read(self, kind: Kind, row: Row) -> StoredRecord | None:
         """Return the record in a row of `SELECT_STORED[kind]`; None if it is left out."""
@@ -65,9 +66,9 @@ class RowReader:
 
     def attempt(self, record: Versioned, work: Callable[[], T], *, counted: bool = True) -> T | None:
         """Return the result of `work`, which reads `record`; None if it raises; `counted` leaves the record out."""
-        if self._set_aside is None:
+        if self.set_aside is None:
             return work()
-        made = self._set_aside.attempt(self._part, record, work, None)
+        made = self.set_aside.attempt(self.part, record, work, None)
         if made is None and counted:
             self.left_out.add(record.version.key)
         return made
@@ -76,11 +77,11 @@ class RowReader:
         self, found: Sequence[StoredRecord], read: Callable[[Sequence[StoredRecord]], Mapping[int, T]]
     ) -> Mapping[int, T]:
         """Return the result of `read` for records, by key, without records for which it raises."""
-        if self._set_aside is None:
+        if self.set_aside is None:
             return read(found)
         by_key = {one.key: one for one in found}
-        made = self._set_aside.read_all(
-            self._part,
+        made = self.set_aside.read_all(
+            self.part,
             [*by_key],
             lambda keys: read([by_key[key] for key in keys]),
             lambda key: by_key[key].version,
