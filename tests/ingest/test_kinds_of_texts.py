@@ -6,21 +6,16 @@ from io import BytesIO
 from pathlib import Path
 
 from cognition_engines.ingest.detect import read
-from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft
+from cognition_engines.ingest.items import DocumentDraft, RecordDraft, RejectedRecord
 from cognition_engines.ingest.options import Texts
+from cognition_engines.ingest.text_kinds import TextKind
 from cognition_engines.models import Decision
 from tests.ingest.ordinary import ordinary_texts
 
 
-def _items(path: str, text: str, texts: Texts, explicit: bool = True) -> list[Item] | None:
-    items = read(path, BytesIO(text.encode()), explicit, texts)
-    return None if items is None else list(items)
-
-
-def _type(path: str, text: str) -> type | None:
-    items = _items(path, text, Texts(), explicit=False)
-    last = items[-1] if items else None
-    return None if last is None else type(last.record) if isinstance(last, RecordDraft) else type(last)
+def _type(path: str, text: str) -> type:
+    *_, last = read(path, BytesIO(text.encode()), explicit=False) or (None,)
+    return type(last.record) if isinstance(last, RecordDraft) else type(last)
 
 
 def test_ordinary_texts_are_documents() -> None:
@@ -33,6 +28,12 @@ def test_a_readme_without_a_title_is_a_decision_only_in_a_named_folder() -> None
     text = "## Status\n\nAccepted\n\n## Decision\n\nWe use UDP.\n"
     assert _type("docs/use-udp/README.md", text) is Decision
     assert _type("README.md", text) is not Decision
+
+
+def test_words_without_a_title_or_a_file_name_are_no_decision() -> None:
+    (refused,) = read("-", BytesIO(b"Only words.\n"), explicit=True, texts=Texts(TextKind.DECISION)) or ()
+    assert isinstance(refused, RejectedRecord)
+    assert "title" in refused.problem.reason
 
 
 def test_at_most_one_in_a_hundred_real_documents_is_taken_for_a_decision(shared_folder: Callable[[str], Path]) -> None:
