@@ -128,9 +128,10 @@ def parsed_address(text: str) -> str:
     where, _, name = text.removeprefix(CHROMA).rpartition("/")
     remote = text.startswith((f"{CHROMA}http:", f"{CHROMA}https:"))
     if not where or not name.isprintable() or not name or (remote and "//" not in where):
-        raise ConfigurationError(f"{text}: must read like chroma:http://host:8000/collection or chroma:PATH/collection")
+        form = "must read like chroma:http://host:8000/collection or chroma:PATH/collection"
+        raise ConfigurationError(f"an address of chroma {form}" if "@" in text else f"{text}: {form}")
     if remote:
-        _chroma_server(text, where)
+        _chroma_server(where)
         return f"{CHROMA}{where}/{name}"
     return f"{CHROMA}{os.path.abspath(where)}/{name}"
 
@@ -148,13 +149,13 @@ def checked_address(text: str) -> str:
 def chroma_place(address: str) -> tuple[Path | ServerAddress, str]:
     """Return a Chroma collection's folder or server, and name. Raise ConfigurationError."""
     place, _, name = address.removeprefix(CHROMA).rpartition("/")
-    return _chroma_server(address, place) if place.startswith(("http://", "https://")) else Path(place), name
+    return _chroma_server(place) if place.startswith(("http://", "https://")) else Path(place), name
 
 
-def _chroma_server(text: str, place: str) -> ServerAddress:
-    """Return the server at a place of the address `text`. Raise ConfigurationError."""
+def _chroma_server(place: str) -> ServerAddress:
+    """Return the server at a place of an address. Raise ConfigurationError, which never quotes a password."""
     try:
         return server_address(place)
     except ConfigurationError:
         reason = "must read like chroma:http://host:8000/collection, without a password"
-        raise ConfigurationError(f"{text}: {reason}") from None
+        raise ConfigurationError(f"an address of chroma {reason}") from None
