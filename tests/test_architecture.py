@@ -59,7 +59,6 @@ SAME_NAMES = {  # of modules in several folders, and the name's meaning in each 
     "session_context": "the family",
     "serve": "a server until it stops",
     "server": "the other side of a protocol",
-    "statements": "sentences that state something",
     "system": "the family",
 }
 LONGEST_FUNCTION = 50

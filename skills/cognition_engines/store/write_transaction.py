@@ -16,7 +16,7 @@ from cognition_engines.kinds.registry import kind_of
 from cognition_engines.kinds.spec import WRITTEN, Kind, Role
 from cognition_engines.models import Viewer, microseconds
 from cognition_engines.store.audit.chain import AuditEntry, append_rows, changed_since, record_of
-from cognition_engines.store.codec import columns_of
+from cognition_engines.store.codec import Cell, columns_of
 from cognition_engines.store.database import REPLACED, Store, allocate, begin_read, begin_write, numbered_up_to, seq_of
 from cognition_engines.store.erasure.cascade import Erasable, ErasedRecord, cascade_of, erasable
 from cognition_engines.store.erasure.forgetting import named_records
@@ -147,23 +147,38 @@ class WriteTransaction:
         """Delete records absent from a new version of their owner."""
         delete_records(self._connection, [(one.kind, str(one.record.id), one.key) for one in gone])
 
-    def put(self, entry: Entry, model: str | None, known: StoredRecord | None) -> StoredRecord:
-        """Store a new record, or a new version of a known record, with its vectors; return the stored record."""
+    def put(
+        self,
+        entry: Entry,
+        model: str | None,
+        known: StoredRecord | None,
+        changed: Sequence[str] | None = None,
+        reason: str | None = None,
+    ) -> StoredRecord:
+        """Store a new record, or a new version of a known record, with its vectors; return the stored record.
+
+        With `changed`, the names of changed members, its content is also kept as a revision.
+        """
         check_batch([entry], model)
-        vectors = entry.vectors
+        vectors, cells = entry.vectors, columns_of(entry.record)
         if model is not None and vectors is not None:
             settle_dimension(self._connection, model, vectors.shape[1])
-        row = EntryRow(replace(entry, updated_at=self.author.at), None if known is None else known.key)
+        row = EntryRow(replace(entry, updated_at=self.author.at), None if known is None else known.key, cells=cells)
         (key,) = upsert_records(self._connection, [row])
         if model is not None and vectors is not None:
             insert_vectors(self._connection, [(key, vectors)], model)
-        return self._read_record(key, kind_of(entry.record))
+        stored = self._read_record(key, kind_of(entry.record))
+        if changed is not None:
+            self._revise(stored, entry, cells, changed, reason)
+        return stored
 
     def put_all(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces]) -> tuple[Outcome, ...]:
         """Put records as `Records.put` does, in this transaction. Raise ValueError and IdTaken as it does."""
         return put_checked(self._connection, batch, check_batch(batch, model), model, replaces)
 
-    def revise(self, stored: StoredRecord, entry: Entry, changed: Sequence[str], reason: str | None) -> None:
+    def _revise(
+        self, stored: StoredRecord, entry: Entry, cells: Mapping[str, Cell], changed: Sequence[str], reason: str | None
+    ) -> None:
         """Store the content of `entry` as a record's new revision."""
         own = {"project": entry.record.project, "sensitivity": int(entry.record.sensitivity or 0)}
         self._connection.execute(
@@ -175,7 +190,7 @@ class WriteTransaction:
                 via=self.author.via,
                 changed=json.dumps(list(changed)),
                 reason=reason,
-                content=orjson.dumps({**own, **columns_of(entry.record)}).decode(),
+                content=orjson.dumps({**own, **cells}).decode(),
             )
         )
 

@@ -101,8 +101,7 @@ def record(
     )
     targets = _targets(transaction, writer, params)
     entry = entry_of(decision, writer, made, identity=identity_of(id))
-    stored = transaction.put(entry, made.model, None)
-    transaction.revise(stored, entry, ("decision",), None)
+    stored = transaction.put(entry, made.model, None, ("decision",))
     warnings = []
     for member, target, type, context in targets:
         link = DecisionLink(id, str(target.record.id), type, writer.agent, at, None, context)
@@ -181,8 +180,7 @@ def update(
     seq = stored.seq
     if changed:
         entry = entry_of(after, writer, made, stored)
-        stored = transaction.put(entry, made.model, stored)
-        transaction.revise(stored, entry, changed, params.reason)
+        stored = transaction.put(entry, made.model, stored, changed, params.reason)
         seq = transaction.seq()
     fields = [_member(name) for name in changed]
     return _of_decision(
@@ -257,8 +255,7 @@ def set_status(
     if before.status != params.status:
         if params.status == ACCEPTED:
             transaction.void_unratified(stored)
-        stored = transaction.put(entry, made.model, stored)
-        transaction.revise(stored, entry, ("status",), params.reason)
+        stored = transaction.put(entry, made.model, stored, ("status",), params.reason)
     return _of_decision(
         SetStatusResult(
             id=str(stored.record.id),

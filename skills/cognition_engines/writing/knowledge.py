@@ -211,8 +211,7 @@ def _store(call: _Call, given: GivenRecord) -> StoredRecordState:
         return _state(kind, id, "unchanged", len(pieces))
     if known is not None:
         check_owner(known, call.writer)
-    stored = call.transaction.put(entry, call.made.model, known)
-    call.transaction.revise(stored, entry, ("content",), None)
+    call.transaction.put(entry, call.made.model, known, ("content",))
     if pieces:
         _store_chunks(call, record, pieces, known)
     return _state(kind, id, "created" if known is None else "changed", len(pieces))

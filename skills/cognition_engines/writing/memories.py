@@ -172,8 +172,7 @@ def _put(
 ) -> None:
     entry = replace(entry_of(memory.head, writer, made, known), expires_at=memory.expires_at)
     id = str(memory.head.id)
-    stored = transaction.put(entry, made.model, known)
-    transaction.revise(stored, entry, ("content",), None)
+    transaction.put(entry, made.model, known, ("content",))
     if known is not None:
         if memory.events is not None:
             transaction.drop(_children(transaction, Kind.EVENT, id, known.origin.recorded_by))
@@ -239,8 +238,7 @@ def store_episode(
     while transaction.is_taken(Kind.EPISODE, str(id)):
         id = 1 + randbelow(_HIGHEST)
     entry = entry_of(episode_from(params, id=id, project=project, created_at=at), writer, made)
-    stored = transaction.put(entry, made.model, None)
-    transaction.revise(stored, entry, ("query", "reward", "reflection"), None)
+    transaction.put(entry, made.model, None, ("query", "reward", "reflection"))
     result = StoreEpisodeResult(
         id=id,
         query=params.query,
