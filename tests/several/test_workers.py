@@ -112,9 +112,7 @@ def test_workers_share_a_window(pair: list[Line]) -> None:
     assert (found.count(200), found.count(429)) == (CALLS, WORKERS * CALLS - CALLS)
 
 
-def test_a_killed_worker_renews_no_allowance(
-    pair: list[Line], lines: Lines, wait_until: Callable[..., None]
-) -> None:
+def test_a_killed_worker_renews_no_allowance(pair: list[Line], lines: Lines, wait_until: Callable[..., None]) -> None:
     first, second = pair
     token = first.served.new_token("limited")
     for line in islice(cycle((first, second)), CALLS):
