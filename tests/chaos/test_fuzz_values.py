@@ -1,6 +1,6 @@
 """Family 7: values for every parameter, and envelopes of every kind."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -51,10 +51,9 @@ def test_every_parameter_takes_exactly_its_schema_and_names_refused_values(
             fields = [each["field"] for each in parse_answer(answer.body)["error"]["data"]["violations"]]
             assert any(each.startswith(parameter.field) for each in fields), f"{parameter}: named as {fields}"
 
-        size, stated_as = (count, together), (parameter.schema, parameter.definitions)
-        try_values(target, parameter, size, fitting(*stated_as), fits, fresh=fresh)
-        try_values(target, parameter, size, beyond(*stated_as), is_beyond, fresh=fresh)
-        try_values(target, parameter, size, anything, lambda answer, code: None, fresh=fresh)
+        stated_as = parameter.schema, parameter.definitions
+        checks = ((fitting(*stated_as), fits), (beyond(*stated_as), is_beyond), (anything, lambda answer, code: None))
+        try_values(target, parameter, (count, together), checks, fresh=fresh)
     requests, seen = target.settle()
     what = f"values for each of {len(PARAMETERS)} parameters: allowed, just beyond, anything (model {model})"
     chaos_report(FAMILY, what, requests, f"taken or refused by name as the schemas say; {seen}")
@@ -64,19 +63,19 @@ def try_values(
     target: Target,
     parameter: Parameter,
     size: tuple[int, int],
-    values: Json,
-    holds: Callable[[Answer, int], None],
+    checks: Sequence[tuple[Json, Callable[[Answer, int], None]]],
     *,
     fresh: bool,
 ) -> None:
-    """Send example requests with values for a parameter; `size` has the example count and the requests in each."""
+    """Send examples of values for a parameter; `size` has their count, and the requests of each check in one."""
     count, together = size
 
     @examples(count, fresh=fresh)
-    @given(values=st.lists(values, min_size=together, max_size=together))
-    def run(values: list[object]) -> None:
-        bodies = [call(parameter.method, parameter.params(value)) for value in values]
-        for body, answer, codes in zip(bodies, *target.check(bodies), strict=True):
+    @given(drawn=st.tuples(*(st.lists(values, min_size=together, max_size=together) for values, _ in checks)))
+    def run(drawn: tuple[list[object], ...]) -> None:
+        tried = [(value, holds) for values, (_, holds) in zip(drawn, checks, strict=True) for value in values]
+        bodies = [call(parameter.method, parameter.params(value)) for value, _ in tried]
+        for (_, holds), body, answer, codes in zip(tried, bodies, *target.check(bodies), strict=True):
             try:
                 holds(answer, codes[0])
             except AssertionError as error:

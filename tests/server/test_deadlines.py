@@ -258,7 +258,7 @@ def test_a_client_with_an_answer_is_not_idle(live_server: Callable[..., Any], he
 @pytest.mark.long("waits for deadlines")
 def test_a_slow_reader_gets_its_answers(live_server: Callable[..., Any], headers: Any, request_bytes: Any) -> None:
     server = live_server(settings(receive=60, idle=60, send=1))
-    fields, count = headers(server), 80
+    fields, count = headers(server), 30
     requests = big_batch(request_bytes, fields) * count + request_bytes(BODY, [*fields, ("Connection", "close")])
     answers, began = bytearray(), monotonic()
     with connect_narrow(server) as client:
