@@ -1,4 +1,4 @@
-"""`cstp check` over a server, many commits and the action; `transcripts/check.txt` has the rest."""
+"""`cstp check` over many commits and in the action; `transcripts/check.txt` has the rest."""
 
 import json
 import os

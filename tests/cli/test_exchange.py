@@ -1,4 +1,4 @@
-"""Round trips of every kind, pipes, full disks and decision files; `transcripts/exchange.txt` has the rest."""
+"""Round trips of every kind, pipes and full disks; `transcripts/exchange.txt` has the rest."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""`cstp copy`, `cstp backup` and `cstp restore`: their output, beside a server, on a full disk, and killed."""
+"""`cstp copy`, `backup` and `restore`: tokens, a server, full disks and kills; `transcripts/transfer.txt` has the rest."""
 
 import json
 import signal
