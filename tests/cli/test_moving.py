@@ -1,4 +1,4 @@
-"""`cstp copy`, `backup` and `restore`: tokens, a server, full disks and kills; `transcripts/transfer.txt` has the rest."""
+"""`cstp backup` and `restore` with tokens, a server, full disks and kills; `transcripts/transfer.txt` has the rest."""
 
 import json
 import signal
