@@ -1,4 +1,4 @@
-"""`cstp check` over a server, many commits and the action; `transcripts/check.txt` has the rest."""
+"""`cstp check` over many commits and in the action; `transcripts/check.txt` has the rest."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import pytest
 import yaml
@@ -61,17 +61,6 @@ def checked(git: Repository, cstp: Callable[..., Done]) -> Callable[..., Done]:
     """Return `checked("--staged")`: runs the command over a data folder with the repository's records."""
     assert cstp("ingest", "docs/adr", CSTP_EMBEDDING__MODEL="none").code == 0
     return lambda *words: cstp("check", *words)
-
-
-@pytest.mark.long("starts a server")
-def test_a_server_answers_as_the_data_folder(
-    git: Repository, checked: Callable[..., Done], serving: Callable[..., Any], token: str, cstp: Callable[..., Done]
-) -> None:
-    folder = checked("src", "--json")
-    _, url = serving("--data-dir", "data")
-    asked = cstp("check", "src", "--json", "--url", url, "--token", token)
-    assert (asked.code, json.loads(asked.out)) == (0, json.loads(folder.out))
-    assert cstp("check", "--stale", "--url", url, "--token", token).out == checked("--stale").out
 
 
 @pytest.mark.long("makes 500 commits")

@@ -17,7 +17,6 @@ from cognition_engines.indexes.index_folder import FolderLock
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.records import open_records
-from cognition_engines.store.schema import HEAD
 from cognition_engines.store.values import Entry
 from cstp_server.doctor.environment import filesystem_of
 from cstp_server.settings import Settings
@@ -145,12 +144,6 @@ def test_nothing_is_changed_and_nothing_is_made(doctor: Doctor, healthy: Path) -
     records.close()
 
 
-def test_a_missing_document_limit_is_named(doctor: Doctor, tmp_path: Path) -> None:
-    (tmp_path / "platform.py").write_text("machine = lambda: 'a machine of another kind'\n")
-    seen = doctor(PYTHONPATH=str(tmp_path)).of("documents", "warning")["seen"]
-    assert seen.endswith("cannot limit the process that reads them by seccomp")
-
-
 @pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 def test_files_of_another_user_are_reported(doctor: Doctor, healthy: Path) -> None:
@@ -179,17 +172,6 @@ def test_the_filesystem_is_that_of_the_deepest_and_latest_mount(tmp_path: Path) 
     assert filesystem_of(folder, tmp_path / "none") == ""
 
 
-def test_a_damaged_database_is_a_problem_and_the_rest_is_still_checked(doctor: Doctor, healthy: Path) -> None:
-    file = healthy / "records.sqlite3"
-    damage(file, 4096, os.urandom(4096 * 5))
-    found = doctor().of("store", "problem")
-    assert "malformed" in found["seen"] or "damaged" in found["seen"]
-    assert f"move {file.absolute()} away with its -wal and -shm files, and restore a backup" in found["remedy"]
-    assert [one["part"] for one in doctor.findings] == [one for one in PARTS if one not in ("records", "keywords")]
-    file.write_text("a letter")
-    assert doctor().of("store", "problem")["seen"] == "the database is damaged: file is not a database"
-
-
 def test_damaged_and_whole_tables_of_a_damaged_database_are_named(doctor: Doctor, healthy: Path) -> None:
     (page,) = execute("SELECT rootpage FROM sqlite_master WHERE name = 'vectors'")
     (size,) = execute("PRAGMA page_size")
@@ -197,17 +179,6 @@ def test_damaged_and_whole_tables_of_a_damaged_database_are_named(doctor: Doctor
     seen = doctor().of("store", "problem")["seen"]
     assert "damaged tables: vectors; whole ones: " in seen
     assert "decisions" in seen.partition("whole ones")[2]
-
-
-def test_a_postgresql_store_is_looked_at(doctor: Doctor, healthy: Path, postgresql_url: str, cstp: Cstp) -> None:
-    assert cstp("copy", "--to", postgresql_url).code == 0
-    # the folder's keyword index belongs to another store
-    found = doctor(CSTP_STORE__URL=postgresql_url).of("keywords", "problem")
-    assert "belongs to another store" in found["seen"]
-    seen = doctor.of("store", "ok")["seen"]
-    assert seen.startswith("PostgreSQL ")
-    assert seen.endswith(f"schema {HEAD}, 3 decisions")
-    doctor.others_are_ok("keywords")
 
 
 def test_an_empty_stopped_or_misencoded_postgresql_is_reported_and_unchanged(
@@ -230,23 +201,6 @@ def test_an_empty_stopped_or_misencoded_postgresql_is_reported_and_unchanged(
 
 @pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("modelled")
-def test_missing_vectors_and_vectors_of_other_models_are_reported(doctor: Doctor, cstp: Cstp, healthy: Path) -> None:
-    assert "3 of 3 records with a text have no vectors of minilm-" in doctor().of("records", "warning")["seen"]
-    assert cstp("reindex").code == 0
-    assert "all 3 records with a text have vectors of minilm-" in doctor().of("records", "ok")["seen"]
-    doctor.others_are_ok()
-    assert doctor.of("vectors", "ok")["seen"].startswith("decisions: 3 vectors, up to the last change, of 20")
-    assert "384 dimensions" in doctor.of("model", "ok")["seen"]
-    records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
-    records.put_vectors([(1, np.ones((1, 3), np.float32))], "old-model")
-    records.close()
-    found = doctor().of("records", "warning")
-    assert "1 records have vectors of old-model" in found["seen"]
-    assert "cstp reindex" in found["remedy"]
-
-
-@pytest.mark.long("starts servers and waits for what they report")
-@pytest.mark.usefixtures("modelled")
 def test_a_model_of_another_dimension_is_a_problem(doctor: Doctor, healthy: Path) -> None:
     identity = doctor().of("model", "ok")["seen"].split()[0]
     records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
@@ -262,26 +216,6 @@ def put_more(healthy: Path, count: int) -> None:
 
 
 @pytest.mark.long("starts servers and waits for what they report")
-def test_a_late_keyword_index_is_fine_but_a_wrong_keyword_index_is_not(doctor: Doctor, healthy: Path) -> None:
-    (indexed,) = execute("SELECT seq FROM counter")
-    put_more(healthy, 2)
-    assert (
-        doctor().of("keywords", "ok")["seen"]
-        == "decisions: 3 texts, 2 changes behind the records; the next cstp serve reads them"
-    )
-    execute("UPDATE counter SET seq = 2")
-    assert "they are older than it" in doctor().of("keywords", "problem")["seen"]
-    execute(f"UPDATE counter SET seq = {indexed}")
-    assert doctor().of("keywords", "problem")["seen"] == "decisions: the index holds 3 texts, the records are 5"
-    segment = next((healthy / "indexes" / "decisions" / "keywords").glob("*.term"))
-    damage(segment, 5, bytes([segment.read_bytes()[5] ^ 1]))
-    found = doctor().of("keywords", "problem")
-    assert "is not as it was written" in found["seen"]
-    assert "cstp reindex" in found["remedy"]
-    doctor.others_are_ok("keywords")
-
-
-@pytest.mark.long("starts servers and waits for what they report")
 def test_a_holder_without_progress_or_answer_is_reported(doctor: Doctor, healthy: Path) -> None:
     put_more(healthy, 2)
     lock = FolderLock(healthy / "indexes")
@@ -291,25 +225,6 @@ def test_a_holder_without_progress_or_answer_is_reported(doctor: Doctor, healthy
     assert "the server's log" in found["remedy"]
     assert "does not answer (no answer within" in doctor.of("server", "problem")["seen"]
     lock.close()
-
-
-@pytest.mark.long("starts servers and waits for what they report")
-@pytest.mark.usefixtures("modelled")
-def test_a_chroma_folder_is_checked_as_the_next_start_would(doctor: Doctor, cstp: Cstp, healthy: Path) -> None:
-    assert "no index yet" in doctor().of("vectors", "ok")["seen"]
-    assert cstp("reindex").code == 0
-    mark = healthy / "indexes" / "decisions" / "chroma.clean.json"
-    kept = mark.read_text()
-    mark.unlink()
-    assert "was not closed cleanly" in doctor().of("vectors", "warning")["seen"]
-    mark.write_text(kept.replace('"decisions-', '"other-'))
-    assert "another store or model" in doctor().of("vectors", "warning")["seen"]
-    mark.write_text(kept)
-    assert doctor().of("vectors", "ok")
-    file = next((healthy / "indexes" / "decisions").glob("chroma-*/chroma.sqlite3"))
-    damage(file, -1, bytes([file.read_bytes()[-1] ^ 1]))
-    assert "differ from their sizes and checksums" in doctor().of("vectors", "problem")["seen"]
-    doctor.others_are_ok("vectors")
 
 
 @pytest.mark.usefixtures("modelled")
@@ -389,13 +304,6 @@ def test_the_folder_holder_is_asked_for_readiness(
     assert "no server listens on" in doctor().of("server", "warning")["seen"]
     lock.close()
     assert "none uses this data folder" in doctor().of("server", "ok")["seen"]
-
-
-@pytest.mark.long("starts servers and waits for what they report")
-def test_a_real_server_is_found(doctor: Doctor, healthy: Path, serving: Callable[..., Any]) -> None:
-    _, url = serving()
-    doctor(CSTP_SERVER__PORT=url.rpartition(":")[2]).others_are_ok()
-    assert doctor.of("server", "ok")["seen"].startswith(f"ready on {url}: {{")
 
 
 def test_the_requested_address_is_reachable() -> None:

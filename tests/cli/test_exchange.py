@@ -1,10 +1,9 @@
-"""Round trips of every kind, pipes, full disks and decision files; `transcripts/exchange.txt` has the rest."""
+"""Round trips of every kind, pipes and full disks; `transcripts/exchange.txt` has the rest."""
 
 import asyncio
 import json
 import os
 import re
-import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -146,18 +145,6 @@ def test_a_file_shorter_at_its_second_reading_is_a_failure(cstp: Cstp, tmp_path:
         import_file(file, records, None, 1, Emptying(file))
 
 
-GOOD = {
-    "kind": "decision",
-    "record": {"id": "d-1", "title": "One"},
-    "origin": {"source": "/x", "ordinal": 0, "ingestedAs": None},
-    "updatedAt": "2026-01-31T09:30:00Z",
-}
-
-
-def but(**members: Any) -> bytes:
-    return json.dumps({**GOOD, **members}).encode()
-
-
 @pytest.mark.long("fills a disk, or moves records of every kind")
 def test_an_export_to_a_full_disk_names_the_file_and_leaves_nothing(cstp: Cstp, program: Callable[..., Any]) -> None:
     texts = [{"kind": "decision", "id": f"d-{number}", "title": "t", "text": "x" * 50_000} for number in range(40)]
@@ -212,20 +199,6 @@ def test_export_names_a_record_import_would_reject_and_writes_the_others(
     assert cstp("import", "a.jsonl", *TARGET).out.startswith("1 read: 1 new")
 
 
-def test_only_a_line_feed_ends_a_line(cstp: Cstp) -> None:
-    ends = "one\u2028two\u2029three\x85four"
-    record = {"id": "d", "title": "One", "text": ends}
-    other = {**record, "kind": "decision", "id": "e"}
-    line = json.dumps(json.loads(but(record=record)), ensure_ascii=False)
-    Path("a.jsonl").write_text(f"{line}\n\n{line}\n", encoding="utf-8")
-    assert "a.jsonl:3: record.id is that of line 1" in cstp("import", "a.jsonl").err
-    Path("a.jsonl").write_text(line, encoding="utf-8")
-    assert cstp("import", "a.jsonl").code == 0
-    Path("b.jsonl").write_text(json.dumps(other, ensure_ascii=False), encoding="utf-8")
-    assert cstp("ingest", "b.jsonl").out.startswith("1 read: 1 new")
-    assert [json.loads(cstp("show", id, "--json").out)["text"] for id in ("d", "e")] == [ends, ends]
-
-
 def test_exported_decisions_with_any_character_are_read_again(cstp: Cstp, stores: Stores, tmp_path: Path) -> None:
     odd = "".join(map(chr, (*range(0xA0, 0xD8), 0x200B, 0x202E, 0xFEFF, 0xFFFD, 0xFFFE, 0xFFFF, 0x1FFFE, 0x10FFFF)))
     with closing(Engine.open(stores.records(tmp_path / "data"), tmp_path / "data" / "indexes", None)) as engine:
@@ -237,39 +210,3 @@ def test_exported_decisions_with_any_character_are_read_again(cstp: Cstp, stores
     assert "1 read: 0 new, 1 changed" in cstp("ingest", "adr").out
     found = json.loads(cstp("show", "dec_" + next(Path("adr").iterdir()).stem.rpartition("-")[2], "--json").out)
     assert (found["category"], found["tags"], found["metadata"]["pr"]) == (f"a{odd}", [odd], pr)
-
-
-async def record_two(engine: Engine) -> None:
-    """Record a decision of project shop, and a decision without project."""
-    writer = WriteCaller("ann", EVERYTHING, frozenset({"write"}))
-    for project in ("shop", None):
-        await engine.record_decision(new("Bake bread: daily", project=project), writer)
-
-
-@pytest.mark.long("fills a disk, or moves records of every kind")
-def test_decisions_of_agents_become_files_without_overwriting(cstp: Cstp, stores: Stores, tmp_path: Path) -> None:
-    with closing(Engine.open(stores.records(tmp_path / "data"), tmp_path / "data" / "indexes", None)) as engine:
-        asyncio.run(record_two(engine))
-    assert "1 decision exported, 1 file written" in cstp("export", "--decisions", "adr", "--project", "shop").err
-    (file,) = Path("adr").iterdir()
-    assert (stat.S_IMODE(file.stat().st_mode), stat.S_IMODE(Path("adr").stat().st_mode)) == (0o600, 0o700)
-    assert re.fullmatch(r"bake-bread-daily-[0-9a-f]{16}\.md", file.name)
-    assert "2 decisions exported, 1 file written" in cstp("export", "--decisions", "adr").err
-    text = file.read_text()
-    file.write_text("mine" * 10_000)
-    file.chmod(0o644)
-    refused = cstp("export", "--decisions", "adr")
-    assert (refused.code, file.read_text()) == (2, "mine" * 10_000)
-    assert f"{file.name} exists with other contents" in refused.err
-    assert cstp("export", "--decisions", "adr", "--force").code == 0
-    assert (file.read_text(), stat.S_IMODE(file.stat().st_mode)) == (text, 0o600)
-    file.unlink()
-    file.symlink_to(tmp_path / "elsewhere")
-    refused = cstp("export", "--decisions", "adr", "--force")
-    assert (refused.code, "a link, which is not followed" in refused.err) == (2, True)
-    assert not (tmp_path / "elsewhere").exists()
-    file.unlink()
-    assert cstp("export", "--decisions", "adr").code == 0
-    ingested = cstp("ingest", "adr")
-    assert "2 read: 0 new, 2 changed" in ingested.out + ingested.err
-    assert "0 decisions exported" in cstp("export", "--decisions", "adr").err

@@ -11,7 +11,10 @@ import pytest
 from cstp_server.tokens import create_token
 
 Cstp = Callable[..., Any]
-pytestmark = pytest.mark.long("compacts a store and reads its files")
+pytestmark = [
+    pytest.mark.long("compacts a store and reads its files"),
+    pytest.mark.embedded_only("looks into the files of SQLite"),
+]
 WORD = "zirconium"
 
 
@@ -37,20 +40,14 @@ def holding(word: str) -> list[str]:
     return [path.name for path in files if word.encode() in path.read_bytes()]
 
 
-@pytest.mark.embedded_only("looks into the files of SQLite")
-@pytest.mark.usefixtures("forgotten", "wordless")
-def test_compact_leaves_no_bytes_of_forgotten_records_and_says_so(cstp: Cstp) -> None:
-    done = cstp("compact")
-    assert (done.code, done.out) == (0, "the database and the indexes hold no bytes of deleted records\n")
-    assert holding(WORD) == []
-    assert cstp("compact").code == 0
-
-
 @pytest.mark.usefixtures("wordless")
-def test_an_older_backup_is_restored_without_it_and_its_number_is_shown(forgotten: str, cstp: Cstp) -> None:
+def test_forgotten_records_are_neither_restored_nor_left_in_the_files(forgotten: str, cstp: Cstp) -> None:
     done = cstp("restore", "before.zip", "--replace")
     assert done.code == 0
     assert "1 of its records were forgotten since" in done.out + done.err
     again = cstp("restore", "before.zip", "--replace", "--json")
     assert json.loads(again.out)["forgotten"] == 1
     assert forgotten not in cstp("export", "-").out
+    assert cstp("compact").out == "the database and the indexes hold no bytes of deleted records\n"
+    assert holding(WORD) == []
+    assert cstp("compact").code == 0

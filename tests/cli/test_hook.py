@@ -14,7 +14,6 @@ import pytest
 
 from cstp.validation import parse_params
 from cstp.values.decision_writes import RecordDecisionParams
-from cstp_server.hook.run import EVENTS
 from cstp_server.hook.sessions import add_mark, forget_files, is_full, read_marks, remove_old
 from cstp_server.hook.texts import FORM
 from tests.programs import COMMAND, run_cstp
@@ -136,8 +135,3 @@ def test_a_hook_imports_little() -> None:
     assert {"pydantic", "httpx", "typer", "rich", "asyncio", "dataclasses", "http", "pathlib", "yaml"} & set(
         found
     ) == set()
-
-
-def test_the_help_names_the_events(cstp: Callable[..., Any]) -> None:
-    done = cstp("hook", "--help")
-    assert all(event in done.out for event in EVENTS)

@@ -1,7 +1,6 @@
-"""`cstp copy`, `cstp backup` and `cstp restore`: their output, beside a server, on a full disk, and killed."""
+"""`cstp backup` and `restore` with tokens, a server, full disks and kills; `transcripts/transfer.txt` has the rest."""
 
 import json
-import os
 import signal
 import stat
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,6 @@ import numpy as np
 import psycopg
 import pytest
 
-import cstp as package
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.database import begin_read
@@ -23,7 +21,7 @@ from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.backup import opened_backup
 from cognition_engines.store.transfer.copy import Contents, Source, contents
 from cognition_engines.store.values import Entry
-from tests.cli.conftest import limit_files, tables_of
+from tests.cli.conftest import limit_files
 from tests.stored import Quiet
 from tests.stores import DATABASES
 
@@ -75,163 +73,6 @@ def one_line(done: Any) -> dict[str, Any]:
     return found
 
 
-def test_copy_to_postgresql(cstp: Cstp, source_url: str, postgresql_url: str) -> None:
-    fill(source_url, range(30)).close()
-    done = cstp("copy", "--to", postgresql_url.replace("://postgres:@", "://postgres:hunter2@"), "--json")
-    assert "hunter2" not in done.out + done.err + done.places
-    found = one_line(done)
-    wanted = held(source_url)
-    assert found["to"].startswith("postgresql+psycopg://")
-    assert {name: found[name] for name in ("records", "kinds", "vectors", "digest")} == {
-        "records": 30,
-        "kinds": {"decision": 30},
-        "vectors": {"m": 30},
-        "digest": wanted.digest,
-    }
-    assert held(postgresql_url) == wanted
-
-    Path("elsewhere").mkdir()
-    done = cstp("copy", "--to", "sqlite:///elsewhere/records.sqlite3")
-    assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("copied 30 records with 30 vectors to sqlite:///elsewhere/records.sqlite3")
-    assert "set store.url" in done.out
-
-    shown = json.loads(cstp("show", "d-3", "--json").out)
-    assert json.loads(cstp("show", "d-3", "--json", CSTP_STORE__URL=postgresql_url).out) == shown
-
-
-def test_copy_refuses_impossible_copies_with_a_remedy(cstp: Cstp, source_url: str) -> None:
-    assert cstp("copy", "--to", "sqlite:///x.sqlite3").code == 2  # there is nothing to copy yet
-    assert not Path("x.sqlite3").exists()
-    fill(source_url, range(3)).close()
-    fill("sqlite:///full.sqlite3", [9]).close()
-    before = held("sqlite:///full.sqlite3")
-    for words, code, said in [
-        (["--to", "sqlite:///full.sqlite3"], 2, "holds 1 records already; name an empty database"),
-        (["--to", source_url], 2, "holds 3 records already"),
-        (["--to", "mysql://me:hunter2@host/x"], 2, "--to: mysql is neither sqlite nor postgresql"),
-        (["--to", "no url"], 2, "--to: not a database URL"),
-        (["--to", "sqlite:////proc/x"], 2, "--to: cannot use /proc/x: "),
-        (["--to", "sqlite:////dev/null/x"], 2, "--to: /dev/null is not a folder; create it"),
-        (["--to", "sqlite:///nope/deep/x"], 2, f"--to: {Path('nope/deep').absolute()} is not a folder; create it"),
-        (
-            ["--to", "postgresql://me:hunter2@127.0.0.1:1/x"],
-            1,
-            "cstp: target: the database does not answer (connection refused); nothing was copied",
-        ),
-    ]:
-        done = cstp("copy", *words)
-        assert (done.code, done.out) == (code, "")
-        assert said in done.err
-        assert "hunter2" not in done.err
-    assert held("sqlite:///full.sqlite3") == before
-    assert not Path("nope").exists()
-
-
-def test_a_backup_is_reported_kept_and_restored(cstp: Cstp, source_url: str) -> None:
-    fill(source_url, range(30)).close()
-    cstp("token", "create", "--agent", "me")
-    found = one_line(cstp("backup", FILE, "--json"))
-    wanted = held(source_url)
-    assert found == {
-        "file": str(FILE.absolute()),
-        "bytes": FILE.stat().st_size,
-        "createdAt": found["createdAt"],
-        "records": 30,
-        "kinds": {"decision": 30},
-        "vectors": {"m": 30},
-        "digest": wanted.digest,
-        "tokens": 1,
-    }
-    assert stat.S_IMODE(FILE.stat().st_mode) == 0o600
-    with opened_backup(FILE, Quiet()) as backup:
-        assert backup.notes.program == package.__version__
-
-    restored = one_line(cstp("--data-dir", "new", "restore", FILE, "--tokens", "--json"))
-    assert [one["scopes"] for one in restored.pop("live")] == [["read"]]
-    assert restored == {
-        **{name: found[name] for name in ("file", "createdAt", "records", "kinds", "vectors", "digest", "tokens")},
-        **{"new": 30, "changed": 0, "unchanged": 0, "deleted": 0, "forgotten": 0},
-    }
-    assert held("sqlite:///new/records.sqlite3") == wanted
-    assert Path("new/tokens.json").read_bytes() == Path("data/tokens.json").read_bytes()
-    assert {stat.S_IMODE(path.stat().st_mode) for path in Path("new").iterdir()} == {0o600}
-
-
-def test_backup_and_restore_speak_plainly(cstp: Cstp, source_url: str) -> None:
-    fill(source_url, range(30)).close()
-    done = cstp("backup", FILE)
-    assert done.out.startswith(f"wrote 30 records with 30 vectors and 0 tokens to {FILE} (")
-    records = fill(source_url, range(2, 40), "Changed. ")
-    records.delete(Kind.DECISION, ["d-5"])
-    records.close()
-    done = cstp("restore", FILE, "--replace")
-    assert done.out.endswith(": 30 records with 30 vectors; 1 new, 27 changed, 2 unchanged, 10 deleted; "
-                             "tokens unchanged\n")  # fmt: skip
-
-
-def test_a_broken_tokens_file_keeps_no_records_out_of_a_backup(cstp: Cstp, source_url: str) -> None:
-    fill(source_url, range(3)).close()
-    Path("data/tokens.json").write_text("{broken")
-    done = cstp("backup", FILE)
-    assert done.out.startswith("wrote 3 records with 3 vectors and 0 tokens")
-    assert "warning: the backup has no tokens: " in done.err
-    refused = cstp("token", "create", "--agent", "new")
-    assert refused.code != 0
-    assert "move it away and create new tokens" in refused.err
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("backup", FILE, "--force"),
-        ("copy", "--to", "sqlite:///copied.sqlite3"),
-        ("export", "exported.jsonl"),
-        ("show", "x"),
-        ("delete", "x"),
-        ("reindex",),
-    ],
-    ids=lambda words: words[0],
-)
-def test_a_url_without_a_store_is_reported_and_nothing_is_made_there(
-    cstp: Cstp, source_url: str, postgresql_url: str, wordless: None, words: tuple[Any, ...]
-) -> None:
-    fill(source_url, range(3)).close()
-    cstp("backup", FILE)
-    Path("empty.sqlite3").touch()
-    before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
-    for url in ("sqlite:///typo/r.sqlite3", "sqlite:///empty.sqlite3", postgresql_url):
-        done = cstp(*words, CSTP_STORE__URL=url)
-        assert (done.code, done.out) == (2, "")
-        assert done.err.startswith("cstp: store.url: ")
-        assert " holds no records yet: correct it (CSTP_STORE__URL), or fill it with cstp ingest PATH" in done.err
-        assert {path: path.read_bytes() for path in Path().iterdir() if path.is_file()} == before
-        assert [path.name for path in Path().iterdir() if path.is_dir()] == ["data"]
-    assert tables_of(postgresql_url) == set()
-    Path("bare").mkdir()
-    Path("bare/records.sqlite3").touch()
-    done = cstp("--data-dir", "bare", *words)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("cstp: bare holds no records yet: ")
-    assert "--data-dir" in done.err
-    assert [(path.name, path.stat().st_size) for path in Path("bare").iterdir()] == [("records.sqlite3", 0)]
-
-
-@pytest.mark.long("kills processes again and again, or moves many records")
-def test_a_store_without_records_replaces_no_filled_backup(cstp: Cstp, source_url: str) -> None:
-    open_records("sqlite:///none/records.sqlite3").close()
-    assert cstp("--data-dir", "none", "backup", FILE).code == 0
-    assert cstp("--data-dir", "none", "backup", FILE, "--force").code == 0  # nothing is lost
-    fill(source_url, range(3)).close()
-    assert cstp("backup", FILE, "--force").code == 0
-    done = cstp("--data-dir", "none", "backup", FILE, "--force")
-    assert (done.code, done.out) == (2, "")
-    assert f"{FILE.absolute()} holds 3 records and the store none" in done.err
-    assert "store.url" in done.err
-    assert held_by(FILE) == held(source_url)
-    assert {path.name for path in Path().iterdir()} == {"backup", "data", "none"}
-
-
 @pytest.mark.long("kills processes again and again, or moves many records")
 def test_tokens_are_restored_only_with_the_option_and_ended_tokens_never(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(3)).close()
@@ -274,67 +115,6 @@ def test_tokens_are_restored_only_with_the_option_and_ended_tokens_never(cstp: C
     again = one_line(cstp("restore", FILE, "--replace", "--tokens", "--json"))
     assert (again["tokens"], {one["agent"] for one in again["live"]}) == (4, {"old", "moving", "lost"})
     assert stat.S_IMODE(tokens.stat().st_mode) == 0o600
-
-
-def test_a_damaged_tokens_file_is_refused_before_anything_is_restored(cstp: Cstp, source_url: str) -> None:
-    fill(source_url, range(3)).close()
-    cstp("backup", FILE)
-    fill(source_url, range(3), "Changed. ").close()
-    before = held(source_url)
-    Path("data/tokens.json").write_text("{broken")
-    assert cstp("restore", FILE, "--replace", "--tokens").code != 0
-    assert (held(source_url), Path("data/tokens.json").read_text()) == (before, "{broken")
-
-
-def test_restore_refuses_a_store_with_records_and_names_the_loss(cstp: Cstp, source_url: str) -> None:
-    fill(source_url, range(10)).close()
-    cstp("backup", FILE)
-    fill(source_url, [3, 20, 21], "Changed. ").close()
-    before = held(source_url)
-    done = cstp("restore", FILE)
-    assert (done.code, done.out) == (2, "")
-    assert done.err == (
-        "cstp: the store holds 12 records; --replace makes it equal to the backup, and what is not in it is lost: "
-        "2 are not in the backup, 1 are otherwise there\n"
-    )
-    assert held(source_url) == before
-
-
-def test_a_damaged_backup_is_reported_with_exit_code_1(cstp: Cstp, source_url: str) -> None:
-    fill(source_url, range(30)).close()
-    cstp("backup", FILE)
-    os.truncate(FILE, FILE.stat().st_size // 2)
-    done = cstp("--data-dir", "new", "restore", FILE)
-    assert (done.code, done.out) == (1, "")
-    assert f"{FILE.absolute()} is damaged" in done.err
-    assert not Path("new").exists()
-
-
-@pytest.mark.long("kills processes again and again, or moves many records")
-def test_a_restore_into_a_damaged_store_names_the_remedy(cstp: Cstp, source_url: str) -> None:
-    fill(source_url, range(3)).close()
-    cstp("backup", FILE)
-    wanted, store = held(source_url), Path("data/records.sqlite3").absolute()
-    store.write_bytes(b"noise" * 1000)
-    for words in ([], ["--replace"]):
-        done = cstp("restore", FILE, *words)
-        assert (done.code, done.out) == (1, "")
-        assert done.err == (
-            f"cstp: records: the database is damaged; nothing was restored into {store}: check that it is running and "
-            "has space; if it is damaged, stop the server and move it away with its -wal and -shm files, or restore "
-            "into another folder (--data-dir)\n"
-        )
-    for url, said in (
-        (source_url, "or name another one in store.url (CSTP_STORE__URL)\n"),
-        ("postgresql://me@127.0.0.1:1/x", "if it is damaged, name another one in store.url"),
-    ):
-        assert said in cstp("restore", FILE, CSTP_STORE__URL=url).err
-    assert cstp("--data-dir", "other", "restore", FILE).code == 0
-    assert held("sqlite:///other/records.sqlite3") == wanted
-    for file in Path("data").glob("records.sqlite3*"):
-        file.rename(f"away-{file.name}")
-    assert cstp("restore", FILE).code == 0
-    assert held(source_url) == wanted
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")

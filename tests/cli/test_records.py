@@ -11,9 +11,8 @@ import pytest
 from cognition_engines.ingest.structured.aliases import own_names
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
-from tests.cli.conftest import tables_of
-from tests.stored import changes_of, models
-from tests.stores import ChromaProgram, Stores
+from tests.stored import models
+from tests.stores import ChromaProgram
 
 Cstp = Callable[..., Any]
 FULL = {
@@ -93,55 +92,6 @@ def test_input_accepted_by_the_schema_is_ingested_and_other_input_rejected(cstp:
         assert (not rejected) is validator.is_valid(record), (record, rejected)
 
 
-@pytest.mark.embedded_only("names its databases, of both kinds, itself")
-@pytest.mark.usefixtures("wordless")
-def test_status_changes_no_database_and_makes_none(cstp: Cstp, adr: Callable[..., Path], postgresql_url: str) -> None:
-    adr("docs/a.md", "A")
-    cstp("ingest", "docs")
-    before = {path: path.read_bytes() for path in Path("data").iterdir() if path.is_file()}
-    assert json.loads(cstp("status", "--json").out)["records"] == {"decision": 1}
-    assert {path: path.read_bytes() for path in Path("data").iterdir() if path.is_file()} == before
-    for url in ("sqlite:///typo/r.sqlite3", postgresql_url):
-        found = json.loads(cstp("status", "--json", CSTP_STORE__URL=url).out)
-        assert (found["decisions"], found["records"], found["vectors"]) == (0, {}, {})
-    assert not Path("typo").exists()
-    assert tables_of(postgresql_url) == set()
-    open_records(postgresql_url).close()
-    assert json.loads(cstp("status", "--json", CSTP_STORE__URL=postgresql_url).out)["records"] == {}
-    done = cstp("status", CSTP_STORE__URL="postgresql://me:hunter2@127.0.0.1:1/x")
-    assert (done.code, done.out) == (1, "")
-    assert done.err.startswith(
-        "cstp: records: the database does not answer (connection refused): check that the database named above"
-    )
-    assert done.places.startswith("cstp: records: postgresql://***@127.0.0.1:1/x; ")
-
-
-@pytest.mark.long("embeds with the packaged model")
-def test_reindex_rebuilds_the_indexes_and_keeps_only_vectors_of_the_configured_model(
-    cstp: Cstp, adr: Callable[..., Path], stores: Stores, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    adr("docs/a.md", "A")
-    adr("docs/b.md", "B")
-    monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "none")
-    cstp("ingest", "docs")
-    done = cstp("reindex")
-    assert (done.code, done.out) == (0, "2 decisions indexed, 0 re-embedded, 0 vectors of other models removed\n")
-    monkeypatch.delenv("CSTP_EMBEDDING__MODEL")
-    done = cstp("reindex")
-    assert (done.code, done.out) == (0, "2 decisions indexed, 2 re-embedded, 0 vectors of other models removed\n")
-    records = open_records(stores.records(Path("data")))
-    (vectors,) = (c.vectors for c in changes_of(records, 0, 1, next(iter(models(records)))))  # type: ignore[union-attr]
-    key = next(iter(changes_of(records, 0, 1, None))).stored.key  # type: ignore[union-attr]
-    assert vectors is not None
-    records.put_vectors([(key, vectors[:, :4].copy())], "another-model")
-    assert models(records)["another-model"] == 1
-    assert cstp("reindex", "--keep-vectors").out.endswith(" 0 vectors of other models removed\n")
-    assert "another-model" in models(records)
-    assert cstp("reindex").out.endswith(" 1 vectors of other models removed\n")
-    assert list(models(records).values()) == [2]
-    records.close()
-
-
 @pytest.mark.embedded_only("names its Chroma server itself")
 def test_reindex_leaves_the_collections_of_another_model_on_a_chroma_server(
     cstp: Cstp, adr: Callable[..., Path], chroma_server: ChromaProgram, monkeypatch: pytest.MonkeyPatch
@@ -159,13 +109,3 @@ def test_reindex_leaves_the_collections_of_another_model_on_a_chroma_server(
         f"decisions-{model}-{store}",
     }
     chroma_server.forget(store)
-
-
-@pytest.mark.embedded_only("names its databases, of both kinds, itself")
-@pytest.mark.usefixtures("wordless")
-def test_a_dry_run_creates_nothing_in_an_empty_place(cstp: Cstp, adr: Callable[..., Path], postgresql_url: str) -> None:
-    adr("docs/a.md", "A")
-    for url in ("sqlite:///typo/r.sqlite3", postgresql_url):
-        assert cstp("ingest", "docs", "--dry-run", CSTP_STORE__URL=url).out.startswith("1 read: 1 new")
-    assert [path.name for path in Path().iterdir()] == ["docs"]
-    assert tables_of(postgresql_url) == set()

@@ -80,17 +80,6 @@ def test_a_busy_port_is_reported_in_one_line(cstp: Cstp) -> None:
     assert "--port" in done.err
 
 
-@pytest.mark.usefixtures("wordless", "token")
-@pytest.mark.parametrize("host", ["0.0.0.0x", "ä..b", "192.0.2.1"])  # no name, no name at all, of another network
-def test_a_foreign_address_is_reported_as_its_setting(cstp: Cstp, host: str) -> None:
-    done = cstp("serve", "--host", host, "--port", 0)
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert done.err.startswith("cstp: server.host: ")
-    assert host in done.err
-    assert "127.0.0.1" in done.err
-    assert "--port" not in done.err
-
-
 @pytest.mark.long("starts processes")
 def test_reindex_reports_a_folder_held_by_a_server(serving: Serving, token: str, cstp: Cstp) -> None:
     serving()
@@ -121,39 +110,6 @@ def test_a_failing_lock_is_no_holder(cstp: Cstp, monkeypatch: pytest.MonkeyPatch
         f"cstp: data/indexes cannot be locked ({os.strerror(errno.ENOLCK)}); name a --data-dir on a filesystem that "
         "has locks"
     )
-
-
-@pytest.mark.parametrize(
-    ("environment", "names"),
-    [
-        ({"CSTP_EMBEDDING__MODEL": "magic"}, "embedding.model"),
-        ({"CSTP_VECTORS__URL": "somewhere"}, "vectors.url"),
-        ({"CSTP_LIMITS__DEFAULT": "lots"}, "limits.default"),
-        ({"CSTP_STORE__URL": "mysql://x"}, "store.url: mysql is neither sqlite nor postgresql; name one as "),
-        ({"CSTP_STORE__URL": "somewhere"}, "store.url: not a database URL; name one as "),
-        ({"CSTP_STORE__URL": "sqlite:////dev/null/x"}, "store.url: cannot use /dev/null/x: "),
-        ({"CSTP_SERVER__COLOUR": "red"}, "server.colour"),
-        ({"CSTP_SEVRER__PORT": "1"}, "CSTP_SEVRER__PORT"),
-    ],
-    ids=str,
-)
-def test_a_wrong_setting_is_reported_in_one_line_with_exit_code_2(
-    cstp: Cstp, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], names: str
-) -> None:
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    done = cstp("serve", "--port", 0)
-    assert done.code == 2
-    assert names in done.err.splitlines()[-1]
-
-
-@pytest.mark.usefixtures("wordless")
-def test_records_unsuitable_for_the_data_folder_are_reported_with_the_folder_name(cstp: Cstp) -> None:
-    Path("data/records.sqlite3.lock").mkdir(parents=True)
-    done = cstp("serve", "--port", 0)
-    assert done.code == 2
-    file = Path("data/records.sqlite3").absolute()
-    assert done.err.splitlines()[-1].startswith(f"cstp: data_dir: cannot use {file}: Is a directory; let this user")
 
 
 @pytest.mark.long("starts processes")

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from cognition_engines.ingest.maps.map_files import SHIPPED
 from cognition_engines.store.audit.chain import AuditedRecord, AuditEntry
 from cognition_engines.store.records import open_records
 from tests.cli.conftest import Done
@@ -76,8 +77,9 @@ class Shell:
         words = os.fsdecode(fill(text, self.places | self.values))
         if name == "server":
             options = dict(word.split("=", 1) for word in shlex.split(words))
+            rights = {name: options.pop(name) for name in ("agent", "clearance") if name in options}
             scopes = options.pop("scopes", "read,write,review").split(",")
-            started = self.request.getfixturevalue("asked")(options, scopes=scopes)
+            started = self.request.getfixturevalue("asked")(options, scopes=scopes, **rights)
             self.places["<url>"] = f"http://127.0.0.1:{started.port}"
         elif name == "answers":
             status, _, body = words.partition(" ")
@@ -92,6 +94,8 @@ class Shell:
             folder = self.request.getfixturevalue("folder_on_disk")
             self.places["<folder>"] = str(folder)
             self.patch.chdir(folder)
+        elif name == "database":
+            self.places["<database>"] = self.request.getfixturevalue("postgresql_url").partition("@")[2]
         elif name == "sql":
             with closing(sqlite3.connect("data/records.sqlite3", isolation_level=None)) as connection:
                 connection.execute(words)
@@ -181,9 +185,8 @@ def shell(
 ) -> Iterator[Shell]:
     monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "none")
     writing = request.node.callspec.params["session"].file in WRITTEN_FILES
-    made = Shell(
-        request, monkeypatch, cstp, writing, {"<folder>": str(tmp_path), "<bin>": str(Path(sys.executable).parent)}
-    )
+    places = {"<folder>": str(tmp_path), "<bin>": str(Path(sys.executable).parent), "<maps>": str(SHIPPED)}
+    made = Shell(request, monkeypatch, cstp, writing, places)
     yield made
     for one in made.servers:
         one.close()

@@ -18,7 +18,8 @@ An example:
 
 `<a x 3>` is `aaa`, `<hex ff00>` are bytes, as in `tests/wire`; `<anything>`, `<number>`, `<date>` and `<time>` match
 variable parts. `<id>`, `<key>`, `<cursor>`, `<digest>`, `<port>` and `<token>` do, too, and keep the matched value from
-there on; `<id 2>` is a different value. `<folder>` is the working folder, `<url>` the server.
+there on; `<id 2>` is a different value. `<folder>` is the working folder, `<url>` the server, `<database>` the
+host and name of an empty PostgreSQL database (`@database`), `<maps>` the folder of the packaged maps.
 """
 
 import json

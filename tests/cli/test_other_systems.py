@@ -1,4 +1,4 @@
-"""`cstp ingest` of exported conversations, and later recalls from a server."""
+"""`cstp ingest` of a Chroma collection, and of an exported channel that a server recalls."""
 
 import json
 from collections.abc import Callable
@@ -7,10 +7,20 @@ from typing import Any
 
 import pytest
 
+from tests.ingest.chroma_places import Place
 from tests.ingest.conversations.samples import packed, slack, slack_message
+from tests.serving import SeededEmbedder
 
 pytestmark = pytest.mark.usefixtures("wordless")
 Cstp = Callable[..., Any]
+
+
+def test_a_collection_is_read(cstp: Cstp) -> None:
+    address = Place("chroma", SeededEmbedder()).fill({"n-1": "Queues hold what waits."})
+    assert cstp("ingest", address).out.endswith("by kind: 1 chunk\n")
+    assert json.loads(cstp("show", "n-1", "--json").out)["content"] == "Queues hold what waits."
+    done = cstp("ingest", "chroma:chroma/others")
+    assert (done.code, "there are notes" in done.err) == (2, True)
 
 
 def test_an_exported_channel_is_recalled_as_a_conversation(cstp: Cstp, asked: Callable[..., Any]) -> None:
