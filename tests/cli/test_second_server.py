@@ -102,8 +102,9 @@ def test_no_write_is_lost_when_the_holder_dies(serving: Serving, token: str, wai
 def test_a_server_with_other_settings_names_the_holder(
     serving: Serving, program: Start, token: str, other: dict[str, str]
 ) -> None:
-    _, url = serving()
-    done = program("serve", "--port", 0, CSTP_EMBEDDING__MODEL="none", **other).finish()
+    same = {"CSTP_EMBEDDING__MODEL": "none", "CSTP_AUTH__RELOAD_SECONDS": "1"}
+    _, url = serving(**same)
+    done = program("serve", "--port", 0, **same, **other).finish()
     assert done.code == 1
     said = done.err.splitlines()[-1]
     assert f"held by another `cstp serve` ({url}) that has other settings" in said
