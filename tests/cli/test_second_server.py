@@ -98,9 +98,13 @@ def test_no_write_is_lost_when_the_holder_dies(serving: Serving, token: str, wai
         assert sorted(titles(client)) == sorted(written)
 
 
-def test_a_server_with_other_settings_names_the_holder(serving: Serving, program: Start, token: str) -> None:
-    _, url = serving()
-    done = program("serve", "--port", 0, CSTP_EMBEDDING__MODEL="none", CSTP_LIMITS__DEFAULT="1/minute").finish()
+@pytest.mark.parametrize("other", [{"CSTP_LIMITS__DEFAULT": "1/minute"}, {"CSTP_SERVER__MAX_BATCH": "2"}], ids=str)
+def test_a_server_with_other_settings_names_the_holder(
+    serving: Serving, program: Start, token: str, other: dict[str, str]
+) -> None:
+    same = {"CSTP_EMBEDDING__MODEL": "none", "CSTP_AUTH__RELOAD_SECONDS": "1"}
+    _, url = serving(**same)
+    done = program("serve", "--port", 0, **same, **other).finish()
     assert done.code == 1
     said = done.err.splitlines()[-1]
     assert f"held by another `cstp serve` ({url}) that has other settings" in said
