@@ -134,11 +134,10 @@ class Pipes:
     async def _exchange(self, requests: Sequence[bytes]) -> list[list[Answer]]:
         if time.monotonic() - self._used > FRESH_SECONDS:
             await self._reopen()
+        self._used = time.monotonic()  # a pipe with quick answers is idle while another one waits
         async with asyncio.timeout(self._timeout):
             parts = (pipe.exchange(requests[at :: self._count]) for at, pipe in enumerate(self._pipes))
-            answers = await asyncio.gather(*parts)
-        self._used = time.monotonic()
-        return answers
+            return await asyncio.gather(*parts)
 
     def each_alone(self, requests: Sequence[bytes]) -> list[bytes]:
         """Return everything received for each request, sent on a separate, half-closed connection."""
