@@ -125,9 +125,11 @@ def unknown_methods(page: Path) -> set[str]:
 def absent_files(page: Path) -> Iterator[str]:
     if page.name not in ("getting-started.md", "decision-files.md"):  # in this file, docs/adr is the reader's own
         named = re.findall(
-            r"`((?:a2a|skills|tests|docs|config|requirements)/[\w./-]+)`", page.read_text(encoding="utf-8")
+            r"`((?:a2a|skills|cstp|cstp_server|cognition_engines|tests|docs|config|requirements)/[\w./-]+)`",
+            page.read_text(encoding="utf-8"),
         )
-        yield from (path for path in named if not (ROOT / path).exists())
+        roots = (ROOT, ROOT / "a2a", ROOT / "skills")
+        yield from (path for path in named if not any((root / path).exists() for root in roots))
 
 
 CHECKS = (dangling_links, unknown_commands, unknown_targets, unknown_variables, unknown_methods, absent_files)
