@@ -11,8 +11,8 @@ import pytest
 from cognition_engines.ingest.structured.aliases import own_names
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
-from tests.stored import models
-from tests.stores import ChromaProgram
+from tests.stored import changes_of, models
+from tests.stores import ChromaProgram, Stores
 
 Cstp = Callable[..., Any]
 FULL = {
@@ -90,6 +90,32 @@ def test_input_accepted_by_the_schema_is_ingested_and_other_input_rejected(cstp:
         file = write_lines(f"decisions-{number}.jsonl", record)
         rejected = summary(cstp("ingest", file, "--json", "--data-dir", f"data{number}"))["rejected"]
         assert (not rejected) is validator.is_valid(record), (record, rejected)
+
+
+@pytest.mark.long("embeds with the packaged model")
+def test_reindex_rebuilds_the_indexes_and_keeps_only_vectors_of_the_configured_model(
+    cstp: Cstp, adr: Callable[..., Path], stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adr("docs/a.md", "A")
+    adr("docs/b.md", "B")
+    monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "none")
+    cstp("ingest", "docs")
+    done = cstp("reindex")
+    assert (done.code, done.out) == (0, "2 decisions indexed, 0 re-embedded, 0 vectors of other models removed\n")
+    monkeypatch.delenv("CSTP_EMBEDDING__MODEL")
+    done = cstp("reindex")
+    assert (done.code, done.out) == (0, "2 decisions indexed, 2 re-embedded, 0 vectors of other models removed\n")
+    records = open_records(stores.records(Path("data")))
+    (vectors,) = (c.vectors for c in changes_of(records, 0, 1, next(iter(models(records)))))  # type: ignore[union-attr]
+    key = next(iter(changes_of(records, 0, 1, None))).stored.key  # type: ignore[union-attr]
+    assert vectors is not None
+    records.put_vectors([(key, vectors[:, :4].copy())], "another-model")
+    assert models(records)["another-model"] == 1
+    assert cstp("reindex", "--keep-vectors").out.endswith(" 0 vectors of other models removed\n")
+    assert "another-model" in models(records)
+    assert cstp("reindex").out.endswith(" 1 vectors of other models removed\n")
+    assert list(models(records).values()) == [2]
+    records.close()
 
 
 @pytest.mark.embedded_only("names its Chroma server itself")

@@ -142,9 +142,9 @@ async def test_a_copy_shows_supersessions_of_files(engine: Engine, tmp_path: Pat
 @pytest.mark.parametrize("folders", [["harbour"], ["harbour", "island"]])
 async def test_an_id_of_files_in_several_folders_means_none(engine: Engine, tmp_path: Path, folders: list[str]) -> None:
     successor = "---\nid: gas\nstatus: accepted\nsupersedes: oil\n---\n# Lanterns burn gas\n\n## Decision\n\nGas.\n"
-    files = {"mainland": successor} | {
-        each: "---\nid: oil\nstatus: accepted\n---\n# Lanterns burn oil\n\n## Decision\n\nOil.\n" for each in folders
-    }
+    files = {"mainland": successor} | dict.fromkeys(
+        folders, "---\nid: oil\nstatus: accepted\n---\n# Lanterns burn oil\n\n## Decision\n\nOil.\n"
+    )
     for folder, text in files.items():
         (tmp_path / folder / "adr").mkdir(parents=True)
         (tmp_path / folder / "adr" / "lanterns.md").write_text(text)
