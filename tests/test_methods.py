@@ -8,9 +8,11 @@ import pytest
 
 import cstp.methods
 from benchmarks.kind_calls import make_calls
+from cognition_engines.kinds.spec import Kind
 from cstp.contract import Method
 from cstp.methods.registry import METHODS
 from cstp.validation import parse_params
+from cstp.values.records import KIND_NAMES
 from cstp_server.cli import demo_calls
 from tests.calls import CALLS, READS, SAMPLE, fill
 
@@ -22,6 +24,10 @@ def test_every_defined_method_is_in_the_registry_once() -> None:
     modules = [import_module(f"cstp.methods.{each.name}") for each in iter_modules(cstp.methods.__path__)]
     defined = [value.name for each in modules for value in vars(each).values() if isinstance(value, Method)]
     assert sorted(method.name for method in METHODS) == sorted(defined)
+
+
+def test_the_protocol_names_the_kinds_of_the_engine() -> None:
+    assert [kind.label for kind in Kind] == [*KIND_NAMES]
 
 
 def test_every_method_is_a_tool_but_those_for_people_and_programs() -> None:

@@ -92,7 +92,7 @@ def patched(text: str, hunks: list[list[str]]) -> str:
 def packages(tmp_path: Path) -> Path:
     """Copy the packages and add the new kind; the example's files are noted in `touched.json`."""
     copy = tmp_path / "copy"
-    for folder in ("skills", "tests"):
+    for folder in ("a2a", "skills", "tests"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "wire", "data"))
     text, touched = EXAMPLE.read_text(encoding="utf-8"), []
     for name, content in NEW_FILE.findall(text):
@@ -115,7 +115,7 @@ def packages(tmp_path: Path) -> Path:
 def test_a_kind_added_by_spec_class_and_table_works(packages: Path, tmp_path: Path) -> None:
     lines = [json.dumps(record) for record in RECORDS]
     (tmp_path / "records.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    paths = [str(packages / "skills"), str(ROOT / "a2a"), str(packages)]
+    paths = [str(packages / "skills"), str(packages / "a2a"), str(packages)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
     ended = subprocess.run(command, env=environment, cwd=packages, capture_output=True, text=True, check=False)
@@ -134,6 +134,6 @@ def test_a_kind_added_by_spec_class_and_table_works(packages: Path, tmp_path: Pa
     }
 
 
-def test_the_example_touches_the_spec_and_the_registry_alone(packages: Path) -> None:
+def test_the_example_touches_the_spec_the_registry_and_the_protocol_alone(packages: Path) -> None:
     touched = json.loads((packages / "touched.json").read_text())
-    assert [Path(name).name for name in touched] == ["commitments.py", "spec.py", "registry.py"]
+    assert [Path(name).name for name in touched] == ["commitments.py", "spec.py", "registry.py", "records.py"]
