@@ -31,6 +31,7 @@ PROGRAM: Final = Path(__file__).with_name("fork_server.py")
 CLIENT: Final = Path(__file__).with_name("fork_client.py")
 # read by the interpreter or the C library before any code runs, so the fork server must have the same values
 EARLY: Final = ("PYTHON", "LD_", "LC_", "LANG", "MALLOC_", "OPENBLAS_", "OMP_")
+OWN: Final = "OPENBLAS_THREAD_TIMEOUT"  # set by `benchmarks`, which some tests import
 # of `subprocess.Popen` with their usual values; calls with other options are started by it
 USUAL: Final[Mapping[str, Any]] = {
     "executable": None,
@@ -178,11 +179,11 @@ def cstp_for_shells(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
 
 
 def _folders(path: str) -> list[str]:
-    return path.split(os.pathsep) if path else []
+    return [folder for folder in path.split(os.pathsep) if folder]
 
 
 def _early(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(EARLY)}
+    return {name: value for name, value in environment.items() if name.startswith(EARLY) and name != OWN}
 
 
 @contextmanager

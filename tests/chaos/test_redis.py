@@ -165,10 +165,7 @@ def late_now_and_then(redis: Any, late: float, punctual: float) -> Iterator[None
     thread.join()
 
 
-ALONE = pytest.mark.usefixtures("long_form")  # in the short form three servers show the same
-
-
-@pytest.mark.parametrize(("count", "most"), [pytest.param(1, 330, marks=ALONE), (3, 400)])
+@pytest.mark.parametrize(("count", "most"), [(1, 330), (3, 400)])
 def test_late_answers_let_few_more_pass(chaos: Chaos, redis_server: Callable[..., Any], count: int, most: int) -> None:
     redis = redis_server()
     names = {"limits.redis_url": redis.url, "limits.default": "300/minute"}

@@ -63,7 +63,7 @@ def start(tmp_path: Path, counted: dict[str, object]) -> Iterator[Start]:
 @pytest.fixture(scope="module")
 def common(shared_redis: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Start a server of two workers for all tests that leave it with two."""
-    limited = {"limits.agents": {"limited": f"{CALLS}/hour"}}
+    limited = {"limits.agents": {name: f"{CALLS}/hour" for name in ("limited", "killed")}}
     served = Served(tmp_path_factory.mktemp("common") / "data", SETTINGS | counting_in(shared_redis) | limited)
     yield served.start()
     end(served)
@@ -114,7 +114,7 @@ def test_workers_share_a_window(pair: list[Line]) -> None:
 
 def test_a_killed_worker_renews_no_allowance(pair: list[Line], lines: Lines, wait_until: Callable[..., None]) -> None:
     first, second = pair
-    token = first.served.new_token("limited")
+    token = first.served.new_token("killed")
     for line in islice(cycle((first, second)), CALLS):
         line.call("cstp.whoami", token=token)
     replace(first, wait_until)

@@ -11,7 +11,6 @@ from cstp.contract import Method
 from cstp.methods.registry import METHODS
 from cstp_server.settings import Settings
 
-FORM: Final = "must be ask, record or all, or names of tools"
 _ASK: Final = ("search", "fetch", "query_decisions", "get_decision_context", "get_session_context")
 _RECORD: Final = (*_ASK, "record_decision", "review_decision", "remember")
 
@@ -23,6 +22,7 @@ def tool_name(method: Method[Any, Any]) -> str:
 
 NAMES: Final = tuple(tool_name(method) for method in METHODS if method.tool is not None)
 PROFILES: Final[Mapping[str, Collection[str]]] = {"ask": _ASK, "record": _RECORD, "all": NAMES}
+FORM: Final = f"must be {', '.join([*PROFILES][:-1])} or {[*PROFILES][-1]}, or names of tools"
 
 
 class UnknownTools(ValueError):

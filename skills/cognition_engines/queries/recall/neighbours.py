@@ -1,15 +1,12 @@
 """Passages put together with those before and after them, without repeating overlaps."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias, assert_never
+from typing import Final, TypeAlias
 
-from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
-from cognition_engines.kinds.extractions import Extraction
-from cognition_engines.kinds.graph import Edge, Entity, Event
-from cognition_engines.kinds.knowledge import Chunk, Cluster, Episode, Source
+from cognition_engines.kinds.artifacts import ArtifactChunk
+from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import add_prefix
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import Decision
 from cognition_engines.store.reads.memories import Place
 from cognition_engines.store.values import StoredRecord
 
@@ -44,28 +41,12 @@ def with_neighbours(stored: StoredRecord, found: Mapping[Place, StoredRecord]) -
 
 
 def _place(stored: StoredRecord) -> Place | None:
-    match stored.record:
-        case Chunk(source_id=str(source)) as chunk:
-            return Kind.CHUNK, source, chunk.chunk_index
-        case ArtifactChunk() as chunk:
-            return Kind.ARTIFACT_CHUNK, add_prefix(Kind.ARTIFACT, chunk.artifact_id), chunk.chunk_index
-        case Chunk():
-            return None
-        case (
-            Decision()
-            | Source()
-            | Cluster()
-            | Extraction()
-            | Episode()
-            | Artifact()
-            | Turn()
-            | Event()
-            | Entity()
-            | Edge()
-        ):
-            return None
-        case _:
-            assert_never(stored.record)
+    record = stored.record
+    if isinstance(record, Chunk) and isinstance(record.source_id, str):
+        return Kind.CHUNK, record.source_id, record.chunk_index
+    if isinstance(record, ArtifactChunk):
+        return Kind.ARTIFACT_CHUNK, add_prefix(Kind.ARTIFACT, record.artifact_id), record.chunk_index
+    return None
 
 
 def _passage(stored: StoredRecord | None) -> Passage | None:
