@@ -63,7 +63,7 @@ def start(tmp_path: Path, counted: dict[str, object]) -> Iterator[Start]:
 @pytest.fixture(scope="module")
 def common(shared_redis: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Start a server of two workers for all tests that leave it with two."""
-    limited = {"limits.agents": {name: f"{CALLS}/hour" for name in ("limited", "killed")}}
+    limited = {"limits.agents": dict.fromkeys(("limited", "killed"), f"{CALLS}/hour")}
     served = Served(tmp_path_factory.mktemp("common") / "data", SETTINGS | counting_in(shared_redis) | limited)
     yield served.start()
     end(served)
