@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -156,7 +157,8 @@ def test_files_of_another_user_are_reported(doctor: Doctor, healthy: Path) -> No
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="this system has no /dev/shm")
 def test_a_folder_in_memory_is_a_warning(doctor: Doctor) -> None:
-    assert "is in memory (tmpfs)" in doctor("--data-dir", "/dev/shm").among("folder", "warning", "memory")["seen"]
+    with TemporaryDirectory(dir="/dev/shm") as folder:
+        assert "is in memory (tmpfs)" in doctor("--data-dir", folder).among("folder", "warning", "memory")["seen"]
 
 
 def test_the_filesystem_is_that_of_the_deepest_and_latest_mount(tmp_path: Path) -> None:
