@@ -30,7 +30,7 @@ from tests.chaos.store import (
 )
 
 EACH = 8  # records in a file
-VICTIMS = ("ingest", "both", "server")
+VICTIMS = ("ingest", "both", "server", "both")
 READY_WITHIN = 5.0
 
 

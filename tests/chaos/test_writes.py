@@ -73,7 +73,7 @@ class Proof:
 
     def finish(self, servers: Sequence[Served], least: int) -> str:
         """Run the final comparison after the clients stopped; return a summary."""
-        self.check(servers, 10)
+        self.check(servers, 20)
         self.breaks -= 1
         self.ledger.compare(self.written.deeds)
         done = self.written.acknowledged()

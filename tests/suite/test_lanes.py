@@ -27,13 +27,9 @@ def test_of_sizes(size): ...
 BROWSER = "from tests.ui.visits import browser\n"
 
 
-FOLDERS = ("tests/embedding", "tests/house", "tests/several")  # with tests of both lanes, and of the long one alone
-
-
 def collected(lane: str) -> tuple[set[str], int]:
-    """Return ids of the tests of `FOLDERS` in a lane, and the number left to the other lane."""
-    addopts = "addopts=--import-mode=importlib -q"
-    options = ("--collect-only", "-o", addopts, "-p", "no:cacheprovider", "--lane", lane, *FOLDERS)
+    """Return ids of the project's own tests in a lane, and the number left to the other lane."""
+    options = ("--collect-only", "-o", "addopts=--import-mode=importlib -q", "-p", "no:cacheprovider", "--lane", lane)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -46,9 +42,7 @@ def test_each_test_is_in_one_lane() -> None:
     default, _ = collected("default")
     long, left = collected("long")  # collects the files of all folders
     assert default & long == set()
-    assert len(default) == left > 20
-    assert {name.split("/")[1] for name in default} == {"embedding", "house"}
-    assert {name.split("/")[1] for name in long} == {"embedding", "house", "several"}
+    assert len(default) == left > 4000
 
 
 @pytest.mark.parametrize(
