@@ -127,7 +127,7 @@ class Serving:
         reply: dict[str, Any] = answer.json()
         return reply
 
-    def ask(self, method: str, token: str | None = None, **params: Any) -> dict[str, Any]:
+    def ask(self, method: str, /, token: str | None = None, **params: Any) -> dict[str, Any]:
         """Return the result; an error fails the test."""
         reply = self.send(method, token, **params)
         assert "result" in reply, reply

@@ -209,8 +209,9 @@ def list_decisions(
 
     Conditions on decisions, all required; the page; and the order.
 
-    Bounds are inclusive and exclude decisions without a date. Texts match whole values in any case. `sort` by texts is
-    alphabetical, in any case; `stakes` rise from low over medium and high to critical; other values follow.
+    Bounds are inclusive and exclude decisions without a date. Texts match whole values in any case; `status` matches
+    the shown status, or the file's words if they are none of the statuses. `sort` by texts is alphabetical, in any
+    case; `stakes` rise from low over medium and high to critical; other values follow.
     """
     return typed_call(LIST_DECISIONS, locals(), timeout)
 

@@ -223,6 +223,11 @@ def one_of(columns: str | tuple[str, ...], texts: str | Sequence[str] | None) ->
     return (OneOf(named, (texts,) if isinstance(texts, str) else tuple(texts)),)
 
 
+def either(one: Conditions, other: Conditions) -> Conditions:
+    """Return the condition that all of one, or all of the other conditions are met."""
+    return (Not((Not(one), Not(other))),)
+
+
 def governing(paths: tuple[str, ...]) -> Conditions:
     """Return the condition that a decision governs at least one file; no condition without files."""
     return (Governs("governs", paths),) if paths else ()

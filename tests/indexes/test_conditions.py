@@ -206,10 +206,11 @@ def test_a_negation_includes_records_without_such_a_number_or_text(mixed: Record
 
 
 def test_filters_of_decisions_are_conditions_on_their_columns() -> None:
-    filters = QueryFilters(category="a", status=["x", "y"], min_confidence=0.5, date_before=EPOCH)
+    filters = QueryFilters(category="a", stakes=["x", "y"], status=["accepted"], min_confidence=0.5, date_before=EPOCH)
     assert query_conditions(filters) == (
         OneOf(("category",), ("a",)),
-        OneOf(("status", "status_text"), ("x", "y")),
+        OneOf(("stakes",), ("x", "y")),
+        OneOf(("status",), ("accepted",)),
         AtLeast("confidence", 0.5),
         AtMost("at", microseconds(EPOCH)),
     )

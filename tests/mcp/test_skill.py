@@ -50,6 +50,19 @@ def test_the_extension_lists_the_skill_with_the_digest_of_its_file(common_server
     assert send(live, "skills/get", revision, uri=URI)["result"]["skill"] == skill
 
 
+@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("method", ["tools/list", "resources/list", "resources/templates/list", "skills/list"])
+def test_a_cursor_is_refused_by_name_because_each_list_has_one_page(
+    common_server: Any, method: str, revision: str
+) -> None:
+    live = common_server({})
+    assert "nextCursor" not in send(live, method, revision, cursor=None)["result"]
+    for cursor in ("made up", "", 7, {"a": ["long"] * 1000}):
+        error = send(live, method, revision, cursor=cursor)["error"]
+        assert error["code"] == -32602
+        assert f"unknown cursor {cursor!r:.80}; " in error["message"]
+
+
 def test_another_address_is_no_skill(common_server: Any) -> None:
     error = send(common_server({}), "skills/get", REVISIONS[1], uri="skill://other/SKILL.md")["error"]
     assert (error["code"], error["data"]) == (-32602, {"uri": "skill://other/SKILL.md"})

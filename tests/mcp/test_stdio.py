@@ -136,6 +136,7 @@ def tool(id: str, arguments: str) -> str:
         ('[{"jsonrpc":"2.0","id":15,"method":"ping"}]', None, -32600),
         ('{"jsonrpc":"2.0","id":16,"id":17,"method":"ping","params":NaN}', 17, -32700),
         ('{"jsonrpc":"2.0","id":18,"method":"ping","params":NaN,"id":1.5}', None, -32700),
+        ('{"jsonrpc":"2.0","id":19,"method":"tools/list","params":{"cursor":"2"}}', 19, -32602),
         ("hello", None, -32700),
     ],
     ids=lambda value: str(value)[:60],

@@ -16,7 +16,7 @@ import pytest
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import Decision, Sensitivity, Viewer
+from cognition_engines.models import STATUSES, Decision, Sensitivity, Viewer
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry, FloatArray
 from cstp.values.decision_searches import QueryFilters
@@ -88,7 +88,8 @@ def meets(decision: Decision, filters: QueryFilters) -> bool:
     if filters.stakes is not None and not among(decision.stakes, filters.stakes):
         return False
     if filters.status is not None and not (
-        among(decision.status, filters.status) or among(decision.status_text, filters.status)
+        among(decision.status, filters.status)
+        or (not among(decision.status_text, STATUSES) and among(decision.status_text, filters.status))
     ):
         return False
     for low, high, value in (
@@ -117,7 +118,7 @@ def random_decision(random: Random, number: int) -> Decision:
         confidence=maybe(random.choice([0.0, 0.25, 0.5, 0.75, 1.0])),
         stakes=maybe(random.choice(["low", "Medium", "high"])),
         status=status,
-        status_text=random.choice([status, status.title(), "Accepted, with doubts", None]),
+        status_text=random.choice([status, status.title(), "Accepted", "Accepted, with doubts", None]),
         outcome=maybe("success"),
         date=maybe(EPOCH + timedelta(days=random.randrange(6), hours=random.choice([0, 12]))),
         reasons=tuple(Reason(random.choice(["pattern", "analysis"])) for _ in range(random.randrange(3))),

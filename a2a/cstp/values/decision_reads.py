@@ -138,8 +138,9 @@ class GetDecisionResult(Wire):
 class ListDecisionsParams(ReadParams):
     """Conditions on decisions, all required; the page; and the order.
 
-    Bounds are inclusive and exclude decisions without a date. Texts match whole values in any case. `sort` by texts is
-    alphabetical, in any case; `stakes` rise from low over medium and high to critical; other values follow.
+    Bounds are inclusive and exclude decisions without a date. Texts match whole values in any case; `status` matches
+    the shown status, or the file's words if they are none of the statuses. `sort` by texts is alphabetical, in any
+    case; `stakes` rise from low over medium and high to critical; other values follow.
     """
 
     published: ClassVar[PublishedNames] = PublishedNames(instead={"search": "use cstp.queryDecisions"})

@@ -44,7 +44,7 @@ class QueryFilters(Wire):
     """Conditions on decisions; all must hold; applied before the limit.
 
     Bounds are inclusive; a given bound excludes decisions without the field. Texts match whole values, whatever their
-    case; `status` matches the normalised or the original status.
+    case; `status` matches the shown status, or the file's words if they are none of the statuses.
     """
 
     # as every other method spells the bounds of dates

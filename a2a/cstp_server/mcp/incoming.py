@@ -11,6 +11,8 @@ from cstp.errors import InvalidRequest, ParseError
 from cstp_server.rpc.envelope import ID_MAX, ID_MIN, outer_bytes, parse_body
 
 _ID: Final = re.compile(rb'(?<!\\)"id"\s*:\s*(-?[0-9]{1,20}(?![0-9.eE])|"(?:[^"\\]|\\.)*"|)', re.DOTALL)
+# these answer with all that there is, so no client has a cursor
+_LISTS: Final = ("tools/list", "resources/list", "resources/templates/list", "skills/list")
 Message = Mapping[str, object]
 
 
@@ -52,6 +54,9 @@ def _check_request(document: Message) -> None:
         raise _invalid("method must be a string", known)
     if not isinstance(params, dict | None):
         raise _invalid("params must be an object", known)
+    if method in _LISTS and isinstance(params, dict) and (cursor := params.get("cursor")) is not None:
+        message = f"Invalid params: unknown cursor {cursor!r:.80}; the list has one page, so leave the cursor out"
+        raise RefusedMessage(INVALID_PARAMS, message, known)
     if method == "tools/call" and isinstance(params, dict):
         if not isinstance(params.get("name"), str):
             raise RefusedMessage(INVALID_PARAMS, "Invalid params: name must be the name of a tool", known)

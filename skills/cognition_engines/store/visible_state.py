@@ -147,7 +147,8 @@ def _state_columns(row: Any, review: str | None, ends: Sequence[StatedEnd]) -> M
     if status in ENDED and status != SUPERSEDED:
         until = _EARLIEST
     elif status == SUPERSEDED or ends:
-        moments = [one.since for one in ends if one.since is not None] or [_EARLIEST]
+        # a successor dated in the future ends it when that is stored: the shown status is superseded
+        moments = [min(one.since, one.known) for one in ends if one.since is not None] or [_EARLIEST]
         status = SUPERSEDED
         until = min(until, *moments)
     return {"status": status, "outcome": row.own_outcome if review is None else review, "until": until}

@@ -112,9 +112,6 @@ class Reading(Base):
             "tags": lambda: set(filters["tags"]) <= set(stated.get("tags", ())),
             "project": lambda: one.project == filters["project"],
             "hasOutcome": lambda: (one.last_outcome is not None) is filters["hasOutcome"],
-            # the shown or the original title
-            "status": lambda: (
-                {model.status(one), one.status} & {*([statuses] if isinstance(statuses, str) else statuses)}
-            ),
+            "status": lambda: model.status(one) in ([statuses] if isinstance(statuses, str) else statuses),
         }
         return all(holds[name]() for name in filters)

@@ -1,10 +1,12 @@
 """Conditions on records, from the parameters of methods."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 from cognition_engines.models import (
     SENSITIVITIES,
+    STATUSES,
     SUPERSEDED,
     AtMost,
     Conditions,
@@ -13,11 +15,13 @@ from cognition_engines.models import (
     between,
     between_dates,
     collapse_blanks,
+    either,
     governing,
     in_force,
     microseconds,
     one_of,
 )
+from cognition_engines.unicode_forms import fold_text
 from cstp.values.decision_reads import ListDecisionsParams
 from cstp.values.decision_searches import QueryFilters
 from cstp.values.everything import SearchParams
@@ -37,7 +41,7 @@ def query_conditions(filters: QueryFilters) -> Conditions:
     return (
         *one_of("category", filters.category),
         *one_of("stakes", filters.stakes),
-        *one_of(("status", "status_text"), filters.status),
+        *_of_status(filters.status),
         *between("confidence", filters.min_confidence, filters.max_confidence),
         *between_dates("at", filters.date_after, filters.date_before),
         *one_of("project", filters.project),
@@ -59,7 +63,7 @@ def list_conditions(params: ListDecisionsParams) -> Conditions:
     return (
         *one_of("category", params.category),
         *one_of("stakes", params.stakes),
-        *one_of(("status", "status_text"), params.status),
+        *_of_status(None if params.status is None else [params.status]),
         *between_dates("at", params.date_from, params.date_to),
         *one_of("project", params.project),
         *one_of("recorded_by", params.agent),
@@ -69,6 +73,13 @@ def list_conditions(params: ListDecisionsParams) -> Conditions:
         *((Not(overdue),) if params.overdue is False else overdue),
         *governing(tuple(params.paths or ())),
     )
+
+
+def _of_status(texts: Sequence[str] | None) -> Conditions:
+    """Return the condition that the shown status is among the texts, or the file's words if they are no status."""
+    words = [text for text in texts or () if fold_text(collapse_blanks(text)) not in STATUSES]
+    shown, stated = one_of("status", texts), one_of("status_text", words)
+    return shown if not words else either(shown, stated)
 
 
 def overdue_at(moment: datetime) -> Conditions:
