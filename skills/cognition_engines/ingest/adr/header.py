@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import attrgetter
 from typing import Final
 from urllib.parse import unquote
@@ -363,11 +363,14 @@ class _Reader:
     def _table(self, table: Table, kind: str, status: list[StatedText]) -> None:
         names = table.rows[0][1]
         named = any(map(kind_of_cell, names)) or not _RECORD_COLUMNS.isdisjoint(map(name_of, names))
-        if table.headed and not _states_value(names) and (named or kind not in {"status", "changes"}):
+        apart = table.headed and not (
+            _states_value(names) or any(map(fields_of, chain(*(cells for _, cells in table.rows))))
+        )
+        if apart and (named or kind not in {"status", "changes"}):
             self._columns(names, table.rows[1:], status if kind == "status" else self.header.changes)
             return
         for at, cells in table.rows:
-            within = [each for cell in cells for each in fields_of(cell)]
+            within = [each for cell in cells for each in fields_of(cell)] if kind in _WITH_FIELDS else []
             pairs = [(kind_of_cell(name), value) for name, value in zip(cells[::2], cells[1::2], strict=False)]
             if any(name is not None for name, _ in pairs) or within:
                 for name, value in [*pairs, *within]:
@@ -421,7 +424,7 @@ def _states_value(cells: Sequence[str]) -> bool:
     kind = kind_of_cell(cells[0])
     if kind is None:
         return len(cells) == 2 and name_of(cells[0]) in {"metadata", "field", "key", "name", ""}
-    if len(cells) != 2:
+    if len(cells) != 2 and not (len(cells) == 4 and kind_of_cell(cells[2]) and re.search(r"\d", cells[1] + cells[3])):
         return False
     if kind == "status":
         return normalise_status(cells[1]) != "other" and kind_of_cell(cells[1]) is None
