@@ -111,7 +111,7 @@ async def test_files_and_agents_supersede_each_other(engine: Engine, tmp_path: P
 async def test_an_unknown_successor_is_a_warning_and_ends_nothing(engine: Engine, tmp_path: Path) -> None:
     done = await read(engine, tmp_path, "old", OLD | {"supersededBy": "gone"}, NEW | {"supersededBy": "None yet."})
     (warning,) = [one.reason for one in done.warnings if "successor" in one.reason]
-    assert warning == "2 decisions name a successor that is not here, for example None yet."
+    assert warning == "1 decision names a successor that is not here, for example gone"
     assert (await status(engine, "old"), await status(engine, "new")) == ("superseded", "accepted")
     assert await current(engine) == {"new"}
     done = await read(engine, tmp_path, "gone", OLD | {"id": "gone", "title": "Lanterns rest"})

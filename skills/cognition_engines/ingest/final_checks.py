@@ -26,6 +26,7 @@ _TARGETS: Final[Mapping[Role, tuple[str, Sequence[Kind]]]] = {
     Role.REPLACED: ("a superseded memory", PARENTS),
     Role.FROM: ("an entity", (Kind.ENTITY,)),
     Role.TO: ("an entity", (Kind.ENTITY,)),
+    Role.SUPERSEDES: ("a superseded decision", (Kind.DECISION,)),
     Role.SUPERSEDED_BY: ("a successor", (Kind.DECISION,)),
 }
 
@@ -137,6 +138,9 @@ def pointing_nowhere(found: DanglingReferences, records: RecordSink) -> Problem:
     many = f"{found.count} {kinds(found.kind, found.count)} {'names' if found.count == 1 else 'name'}"
     target, of = _TARGETS[found.role]
     reason = f"{many} {target} that is not here, for example {found.example}"
+    if len(found.sources) > 1:
+        shared = f"{many} {target} by a number that several files have: {found.example} ({', '.join(found.sources)})"
+        return Problem(found.source, None, shared)
     meant = records.origins.find_meant(of, found.example, None)
     if len(meant) > 1:
         several = ", ".join(f"{full} (from {stored.origin.source})" for full, stored in meant)

@@ -1,13 +1,19 @@
 """Words for a status, in English and other languages, outside titles of other records; the meaning of a statement."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 from unicodedata import normalize
 
 from cognition_engines.ingest.dates import find_dates
+from cognition_engines.kinds.decisions import names_none
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
 
 # Phrases for a status at any position, longest first by construction of the search below.
 STRONG: Final[Mapping[str, str]] = MappingProxyType(
@@ -15,10 +21,15 @@ STRONG: Final[Mapping[str, str]] = MappingProxyType(
         phrase: status
         for status, phrases in (
             ("proposed", "proposed, proposal, under discussion, in discussion, under consideration, provisional"),
+            ("proposed", "not yet accepted, not accepted yet, not yet approved, not approved yet, not yet decided"),
             ("accepted", "accepted, approved, adopted, implemented, implementable, ratified, agreed, in force"),
+            ("accepted", "implementation complete, acceepted, accpeted, acepted"),
             ("rejected", "rejected, declined, withdrawn, abandoned, denied, cancelled, canceled"),
-            ("deprecated", "deprecated, obsolete, obsoleted, retired, removed, outdated"),
-            ("superseded", "superseded, superceded, supersceded, replaced"),
+            ("rejected", "not accepted, not approved, not adopted, won t do, won t fix, wontfix"),
+            ("deprecated", "deprecated, obsolete, obsoleted, retired, removed, outdated, depreciated, depricated"),
+            ("deprecated", "rescinded, revoked, repealed, discontinued, invalidated, no longer, out of date"),
+            ("superseded", "superseded, superceded, supersceded, superseeded, superceeded, supersceeded"),
+            ("superseded", "replaced, overturned, overruled"),
             ("draft", "draft, wip, work in progress, in progress, in draft"),
             ("decided", "decided"),
             ("reviewed", "reviewed"),
@@ -30,10 +41,19 @@ STRONG: Final[Mapping[str, str]] = MappingProxyType(
 # Words too common in prose to mean a status unless they come first.
 WEAK: Final[Mapping[str, str]] = MappingProxyType(
     {
-        **dict.fromkeys(("active", "final", "finalised", "finalized"), "accepted"),
-        **dict.fromkeys(("done", "completed", "current", "merged"), "accepted"),
-        **dict.fromkeys(("open", "rfc"), "proposed"),
-        "review": "pending",
+        phrase: status
+        for status, phrases in (
+            (
+                "accepted",
+                "active final finalised finalized done completed current merged deployed established implementing",
+            ),
+            ("proposed", "open rfc proposing submitted discussion tbd"),
+            ("rejected", "decline discarded"),
+            ("deprecated", "reverted archived expired invalid void"),
+            ("draft", "drafted"),
+            ("pending", "review"),
+        )
+        for phrase in phrases.split()
     }
 )
 LONGEST: Final = 4000  # examined characters of a statement
@@ -50,28 +70,42 @@ _TITLED: Final = re.compile(
     re.IGNORECASE,
 )
 _NESTED: Final = re.compile(rf"!?\[([^\[\]\n]{{0,300}})\](?:{_TARGET})?")
-_TOKEN: Final = re.compile(r"[^\W_]+|[.,;:!?()|/&<>{}\[\]–—→•]|(?<=\s)-(?=\s)")
-_STRUCK: Final = re.compile(r"~~[^~\n]{1,200}~~")
-_RELATES: Final = re.compile(r"super(?:s|c|sc)ed|replace|obsolete|amend|refine|relate|extend|clarif|complet|require")
-_PARTLY: Final = frozenset({"partly", "partially", "partial", "mostly", "largely"})
-_NEGATIONS: Final = frozenset(
-    {"not", "no", "never", "non", "without", "be", "nothing", "none", "nor", "neither", "cannot", "isn", "hasn"}
-    | {"wasn", "aren", "won"}
+_TOKEN: Final = re.compile(r"[^\W_]+|[.,;:!?()|/&<>{}\[\]–—→•§]|(?<=\s)-(?=\s)")
+_SEPARATED: Final = r"(?:\s{0,3}[|/,;]\s{0,3})"
+_STRUCK: Final = re.compile(
+    rf"{_SEPARATED}?(?:~~[^~\n]{{1,200}}~~|<(s|del|strike)>[^<>\n]{{1,200}}</\1>)(?:{_SEPARATED}(?=\S))?", re.IGNORECASE
 )
-_HAVING: Final = frozenset({"has", "have", "had"})  # "has superseded" is about another record
-_OBJECTS: Final = frozenset({"the", "a", "an", "our", "its", "their", "this", "that", "these", "those", "all"})
-NO_RECORD: Final = frozenset({"none", "n", "na", "no", "null", "nil", "nothing", "tbd", "anything"})
+SHORTCODE: Final = re.compile(r"(?<![^\W_]):[a-z][a-z0-9_+-]{1,40}:", re.IGNORECASE)  # the name of an emoji
+SUPERSEDE: Final = r"super(?:s|c|sc)ee?d"  # the beginning of its forms, also misspelt
+_RELATES: Final = re.compile(rf"{SUPERSEDE}|replace|obsolete|amend|refine|relate|extend|clarif|complet|require")
+PARTLY: Final = _words(
+    "partly partially partial mostly largely teilweise partiellement parcialmente parzialmente gedeeltelijk deels"
+    " delvis częściowo частично 部分 一部 일부"
+)
+# The words before a part of a record, as in "ADR-3, but only § 4" and "ADR-3's section on ropes".
+_BEFORE_PART: Final = _words(", ( [ – — - : but at least for the its s")
+_PART_WORDS: Final = PARTLY | _words(
+    "only section sections part parts § paragraph paragraphs chapter clause point item aspects except abschnitt teil"
+    " sección parte partie"
+)
+_NEGATIONS: Final = _words(
+    "not no never non without be nothing none nor neither cannot isn hasn wasn aren won if when once until unless"
+    " might can could should must"
+)
+_FOLLOWING: Final = 16  # words and marks behind a phrase that may limit it
+_IF: Final = _words("if when once unless")
+_HAVING: Final = _words("has have had")  # "has superseded" is about another record
+_OBJECTS: Final = _words("the a an our its their this that these those all")
 # The words allowed before "superseded" in a clause if the record itself is meant.
-_OWN: Final = frozenset(
-    {"this", "the", "it", "itself", "adr", "madr", "rfc", "record", "decision", "document", "proposal", "design"}
-    | {"page", "architecture", "architectural", "is", "was", "has", "have", "had", "been", "became", "and", "but"}
-    | {"now", "then", "later", "since", "already", "also", "completely", "fully", "entirely", "wholly", "currently"}
-    | {"subsequently", "finally", "eventually", "recently", "afterwards", "meanwhile", "therefore", "so", "status"}
-    | {"state", "on", "in", "at", "note", "that"}
+_OWN: Final = _words(
+    "this the it itself adr madr rfc record decision document proposal design page architecture architectural is was"
+    " has have had been became and but now then later since already also completely fully entirely wholly currently"
+    " subsequently finally eventually recently afterwards meanwhile therefore so status state on in at note that"
 )
-_OF_DECISIONS: Final = frozenset({"proposed", "accepted", "rejected", "deprecated", "superseded", "decided"})
+_OF_DECISIONS: Final = _words("proposed accepted rejected deprecated superseded decided")
 _WORD: Final = re.compile(r"[a-z]+")
-_UNDONE: Final = frozenset({"superseded", "deprecated", "rejected"})
+_UNDONE: Final = _words("superseded deprecated rejected")
+JOINING: Final = _words("and then on now later")
 _OPENING: Final = {"[": "]", "{": "}", "(": ")", "<": ">"}
 _CLOSING: Final = frozenset(_OPENING.values())
 _OR: Final = r"\b(?:or|oder|ou|o|eller|lub|или)\b|または|或"
@@ -148,11 +182,10 @@ _ANY_FOREIGN: Final = re.compile(
     re.IGNORECASE,
 )
 # The words before a status in a clause; others, as in "soll angenommen werden" and "ej godkänd", may negate it.
-_KNOWN_BEFORE: Final = (
+_HARMLESS: Final = _words(
     "is was but and or status estado statut stato adr a été ha sido y i oder ou o eller lub или dann jetzt nun now"
     " actuellement actualmente diese dieser cette este esta questa deze entscheidung décision decisión decisão"
 )
-_HARMLESS: Final = frozenset(_KNOWN_BEFORE.split())
 _CLAUSE_END: Final = re.compile(r"[.,;:()|!?\n–—•<>{}。，；：、（）]")
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _LONGEST_CLAUSE: Final = 100  # characters
@@ -234,7 +267,7 @@ def _begins_as_status(words: str) -> bool:
 
 
 def _is_relation(token: str) -> bool:
-    return re.fullmatch(r"super(?:s|c|sc)edes|replaces|obsoletes", token) is not None
+    return re.fullmatch(rf"{SUPERSEDE}es|replaces|obsoletes", token) is not None
 
 
 def phrase_at(tokens: Sequence[str], at: int, *, first: bool) -> tuple[str, int] | None:
@@ -253,9 +286,14 @@ def _without_dates(text: str) -> str:
     return text
 
 
+def without_struck(text: str) -> str:
+    """Return a text without struck-out words and the marks that set them apart."""
+    return _STRUCK.sub(" ", text) if "~~" in text or "</" in text else text
+
+
 def tokens_of(text: str) -> list[str]:
-    """Return the words and marks of a statement in lower case, without dates, struck-out text, and titles."""
-    hidden = hide_titles(in_english(_STRUCK.sub(lambda struck: " " * len(struck[0]), text[:LONGEST])))
+    """Return the words and marks of a statement in lower case, without dates, struck-out text, emoji, and titles."""
+    hidden = hide_titles(in_english(SHORTCODE.sub(" ", without_struck(text[:LONGEST]))))
     return _TOKEN.findall(_without_dates(hidden).lower())
 
 
@@ -273,7 +311,7 @@ def meanings(text: str) -> Iterator[Meaning]:
         length = 1 if found is None else found[1]
         words = tokens[at : at + length]
         lettered = lettered or words[0].isalpha()
-        meaning = None if found is None else _find_meaning(found[0], before, tokens[at + length :][:5])
+        meaning = None if found is None else _find_meaning(found[0], before, tokens[at + length :][:_FOLLOWING])
         if meaning is not None:
             yield meaning
         before = [] if meaning is not None or not words[0].isalnum() else [*before[-30:], *words]
@@ -284,15 +322,31 @@ def _find_meaning(phrase: str, before: Sequence[str], after: Sequence[str]) -> M
     if not _NEGATIONS.isdisjoint(before):
         return None
     status = STRONG.get(phrase) or WEAK[phrase]
-    clause = _clause(after)
-    partly = not _PARTLY.isdisjoint([*before, *clause[:1]]) or _in_part(before[-2:]) or _in_part(clause[:2])
-    if status == "superseded" and not partly and not (is_own(before) and _is_passive(phrase, after)):
+    clause = _clause(after[:5])
+    partly = not PARTLY.isdisjoint([*before, *clause[:1]]) or _in_part(before[-2:]) or _in_part(clause[:2])
+    if status == "superseded" and "by" in clause:
+        named = after[clause.index("by") + 1 :]
+        partly |= any(token[-1].isdigit() and limits(" ".join(named[at:])) for at, token in enumerate(named[:3], 1))
+    if status == "superseded" and not partly and not (is_own(before) and _is_passive(phrase, after[:5])):
+        return None
+    if status in _UNDONE and not _IF.isdisjoint(clause[:1]):
         return None
     return Meaning(status, partly, phrase in STRONG, "by" in clause)
 
 
 def _in_part(words: Sequence[str]) -> bool:
-    return list(words) == ["in", "part"]
+    return " ".join(words) in {"in part", "in parts", "en partie", "en parte", "em parte", "in parte"}
+
+
+def limits(behind: str) -> bool:
+    """Return whether the text behind a record means only a part of it, as in "ADR-3 (section 4)"."""
+    after = _TOKEN.findall(behind[:_LONGEST_CLAUSE].lower())
+    start = next((at for at, token in enumerate(after[:5]) if token not in _BEFORE_PART), len(after))
+    end = next((at for at, token in enumerate(after) if token in {".", ";", "|", ")"}), len(after))
+    inside = after[:end] if after[:1] == ["("] else []
+    if after[:1] == ["s"] or _in_part(after[start : start + 2]) or not PARTLY.isdisjoint(inside):
+        return True
+    return not _PART_WORDS.isdisjoint(after[start : start + 1]) or after[max(end - 1, 0) : end] == ["only"]
 
 
 def _clause(tokens: Sequence[str]) -> list[str]:
@@ -306,7 +360,7 @@ def _is_passive(phrase: str, after: Sequence[str]) -> bool:
         return False
     if "by" in clause:
         agents = [token for token in after[clause.index("by") + 1 :] if token.isalnum()]
-        return bool(agents) and agents[0] not in NO_RECORD
+        return bool(agents) and not names_none(agents[0])
     return phrase != "replaced" or not clause
 
 
@@ -337,8 +391,14 @@ def normalise_status(text: str) -> str:
         return "other"
     if any(each.status == "superseded" and each.followed_by_by and not each.partly for each in found):
         return "superseded"
-    first = found[0]
+    first = found[-1] if _is_progress(text, found) else found[0]
     return "other" if first.partly and first.status in _UNDONE else first.status
+
+
+def _is_progress(text: str, found: Sequence[Meaning]) -> bool:
+    """Return whether a text only lists the statuses of a record over time, as "Proposed 2024-01-02, accepted"."""
+    tentative = found[0].status in {"proposed", "draft", "pending"}
+    return tentative and len(found) > 1 and _ALTERNATIVES.search(text) is None and is_status_alone(text, JOINING)
 
 
 def is_of_decisions(text: str) -> bool:
@@ -352,9 +412,9 @@ def begins_with_status(text: str) -> bool:
     return phrase_at([token for token in tokens_of(text) if token.isalnum()], 0, first=True) is not None
 
 
-def is_status_alone(text: str) -> bool:
-    """Return whether a text says a status, and nothing else but dates."""
-    tokens = [token for token in tokens_of(text) if token.isalnum()]
+def is_status_alone(text: str, joining: AbstractSet[str] = frozenset()) -> bool:
+    """Return whether a text says a status, and nothing else but dates and words of `joining`."""
+    tokens = [token for token in tokens_of(text) if token.isalnum() and token not in joining]
     at = 0
     while at < len(tokens):
         found = phrase_at(tokens, at, first=at == 0)
@@ -409,6 +469,9 @@ def drop_choices(text: str) -> str | None:
     marked = [part for part in parts if _CHOSEN.fullmatch(part)] if listed else []
     if len(marked) == 1:
         return marked[0]
+    head, _, choices = rest.partition(".")
+    if len(kinds) >= 3 and _LISTED.search(choices) and len(_kinds(head)) == 1 and begins_with_status(head):
+        return head  # "Accepted. One of draft, proposed, accepted"
     if listed or len(kinds) >= 3 or rest.strip("{}[]<>* ").lower() == "status":
         return None
     return text

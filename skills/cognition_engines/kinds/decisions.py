@@ -55,7 +55,18 @@ EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ENDINGS: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")  # of single-decision files
 _PAGES: Final = ("readme", "index")  # such a file has its folder's name
 _NUMBERED: Final = re.compile(r"(?:[a-z]{1,10}[-_ ]?)?(?!\d{4}-\d{2}-\d{2})0*(\d{1,6})(?!\d)")
-_NUMBER: Final = re.compile(r"(?:[a-z]{1,10}[ #.-]{0,2})?#?0*(\d{1,6})")
+_NUMBER: Final = re.compile(r"(?:[a-z]{1,10}[ #._-]{0,2})?#?0*(\d{1,6})")
+_STEM: Final = re.compile(r"(?:(?:adr|madr|rfc|dr|ad|decision)[-_]?)?0*(\d{1,6})[-_][^\W\d_](?:[^.]|\.(?!\w{2,8}$))*")
+_NONE: Final = frozenset(  # of templates and forms
+    {"", "?", "0", "n/a", "na", "nil", "no", "none", "null", "false", "tbc", "tbd", "unknown", "not yet", "none yet"}
+    | {"not applicable", "nothing", "n", "anything", "keine", "keiner", "noch keine", "aucun", "aucune", "ninguna"}
+    | {"ninguno", "nessuna", "nessuno", "nenhum", "nenhuma", "geen", "ingen", "нет", "无", "無", "なし", "없음"}
+)
+# The number of a form that was never filled in, as ADR-XXXX, NNNN-title.md or ADR-<number>.
+_BLANK_NUMBER: Final = re.compile(
+    r"(?:[a-z]{1,10}[ _-]?)?(?:x{2,8}|n{2,8}|#{1,8}|\?{1,8}|[<{][a-z _-]{1,30}[>}])(?![^\W_])", re.IGNORECASE
+)
+_AROUND: Final = " \t.,;:!*_`~\"'“”()[]{}<>-–—"
 
 TITLE_LENGTH: Final = 32_768  # as in calls, whose statement may be a single line
 TEXT_LENGTH: Final = 1_000_000
@@ -129,6 +140,12 @@ class GivenDecision(Model):
     ] = field(default_factory=dict[str, JsonValue])
 
 
+def names_none(reference: str) -> bool:
+    """Return whether a reference, in any markup, only says that there is none, or is the blank of a form."""
+    text = reference.strip(_AROUND).casefold()
+    return text in _NONE or any(map(_BLANK_NUMBER.match, (text, reference.strip())))
+
+
 def names_of(id: str, origin: Origin) -> list[str]:
     """Return the names of a decision with this id and origin."""
     names = [f"{BY_ID}{id}"]
@@ -142,16 +159,45 @@ def names_of(id: str, origin: Origin) -> list[str]:
     return names
 
 
+def is_shareable(name: str) -> bool:
+    """Return whether several files may have this name, which then means none of them: an id in files, a number."""
+    return name.startswith(ANYWHERE) or name.partition(" ")[2].startswith("#")
+
+
 def named_by(reference: str, origin: Origin) -> list[str]:
     """Return the possible names for a reference from this origin, the likeliest first."""
     if len(reference) > MAX_ID:
         return []  # no record has such a name, and the index takes no longer names
     id = reference.strip()
+    if "/" in id:
+        named = in_repository(origin.repository, id), *_named_by_path(id, origin)
+        return [*dict.fromkeys(named), f"{BY_ID}{id}", f"{ANYWHERE}{id}"]
     folder, text = _split_place(origin)[0], fold_text(id)
     names = [in_repository(origin.repository, id), _path_within(folder, text)]
-    if number := _NUMBER.fullmatch(text):
+    if number := _NUMBER.fullmatch(text) or _STEM.fullmatch(text):
         names.append(_path_within(folder, f"#{number[1]}"))
     return [*names, f"{BY_ID}{id}", f"{ANYWHERE}{id}"]
+
+
+def _named_by_path(path: str, origin: Origin) -> Iterator[str]:
+    """Yield the names for a path: in the file's folder if that ends as the path's, else from there or the root."""
+    repository, own = origin.place
+    own = posixpath.dirname(own)
+    folder, name = posixpath.split(path)
+    if name.lower().startswith(_PAGES):
+        folder, name = posixpath.split(folder)
+    here = posixpath.normpath(posixpath.join("/", repository, own))
+    if (here + "/").endswith(posixpath.normpath(f"/{folder}") + "/") and not folder.startswith("."):
+        folders = [(repository, own)]
+    elif path.startswith("/"):
+        folders = [(repository, folder.strip("/")), (repository, own)]
+    else:
+        roots = (own,) if folder.startswith(".") else (own, "")
+        folders = [(repository, posixpath.normpath(posixpath.join(root, folder))) for root in roots]
+        if repository.startswith("/"):  # each folder outside checkouts is a repository
+            folders.append((posixpath.normpath(posixpath.join(here, folder)), ""))
+    for root, inside in folders:
+        yield _path_within(f"{root}\0{'' if inside == '.' else inside}", fold_text(name))
 
 
 def _references(decision: Decision, origin: Origin) -> Iterator[Reference]:

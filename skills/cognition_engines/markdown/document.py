@@ -18,7 +18,7 @@ _DEEPEST: Final = 20  # deeper levels are text
 _LONGEST_TITLE: Final = 500
 _TIGHT: Final = re.compile(r"(#{1,6})(?=[\w\[{`*])")
 _TAGS: Final = re.compile(r"(?:#[^\s#]+[ \t]+)+#[^\s#]+[ \t]*")  # as notes have them
-_TIGHT_SECTION: Final = re.compile(r"(#{2,6})(?=[^\W\d_]|[\[{`*])")
+_TIGHT_SECTION: Final = re.compile(r"(#{2,6})(?=[^\W\d_]|[\[{`*\xa0])")
 _RAW_NAMES: Final = ("table", "pre", "script", "style")
 _RAW: Final = re.compile(rf"<({'|'.join(_RAW_NAMES)})\b", re.IGNORECASE)
 _NUMBERED: Final = re.compile(r"\d{1,9}[.)] ")

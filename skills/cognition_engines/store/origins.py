@@ -15,7 +15,7 @@ from cognition_engines.store.codec import ORIGIN, origin_of, place_key
 from cognition_engines.store.database import Store, begin_read, begin_scan, begin_write, pages
 from cognition_engines.store.inheritance import renumber
 from cognition_engines.store.reads.by_key import found_by_keys, visible
-from cognition_engines.store.reads.supersession import dangling_successors
+from cognition_engines.store.reads.supersession import dangling_supersessions
 from cognition_engines.store.references import dangling_links, exposed_links
 from cognition_engines.store.schema import records
 from cognition_engines.store.values import (
@@ -142,7 +142,7 @@ class Origins:
     def dangling_references(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
         """Return references in these files' records that name nothing stored, by file, kind and role."""
         with begin_scan(self._store) as connection:
-            return [*dangling_links(connection, places), *dangling_successors(connection, places)]
+            return [*dangling_links(connection, places), *dangling_supersessions(connection, places)]
 
     def exposed_records(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
         """Return these files' chunks and extractions that are less sensitive than their source."""

@@ -227,13 +227,17 @@ class GuardedFile:
 
 @dataclass(frozen=True, slots=True)
 class DanglingReferences:
-    """References that name nothing stored, by file, record kind and role; `example` is one."""
+    """References that name nothing stored, by file, record kind and role; `example` is one.
+
+    `sources` are the files of the records that share the example's number.
+    """
 
     source: str
     kind: Kind
     role: Role
     count: int
     example: str
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,13 @@ from cognition_engines.ingest.adr.header import StatedText
 from cognition_engines.ingest.adr.references import OTHER_RELATIONS
 from cognition_engines.ingest.dates import date_in_name, find_dates, first_date
 from cognition_engines.ingest.statuses import (
+    STRONG,
+    SUPERSEDE,
+    WEAK,
     begins_with_status,
     drop_choices,
     is_of_decisions,
+    is_status_alone,
     meanings,
     normalise_status,
     tokens_of,
@@ -21,7 +25,22 @@ from cognition_engines.markdown.front_block import Notice
 from cognition_engines.markdown.inline import bare, excerpt, one_line, without_links, without_marks
 
 STATUS_LENGTH: Final = 200
-_RELATION: Final = re.compile(rf"(?:super(?:s|c|sc)ed(?:es|ing)|replaces|obsoletes|{OTHER_RELATIONS})\b", re.IGNORECASE)
+_RELATION: Final = re.compile(rf"(?:{SUPERSEDE}(?:es|ing)|replaces|obsoletes|{OTHER_RELATIONS})\b", re.IGNORECASE)
+# Relations to another record that only a record in force has.
+_IN_FORCE: Final = re.compile(
+    rf"(?:{SUPERSEDE}es|replaces|obsoletes|(?:amend|extend|refine|complement|complete|supplement)(?:s|e?d)|follow-?\s?up)\b",
+    re.IGNORECASE,
+)
+_LEGEND: Final = re.compile(
+    r"[*_`\"]{0,3}([a-z ]{1,30}?)[*_`\"]{0,3}\s?(?:[:=][*_`]{0,2}|[-–—]{1,2})\s{1,3}\S", re.IGNORECASE
+)
+_SAYS_NAME: Final = re.compile(r"(?:adr|(?:(?:adr|decision|current) )?status)\s?[:：]\s{0,3}(?=\S)", re.IGNORECASE)
+# A later statement that takes a record out of force; "Rejected alternatives" is about others.
+_ENDS: Final = re.compile(
+    r"[\W_]{0,9}(?:deprecated|obsolete|rejected|withdrawn|abandoned|retired|revoked|rescinded)[*_]{0,3}\s{0,3}"
+    r"(?:(?<=\s)(?:by|on|as|since|in|due|because|from)\b|[.,;(:–—-]|(?<!rejected)$)",
+    re.IGNORECASE,
+)
 # Instructions in a template; a status below them takes precedence.
 _GUIDANCE: Final = re.compile(
     r"\b(?:what|which|choose|select|pick|one of|options?|possible|valid|state|status(?:es)?|values?|delete|fill"
@@ -45,9 +64,12 @@ class Status:
 
 def status_of(text: str) -> Status:
     """Return a status from one line."""
-    words = one_line(without_links(without_marks(text)))[:STATUS_LENGTH].strip()
-    hit = first_date(bare(text))
-    return Status(words, normalise_status(drop_choices(text) or text), hit.date if hit is not None else None)
+    words = one_line(without_links(without_links(without_marks(text))).replace("**", ""))
+    words = _SAYS_NAME.sub("", words, count=1)[:STATUS_LENGTH].strip()
+    status = normalise_status(drop_choices(text) or text)
+    dates = [hit.date for hit in find_dates(bare(text))] or [None]
+    first = next(meanings(text), None)
+    return Status(words, status, dates[0 if first is None or first.status == status else -1])
 
 
 def _is_superseding(text: str) -> bool:
@@ -84,6 +106,33 @@ def _ticked_lines(lines: Sequence[StatedText]) -> list[StatedText] | None:
     return [StatedText(line.text[4:], line.line) for line in boxes if line.text.startswith(_TICKED)]
 
 
+def _without_legend(statements: Sequence[StatedText]) -> Sequence[StatedText]:
+    """Return the statements without those that explain the names of statuses, if another states one."""
+    names = [match[1].strip().lower() if (match := _LEGEND.match(each.text)) else "" for each in statements]
+    legend = {name for name in names if name in STRONG or name in WEAK}
+    rest = [each for name, each in zip(names, statements, strict=True) if name not in legend or first_date(each.text)]
+    return rest if len(legend) > 1 and any(begins_with_status(bare(each.text)) for each in rest) else statements
+
+
+def _deciding(statements: Sequence[StatedText]) -> StatedText | None:
+    """Return the statement that gives the status; None if none is about the record itself."""
+    superseding = _history(statements) or next((each for each in statements if _is_superseding(each.text)), None)
+    if superseding is not None:
+        return superseding
+    own = [each for each in statements if not (_RELATION.match(bare(each.text)) or _CALLOUT.fullmatch(each.text))]
+    if not own:
+        return None
+    ending = next((each for each in own[1:] if _ENDS.match(each.text)), None)
+    if ending is not None and begins_with_status(bare(own[0].text)):
+        return ending
+    if len(own) == 2 and all(is_status_alone(each.text) for each in own):
+        return own[1]  # as "Proposed", and later "Accepted"
+    if _is_guidance(own[0].text):
+        later = (each for each in own[1:] if begins_with_status(bare(each.text)) and not _is_guidance(each.text))
+        return next(later, own[0])
+    return own[0]
+
+
 def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
     """Return the status given by the statements; a notice if they list choices without a chosen option.
 
@@ -95,18 +144,15 @@ def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
         if len(ticked) != 1:
             return Notice(statements[0].line, "no status: none, or more than one, of the choices is ticked")
         return status_of(ticked[0].text)
-    deciding = _history(statements) or next((each for each in statements if _is_superseding(each.text)), None)
-    if deciding is None:
-        own = [each for each in statements if not (_RELATION.match(bare(each.text)) or _CALLOUT.fullmatch(each.text))]
-        deciding = own[0] if own else None
-        if deciding is not None and _is_guidance(deciding.text):
-            later = (each for each in own[1:] if begins_with_status(bare(each.text)) and not _is_guidance(each.text))
-            deciding = next(later, deciding)
+    statements = _without_legend(statements)
+    deciding = _deciding(statements)
+    if deciding is None and _IN_FORCE.match(bare(statements[0].text)):
+        return replace(status_of(statements[0].text), status="accepted")
     if deciding is None or not any(character.isalnum() or ord(character) > 127 for character in deciding.text):
         return None
     if drop_choices(deciding.text) is None:
         return Notice(deciding.line, f"no status: a list of choices with none chosen: {excerpt(deciding.text)}")
-    return status_of(deciding.text)
+    return status_of(drop_choices(deciding.text) or "")
 
 
 def changed_status(changes: Sequence[StatedText]) -> Status | None:

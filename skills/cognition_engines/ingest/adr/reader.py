@@ -36,7 +36,7 @@ from cognition_engines.kinds.decisions import TEXT_LENGTH
 from cognition_engines.kinds.fields import sound
 from cognition_engines.markdown.document import Document, Heading
 from cognition_engines.markdown.front_block import Notice
-from cognition_engines.markdown.inline import LONGEST_LINE, bare, excerpt
+from cognition_engines.markdown.inline import LONGEST_LINE, bare, excerpt, without_links
 from cognition_engines.models import Decision, Problem
 
 _CHECKED: Final = (
@@ -131,7 +131,8 @@ def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
         text = file.front.text(name)
         if text and drop_choices(text) is not None:
             return status_of(text), name, notices
-    changed = changed_status(file.header.changes)
+    ended = [each for each in file.header.relations if normalise_status(each.text) == "superseded"]
+    changed = status_of(ended[0].text) if ended else changed_status(file.header.changes)
     if changed is not None:
         return changed, None, notices
     tags = [tag for tag in file.front.tags() if normalise_status(tag) != "other" and len(tag.split()) <= 2]
@@ -141,7 +142,7 @@ def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
 def _status_sections(sections: Sequence[tuple[StatedText, ...]]) -> Iterator[tuple[StatedText, ...]]:
     """Yield the status sections below the body that begin with words for a status; others have another subject."""
     for lines in sections:
-        first = lines[0].text
+        first = without_links(lines[0].text)
         if len(first) <= STATUS_LENGTH and (drop_choices(first) is None or normalise_status(first) != "other"):
             yield lines
 

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from cognition_engines.ingest.statuses import hide_titles, in_english, is_own, words_before
+from cognition_engines.ingest.statuses import PARTLY, SUPERSEDE, hide_titles, in_english, is_own, limits, words_before
+from cognition_engines.kinds.decisions import names_none
 from cognition_engines.markdown.inline import LONGEST_LINE
 
 _WHEN: Final = r"(?:\s\(?(?:on\s)?\d{4}-\d{2}-\d{2}\)?,?)?"
 _BY: Final = re.compile(
-    rf"(?<![\w./-])(?:super(?:s|c|sc)eded(?:{_WHEN}[\s*_`-]{{1,4}}by)?|(?:replaced|obsoleted){_WHEN}[\s*_`-]{{1,4}}by)"
+    rf"(?<![\w./-])(?:{SUPERSEDE}ed(?:{_WHEN}[\s*_`-]{{1,4}}by)?"
+    rf"|(?:replaced|obsoleted|overturned|overruled){_WHEN}[\s*_`-]{{1,4}}by)"
     r"(?![\w-])[\s:*_`]{0,6}",
     re.IGNORECASE,
 )
 _OVER: Final = re.compile(
-    r"(?<![\w./-])(?:super(?:s|c|sc)ed(?:es|ing)|replaces|obsoletes)(?![\w-])[\s:*_`]{0,6}", re.IGNORECASE
+    rf"(?<![\w./-])(?:{SUPERSEDE}(?:es|ing)|replaces|obsoletes)(?![\w-])[\s:*_`]{{0,6}}", re.IGNORECASE
 )
-_UNSURE: Final = frozenset(
-    {"not", "never", "no", "partly", "partially", "partial", "part", "parts", "mostly", "largely"}
-)
+_UNSURE: Final = PARTLY | {"not", "never", "no", "part", "parts"}
 _FILLER: Final = (
     r"(?:the|a|an|this|these|both|all|of|our|my|its|their|new|newer|newest|latest|later|early|earlier|previous|prior|old|older"
     r"|original|former|existing|above|below|following|two|three|architectur(?:e|al)|records?|decisions?|documents?|adrs?|in)"
@@ -31,16 +31,16 @@ _FILLERS: Final = re.compile(
     re.IGNORECASE,
 )
 OTHER_RELATIONS: Final = (
-    r"(?:amend|refine|complete|complement|extend)(?:s|e?d by)|clarifie(?:s|d by)|relate[sd] to|overrides|requires"
-    r"|depends on|see also"
+    r"(?:amend|refine|complete|complement|extend|supplement)(?:s|e?d (?:by|in))|follow-?\s?up|clarifie(?:s|d by)"
+    r"|relate[sd] to|overrides|requires|depends on|see also"
 )
 _OPEN: Final = re.compile(
-    r"(?P<phrase>(?<![\w./-])(?:super(?:s|c|sc)ed(?:es|ing|ed(?: by)?)|(?:replaced|obsoleted) by|replaces|obsoletes"
+    rf"(?P<phrase>(?<![\w./-])(?:{SUPERSEDE}(?:es|ing|ed(?: by)?)|(?:replaced|obsoleted) by|replaces|obsoletes"
     rf"|{OTHER_RELATIONS}))(?:[\s:*_]{{1,3}}{_FILLER}(?!\w))"
     r"{0,8}[\s:*_]{0,6}",
     re.IGNORECASE,
 )
-_MARKS: Final = re.compile(r"[`<\"“*_]{1,3}")
+_MARKS: Final = re.compile(r"[`<\"“*_(]{1,4}")
 _URL: Final = re.compile(r"https?://[^\s<>()\[\]]{1,1000}")
 _WIKI: Final = re.compile(r"\[\[([^\[\]|#\n]{1,300})[^\[\]\n]{0,300}\]\]")
 _LINK: Final = re.compile(
@@ -48,15 +48,22 @@ _LINK: Final = re.compile(
     r"(?:\((?:<([^<>\n]{0,1000})>|([^()\s]{0,1000}))[^()\n]{0,300}\)|\[[^\[\]\n]{0,300}\])?"
 )
 _TARGET: Final = re.compile(r"\]\(([^()\s]{1,1000})")  # of a link whose text is the phrase itself
-_FILE: Final = re.compile(r"[\w.+-]{1,200}\.(?:md|markdown|mdx|rst|adoc|txt)\b", re.IGNORECASE)
+_FILE: Final = re.compile(
+    r"/?(?:[\w.+-]{1,100}/){0,12}[\w.+-]{1,200}\.(?:md|markdown|mdx|rst|adoc|txt)\b", re.IGNORECASE
+)
+# The name of a file without its ending.
+_STEM: Final = re.compile(
+    r"(?:(?:ADR|MADR|RFC|DR|AD|decision)[-_]?)?\d{1,6}[-_][^\W\d_][\w-]{0,200}(?![\w/])", re.IGNORECASE
+)
 # "ADR 23" is a name; "Redis 3" is not, so a blank is allowed after words for a record only.
 _NAME: Final = re.compile(
     r"(?:[A-Za-z]{1,10}[-_]?\d{1,6}|(?:ADR|DR|AD|RFC|decision|record|number|no\.?)[ #-]{1,2}\d{1,6})(?![\w/]|-\d)",
     re.IGNORECASE,
 )
 _NUMBER: Final = re.compile(r"#?(\d{1,6})(?![\w/]|-\d)")
+_BARE: Final = _FILE, _STEM, _NAME, _NUMBER
 _BETWEEN: Final = re.compile(
-    r"[`>\"”*_]{0,3}\s{0,9}(?:,\s{0,9}and\b|,|;|&|\+|\b(?:and|und|et|y|e)\b(?:\s{1,3}by\b)?)\s{0,9}", re.IGNORECASE
+    r"[`>\"”*_)]{0,4}\s{0,9}(?:,\s{0,9}and\b|,|;|&|\+|\b(?:and|und|et|y|e)\b(?:\s{1,3}by\b)?)\s{0,9}", re.IGNORECASE
 )
 _DOCUMENT: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")
 
@@ -70,34 +77,25 @@ class References:
 
 
 def _of_target(target: str) -> str | None:
-    parts = [
-        part for part in unquote(target).partition("#")[0].partition("?")[0].split("/") if part not in {"", ".", ".."}
-    ]
-    if not parts or not parts[-1].lower().endswith(_DOCUMENT):
+    path = unquote(target).partition("#")[0].partition("?")[0]
+    if not path.lower().endswith(_DOCUMENT):
         return None
-    if parts[-1].lower().startswith(("readme.", "index.")):
-        return parts[-2] if len(parts) > 1 else None
-    return parts[-1]
-
-
-def _of_text(text: str) -> str | None:
-    for pattern in (_FILE, _NAME):
-        match = pattern.match(text)
-        if match is not None:
-            return match[0]
-    number = _NUMBER.match(text)
-    return number[1] if number is not None else None
+    folder, _, name = path.removeprefix("./").rpartition("/")
+    if not name.lower().startswith(("readme.", "index.")):
+        return name if "://" in target or not folder else f"{folder}/{name}"
+    return folder.rpartition("/")[2] or None
 
 
 def _of_link(link: re.Match[str]) -> str | None:
     """Return the link target's name, else a name at the text's start; without a target the text must be only a name."""
     target, text = link[2] or link[3], link[1].strip()
     if target is not None:
-        return _of_target(target) or _of_text(text)
-    return _of_text(text) if any(pattern.fullmatch(text) for pattern in (_FILE, _NAME, _NUMBER)) else None
+        return _of_target(target) or _bare(text, 0)[0]
+    return _bare(text, 0)[0] if any(pattern.fullmatch(text) for pattern in _BARE) else None
 
 
 def _tokens(text: str, at: int) -> Iterator[str]:
+    """Yield the references in a list of them, without blanks of forms, and without those limited to a part."""
     filler = _FILLERS.match(text, at) if _bare(text, at)[0] is None else None
     at = filler.end() if filler is not None else at
     while at < len(text):
@@ -117,7 +115,7 @@ def _tokens(text: str, at: int) -> Iterator[str]:
             token, at = _bare(text, at)
             if token is None:
                 return
-        if token is not None:
+        if token is not None and not (names_none(token) or limits(text[at:])):
             yield token
         between = _BETWEEN.match(text, at)
         if between is None or between.end() == at:
@@ -126,12 +124,8 @@ def _tokens(text: str, at: int) -> Iterator[str]:
 
 
 def _bare(text: str, at: int) -> tuple[str | None, int]:
-    for pattern in (_FILE, _NAME):
-        match = pattern.match(text, at)
-        if match is not None:
-            return match[0], match.end()
-    number = _NUMBER.match(text, at)
-    return (number[1], number.end()) if number is not None else (None, at)
+    match = next(filter(None, (pattern.match(text, at) for pattern in _BARE)), None)
+    return (match[0].lstrip("#"), match.end()) if match is not None else (None, at)
 
 
 def _after(phrase: re.Pattern[str], text: str) -> Iterator[str]:
@@ -181,7 +175,4 @@ def listed_references(text: str) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(_tokens(text, 0)))
     if found or not text or len(text) > 200 or any(character.isspace() for character in text):
         return found
-    return (text,) if any(character.isalnum() for character in text) and text.lower() not in _NONE else ()
-
-
-_NONE: Final = frozenset({"none", "n/a", "na", "no", "null", "nothing", "tbd"})
+    return (text,) if any(character.isalnum() for character in text) and not names_none(text) else ()

@@ -19,7 +19,9 @@ from cognition_engines.kinds.decisions import (
     ENDED,
     UNDECIDED,
     in_repository,
+    is_shareable,
     named_by,
+    names_none,
     names_of,
     of_any_repository,
 )
@@ -32,16 +34,14 @@ from cognition_engines.store.schema import TABLES, links, records, reviews
 from cognition_engines.store.values import DanglingReferences, StoredRecord
 
 MOST_NAMED: Final = 100  # decisions found by a name
+_SHOWN: Final = 4  # decisions with a number, in a warning
+_ROLES: Final = int(Role.SUPERSEDES), int(Role.SUPERSEDED_BY)
 
-# The ids and repositories of decisions, by role and name.
-_Named: TypeAlias = Mapping[tuple[Role, str], Sequence[tuple[str, str]]]
+# The ids, repositories and keys of the files of decisions, by role and name.
+_Named: TypeAlias = Mapping[tuple[Role, str], Sequence[tuple[str, str, str]]]
 _Called: TypeAlias = Mapping[str, Sequence[str]]  # the ids of decisions by a name that means them
 REJECTED: Final = "rejected"
-_PLACEHOLDERS: Final = frozenset(  # of templates and forms
-    {"", "-", "--", "–", "—", "?", "0", "n/a", "na", "nil", "no", "none", "null", "false", "tbc", "tbd", "unknown"}
-    | {"not yet", "none yet", "not applicable", "nothing", "keine", "keiner", "noch keine", "aucun", "aucune"}
-    | {"ninguna", "ninguno", "nessuna", "nessuno", "nenhum", "geen", "ingen", "нет", "无", "無", "なし", "없음"}
-)
+_DECISION: Final = records.c.id, records.c.repository, records.c.source_key
 _decisions: Final = TABLES[Kind.DECISION]
 
 
@@ -49,12 +49,15 @@ _decisions: Final = TABLES[Kind.DECISION]
 class Supersession:
     """Ids of superseded and of superseding decisions: as written, then by id.
 
-    `lacking` are references to successors that name no decision.
+    `lacking` are references to successors that name no decision, `unknown` those to superseded decisions; `shared` are
+    the decisions with the number in such a reference.
     """
 
     supersedes: tuple[str, ...]
     superseded_by: tuple[str, ...]
     lacking: tuple[str, ...]
+    unknown: tuple[str, ...]
+    shared: Mapping[str, tuple[str, ...]]
 
 
 def supersessions_of(
@@ -77,7 +80,7 @@ def supersessions_of(
         in_repository(repository, id)
         for (_, name), ids in named.items()
         if (id := of_any_repository(name)) is not None
-        for _, repository in ids
+        for _, repository, _ in ids
     ]
     named |= _ids(connection, nearer, statement, seen)
     called = _ids_called(named)
@@ -102,11 +105,11 @@ def _spell(stored: StoredRecord, decision: Decision) -> _SpelledDecision:
 
 
 def _ids_called(named: _Named) -> _Called:
-    """Return the ids of the decisions with a name. An id shared by several decisions' files means none of them."""
+    """Return the ids of the decisions with a name. An id or a number shared by several files means none of them."""
     return {
-        name: [id for id, _ in found]
+        name: [id for id, _, _ in found]
         for (role, name), found in named.items()
-        if role is Role.CALLED and (len(found) == 1 or not name.startswith(ANYWHERE))
+        if role is Role.CALLED and (len({place for _, _, place in found}) == 1 or not is_shareable(name))
     }
 
 
@@ -120,17 +123,25 @@ def _resolve(one: _SpelledDecision, named: _Named, called: _Called) -> Supersess
     ]
     for each in ids:
         each.pop(str(one.decision.id), None)
-    lacking = [reference for reference, found in zip(one.decision.superseded_by, new, strict=True) if not found]
-    return Supersession(tuple(ids[0]), tuple(ids[1]), tuple(lacking))
+    unknown, lacking = (
+        tuple(reference for reference, found in zip(stated, ids, strict=True) if not (found or names_none(reference)))
+        for stated, ids in ((one.decision.supersedes, old), (one.decision.superseded_by, new))
+    )
+    shared = {
+        reference: tuple(id for name in names for id, _, _ in named.get((Role.CALLED, name), ()))
+        for reference in (*unknown, *lacking)
+        if (names := [name for name in named_by(reference, one.stored.origin) if is_shareable(name)])
+    }
+    return Supersession(tuple(ids[0]), tuple(ids[1]), lacking, unknown, shared)
 
 
 def _find_naming(one: _SpelledDecision, role: Role, named: _Named, called: _Called) -> set[str]:
     """Return the decisions that mean this one by any name, and none in their own repository."""
     found: set[str] = set()
     for name in one.names:
-        if name.startswith(ANYWHERE) and name not in called:
+        if is_shareable(name) and name not in called:
             continue
-        for id, repository in named.get((role, name), ()):
+        for id, repository, _ in named.get((role, name), ()):
             own = None if repository == one.stored.origin.repository else of_any_repository(name)
             if own is None or in_repository(repository, own) not in called:
                 found.add(id)
@@ -139,28 +150,28 @@ def _find_naming(one: _SpelledDecision, role: Role, named: _Named, called: _Call
 
 def _ids(
     connection: sa.Connection, names: Sequence[str], statement: sa.Select[Any], seen: Mapping[str, object]
-) -> dict[tuple[Role, str], list[tuple[str, str]]]:
+) -> dict[tuple[Role, str], list[tuple[str, str, str]]]:
     """Return the decisions selected by the statement, by name and role, at most MOST_NAMED for each, by id."""
-    found: dict[tuple[Role, str], list[tuple[str, str]]] = {}
+    found: dict[tuple[Role, str], list[tuple[str, str, str]]] = {}
     for page in pages(list(dict.fromkeys(names))):
-        for role, target, id, repository in connection.execute(statement, {"names": list(page), **seen}):
-            found.setdefault((Role(role), target), []).append((id, repository))
+        for role, target, *decision in connection.execute(statement, {"names": list(page), **seen}):
+            found.setdefault((Role(role), target), []).append(tuple(decision))
     return found
 
 
 @cache
 def _select_named(guard: Guard) -> sa.Select[Any]:
-    """Select role, name, id and repository; cached: building the statement costs more than running it."""
-    roles = [int(role) for role in (Role.CALLED, Role.SUPERSEDES, Role.SUPERSEDED_BY)]
+    """Select role, name, id, repository and file; cached: building the statement costs more than running it."""
+    roles = [int(Role.CALLED), *_ROLES]
     place = sa.func.row_number().over(partition_by=(links.c.target, links.c.role), order_by=records.c.id)
     ranked = (
-        sa.select(links.c.role, links.c.target, records.c.id, records.c.repository, place.label("place"))
+        sa.select(links.c.role, links.c.target, *_DECISION, place.label("place"))
         .join_from(links, records, records.c.key == links.c.key)
         .where(links.c.target.in_(sa.bindparam("names", expanding=True)), links.c.role.in_(roles))
         .where(*guards(records, guard))
         .subquery()
     )
-    columns = (ranked.c.role, ranked.c.target, ranked.c.id, ranked.c.repository)
+    columns = (ranked.c.role, ranked.c.target, *(ranked.c[column.name] for column in _DECISION))
     return sa.select(*columns).where(ranked.c.place <= MOST_NAMED).order_by(ranked.c.id)
 
 
@@ -241,23 +252,30 @@ def stated_ends(connection: sa.Connection, keys: Iterable[int]) -> dict[int, lis
     }
 
 
-def dangling_successors(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
-    """Return the successors named in these files' decisions but not stored."""
+def dangling_supersessions(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
+    """Return the successors and superseded decisions named in these files' decisions but not stored."""
     wanted = set(places)
-    lacking: dict[str, list[str]] = defaultdict(list)
-    naming = sa.exists().where(links.c.key == records.c.key, links.c.role == int(Role.SUPERSEDED_BY))
+    lacking: dict[tuple[str, Role, bool], list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
+    naming = sa.exists().where(links.c.key == records.c.key, links.c.role.in_(_ROLES))
     for page in pages(list(map(place_key, wanted))):
         keys = connection.execute(sa.select(records.c.key).where(records.c.source_key.in_(page), naming)).scalars()
         found = list(found_by_keys(connection, list(keys), None, (Kind.DECISION,)).values())
         named = supersessions_of(connection, found, None)
         for one in found:
-            if one.origin.place in wanted:
-                lacking[one.origin.source] += named[one.key].lacking
+            its = named[one.key]
+            for role, references in ((Role.SUPERSEDES, its.unknown), (Role.SUPERSEDED_BY, its.lacking)):
+                for reference in references if one.origin.place in wanted else ():
+                    shared = its.shared.get(reference, ())
+                    lacking[one.origin.source, role, bool(shared)].append((reference, shared))
     return [
-        DanglingReferences(source, Kind.DECISION, Role.SUPERSEDED_BY, len(its), min(its))
-        for source, its in sorted(lacking.items())
-        if its
+        DanglingReferences(source, Kind.DECISION, role, len(its), min(its)[0], _sources(connection, min(its)[1]))
+        for (source, role, _), its in sorted(lacking.items())
     ]
+
+
+def _sources(connection: sa.Connection, ids: Sequence[str]) -> tuple[str, ...]:
+    statement = sa.select(records.c.source).where(records.c.kind == int(Kind.DECISION), records.c.id.in_(ids[:_SHOWN]))
+    return tuple(sorted(connection.execute(statement).scalars())) if ids else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +293,7 @@ def _ends(
         one = successors[id]
         if takes_effect(one.status, one.reviewed, own_status, in_effect=True):
             yield StatedEnd(one.since, one.updated_at)
-    if any(reference.strip(" .()").casefold() not in _PLACEHOLDERS for reference in named.lacking):
+    if named.lacking:
         yield StatedEnd(None, known)
 
 
