@@ -59,6 +59,7 @@ _FIELDS: Final = {
     "createdat": "created_at",
     "datecreated": "created_at",
     "creationdate": "created_at",
+    "revdate": "created_at",
 }
 _SEARCHED: Final = ("aliases", "alias", "description", "summary")  # next to the text
 _FENCES: Final = ("---", "...", "+++")
