@@ -23,6 +23,7 @@ from cognition_engines.ingest.options import BY_MARKS, Texts
 from cognition_engines.ingest.repository import STREAM, UNNAMED
 from cognition_engines.ingest.structured.reader import read_json, read_json_lines, read_lines, read_yaml, starts_lines
 from cognition_engines.ingest.text_kinds import TextKind
+from cognition_engines.markdown.asides import MDX, NOTE
 from cognition_engines.markdown.blobs import without_blobs
 from cognition_engines.markdown.document import MOST_LINES, Document, read_markdown
 from cognition_engines.models import Problem
@@ -175,12 +176,17 @@ def _read_text(path: str, text: str, explicit: bool, texts: Texts) -> Iterator[I
     if texts.kind is not None:
         return _read_as(texts.kind, path, text, explicit)
     if suffix in MARKDOWN:
-        document = read_markdown(text)
+        document = _read_markdown(suffix, text)
         return _read_adr(path, document, texts) or _read_note(path, document, explicit)
     items = read_json(path, text, explicit=False) if text.lstrip()[:1] in {"{", "["} else None
     if suffix not in PLAIN:
         items = items or _read_adr(path, read_markdown(text), texts) or read_yaml(path, text, explicit=False)
     return items or transcripts.read(path, without_blobs(text).text) or _read_plain(path, text, explicit)
+
+
+def _read_markdown(suffix: str, text: str) -> Document:
+    """Return the parts of a text; an exported decision is read as it was written."""
+    return read_markdown(text, asides=MDX if suffix == ".mdx" else None if "\ncstp-export:" in text else NOTE)
 
 
 def _read_note(path: str, document: Document, explicit: bool) -> Iterator[Item] | None:
@@ -197,12 +203,12 @@ def _read_as(kind: TextKind, path: str, text: str, explicit: bool) -> Iterator[I
     """Return a text of a stated kind."""
     match kind:
         case TextKind.DECISION:
-            document = read_markdown(text)
+            document = _read_markdown(_suffix(path), text)
             if not explicit and _suffix(path) in MARKDOWN and documents.is_index(document):
                 return None
             return _read_adr(path, document, Texts(kind))
         case TextKind.DOCUMENT if _suffix(path) in MARKDOWN:
-            return _read_note(path, read_markdown(text), explicit)
+            return _read_note(path, _read_markdown(_suffix(path), text), explicit)
         case TextKind.DOCUMENT:
             return _read_plain(path, text, explicit)
         case TextKind.TRANSCRIPT:

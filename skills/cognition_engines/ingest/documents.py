@@ -57,9 +57,12 @@ _FIELDS: Final = {
     "date": "created_at",
     "created": "created_at",
     "createdat": "created_at",
+    "datecreated": "created_at",
+    "creationdate": "created_at",
+    "revdate": "created_at",
 }
-_ALIASES: Final = ("aliases", "alias")
-_FENCES: Final = ("---", "...")
+_SEARCHED: Final = ("aliases", "alias", "description", "summary")  # next to the text
+_FENCES: Final = ("---", "...", "+++")
 MEMBERS: Final = _RIGHTS.keys() | _FIELDS.keys()
 
 
@@ -70,7 +73,7 @@ def as_document(converted: Converted, format: Format) -> Document:
     """
     document = read_markdown(converted.text, indented_code=False, front_matter=converted.front)
     given = {plain_name(member.name) for member in document.front}
-    given |= {"authors"} if "author" in given else {"date"} if given & {"created", "createdat"} else set()
+    given |= {{"authors": "authors", "created_at": "date"}.get(_FIELDS.get(name, ""), name) for name in given}
     given -= {"project", "sensitivity"}  # two of these are refused as given twice
     said = [member for member in converted.members if member.name not in given]
     typed = [] if "type" in given else [Member("type", json.dumps(format.value), 1)]
@@ -116,7 +119,7 @@ def read(
         return None
     front = read_front_matter(document.front, document.flaw)
     pieces = cut(text, document.blocks)
-    pieces = [*_properties(document, front, aliases=bool(pieces)), *pieces]
+    pieces = [*_properties(document, front, within=bool(pieces)), *pieces]
     pieces = add_places([in_whole(piece, document.shortened) for piece in pieces], marks)
     if not pieces and front.flaw is None:
         return None
@@ -124,7 +127,7 @@ def read(
         return iter([rejected(path, front.flaw.reason, front.flaw.line)])
     try:
         _check(text, pieces)
-        members, notices = _head(path, front, _title(path, document, markdown, converted))
+        members, notices = _head(path, front, _title(document, markdown, converted))
         source = read_other(Kind.SOURCE, members, named_kind=True).record
     except Unacceptable as error:
         return iter([rejected(path, str(error), _line(document, str(error)))])
@@ -140,13 +143,13 @@ def _check(text: str, pieces: Sequence[Piece]) -> None:
         raise Unacceptable(reason)
 
 
-def _properties(document: Document, front: FrontMatter, *, aliases: bool) -> Iterator[Piece]:
-    """Yield the front matter as a piece: the aliases alone, or all of it if it contains more than rights."""
-    names = _ALIASES if aliases else front.members.keys() - _RIGHTS.keys()
+def _properties(document: Document, front: FrontMatter, *, within: bool) -> Iterator[Piece]:
+    """Yield front matter as pieces: next to a text (`within`) what is searched, else all, if more than rights."""
+    names = _SEARCHED if within else front.members.keys() - _RIGHTS.keys()
     wanted = [front.members[name] for name in names if name in front.members and front.text(name)]
     if not wanted:
         return
-    if not aliases:
+    if not within:
         wanted = list(document.front)
     begins = {member.line - 1 for member in document.front}
     written = [member for member in wanted if member.name in document.lines[member.line - 1]]
@@ -171,8 +174,8 @@ def _spans(document: Document, starts: Sequence[int], begins: Collection[int]) -
         yield first, end
 
 
-def _title(path: str, document: Document, markdown: bool, converted: bool) -> str:
-    """Return the first heading of level 1, else in plain text a line `Subject:`, else the whole file name."""
+def _title(document: Document, markdown: bool, converted: bool) -> str:
+    """Return the first heading of level 1, else in plain text a line `Subject:`; empty without a title."""
     above = document.entries[0].at if converted and document.entries else len(document.lines) if converted else -1
     headings = [one for one in document.headings if not (markdown and _TIGHT.match(document.lines[one.start]))]
     titles = (heading for heading in headings if heading.level == 1 or heading == document.headings[0])
@@ -181,7 +184,11 @@ def _title(path: str, document: Document, markdown: bool, converted: bool) -> st
     if not title and not markdown:
         beginning = document.lines[document.body : document.body + _HEADER_LINES]
         title = next((match[1].strip() for line in beginning if (match := _TITLED.fullmatch(line))), "")
-    return title if title and len(title) <= _LONGEST_TITLE and is_title(title) else name_of_text(path)
+    return _fit(title)
+
+
+def _fit(title: str) -> str:
+    return title if len(title) <= _LONGEST_TITLE and is_title(title) else ""
 
 
 def is_index(document: Document) -> bool:
@@ -202,7 +209,7 @@ def is_index(document: Document) -> bool:
 
 def _head(path: str, front: FrontMatter, title: str) -> tuple[dict[str, Value], list[Problem]]:
     """Return a source's members; values without a source field go to the metadata, with a warning."""
-    members: dict[str, Value] = {"title": title}
+    members: dict[str, Value] = {"title": title or _fit(one_line(plain_text(front.text("name")))) or name_of_text(path)}
     metadata: dict[str, Value] = {}
     notices = [Problem(path, notice.line, notice.reason) for notice in front.notices]
     for name, member in front.members.items():

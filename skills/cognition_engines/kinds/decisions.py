@@ -204,6 +204,10 @@ def _references(decision: Decision, origin: Origin) -> Iterator[Reference]:
     """Yield a decision's names, and all possible names for the references."""
     for name in names_of(str(decision.id), origin):
         yield Reference(Role.CALLED, Kind.DECISION, name)
+    folder, stem, _ = _split_place(origin)
+    number = decision.metadata.get("number")  # as the program adrs gives it
+    if isinstance(number, int) and not _NUMBERED.match(stem):
+        yield Reference(Role.CALLED, Kind.DECISION, _path_within(folder, f"#{number}"))
     for role, references in ((Role.SUPERSEDES, decision.supersedes), (Role.SUPERSEDED_BY, decision.superseded_by)):
         for reference in references:
             for name in named_by(reference, origin):

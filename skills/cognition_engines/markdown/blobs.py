@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,16 +34,20 @@ _FEWEST_WORDS: Final = 0.3  # share of a text's characters, in texts without bla
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """A text without blobs. `ends` has, for each blob, the replacement's end, and the blob's end in the whole text."""
+    """A text without blobs. `ends` has, for each blob, the replacement's end, and the blob's end in the whole text.
+
+    With `before`, the whole text was itself shortened.
+    """
 
     text: str = ""
     ends: tuple[tuple[int, int], ...] = ()
+    before: "Shortened | None" = None
 
     def in_whole(self, at: int) -> int:
         """Return the position in the whole text for a character in the shortened text."""
         place = bisect_right(self.ends, at, key=lambda pair: pair[0]) - 1
         short, whole = self.ends[place] if place >= 0 else (0, 0)
-        return whole + at - short
+        return whole + at - short if self.before is None else self.before.in_whole(whole + at - short)
 
 
 def without_blobs(text: str) -> Shortened:
@@ -54,11 +59,16 @@ def without_blobs(text: str) -> Shortened:
     if _MAY_BE.search(text) is None:
         return Shortened(text)
     names = {_normalize_label(match[1]) for match in _DEFINED.finditer(text)}
+    return without(text, _BLOB, lambda match: _replacement(match, names))
+
+
+def without(text: str, pattern: re.Pattern[str], replaced: Callable[[re.Match[str]], str | None]) -> Shortened:
+    """Return the text with each match replaced, unless by None. The number of lines does not change."""
     kept: list[str] = []
     ends: list[tuple[int, int]] = []
     at = length = 0
-    for match in _BLOB.finditer(text):
-        said = _replacement(match, names)
+    for match in pattern.finditer(text):
+        said = replaced(match)
         if said is None:
             continue
         said += "\n" * (match[0].count("\n") - said.count("\n"))

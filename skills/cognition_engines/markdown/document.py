@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import unescape
 from typing import Final
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from cognition_engines.markdown.asides import without_asides
 from cognition_engines.markdown.blobs import Shortened, without_blobs
 from cognition_engines.markdown.front_block import Block as FrontBlock, Member, Notice, after_comments, front_block
 from cognition_engines.markdown.inline import LONGEST_LINE, is_title, one_line, plain_text
@@ -87,12 +88,17 @@ class Document:
     shortened: Shortened = field(default_factory=Shortened)
 
 
-def read_markdown(text: str, *, indented_code: bool = True, front_matter: bool = True) -> Document:
+def read_markdown(
+    text: str, *, indented_code: bool = True, front_matter: bool = True, asides: re.Pattern[str] | None = None
+) -> Document:
     """Split a text, in time linear in the size. Lines end with LF, CRLF or CR.
 
     In plain text an indented paragraph is no code: `indented_code` False. Without `front_matter` none is parsed.
+    `asides` are parts to leave out: see `without_asides`.
     """
-    shortened = without_blobs(text.replace("\r\n", "\n").replace("\r", "\n"))
+    whole = text.replace("\r\n", "\n").replace("\r", "\n")
+    said = Shortened(whole) if asides is None else without_asides(whole, asides)
+    shortened = replace(without_blobs(said.text), before=said)
     text = shortened.text
     lines = text.split("\n")
     front = front_block(lines, after_comments(lines, 0)) if front_matter else FrontBlock((), 0)

@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from cognition_engines.markdown.toml_block import BrokenToml, toml_members
+
 _FENCE: Final = "---"
+_TOML: Final = "+++"
 _PLAIN: Final = r"""[^\s\-?:,\[\]{}#&*!|>'"%@`](?:[^:#\n]|:(?=[^\s:#])){0,63}?"""
 _KEY: Final = rf"""(?:"([^"\\\n]{{1,64}})"|'([^'\n]{{1,64}})'|({_PLAIN}))"""
 _MEMBER: Final = re.compile(rf"{_KEY}[ \t]*:(?:[ \t]++(.*)|[ \t]*)")
@@ -13,6 +16,7 @@ _RIGHT: Final = re.compile(r"""(?:^|[{,])[\s"'?-]*(?:sensitivity|project)[\s"']*
 _TAGS: Final = re.compile(r"""(?:^|[{,])[\s"'?-]*tags[\s"']*[:=\uff1a]""", re.IGNORECASE)
 _TABBED: Final = re.compile(r"(?<!\t)\t++(?=- )")  # before an item of a list, because YAML allows only blanks
 _OTHER_FENCES: Final = ("---", "+++", ";;;", "{")
+_NAMES: Final = frozenset({"title", "status", "date", "author", "authors", "aliases", "description", "id", "type"})
 _GOES_ON: Final = ("- ", "]", "}")  # a list under its name, and the end of a list over several lines
 
 
@@ -89,24 +93,27 @@ def _block(lines: Sequence[str], start: int) -> Block:
     end = _closing_line(lines, start)
     inside = range(start + 1, _head_end(lines, start) if end is None else end)
     rights, tags = (any(name.search(lines[at]) for at in (start, *inside)) for name in (_RIGHT, _TAGS))
-    if opening != _FENCE:
-        reason = "front matter must be YAML between two lines of ---"
-        flawed = rights or tags or opening == "+++"
-        return Block((), start, Notice(start + 1, reason), rights, tags) if flawed else none
+    if opening not in (_FENCE, _TOML):
+        reason = "front matter must be YAML between two lines of ---, or TOML between two of +++"
+        return Block((), start, Notice(start + 1, reason), rights, tags) if rights or tags else none
     first = next((at for at in inside if _says(lines[at])), None)
     if first is None:
         return none
-    apart = not (lines[start + 1].strip() and (end is None or lines[end - 1].strip()))  # text between two rules
-    if not (rights or tags or (not apart and _MEMBER.fullmatch(lines[first].strip()))):
-        return none
+    parsed = _parse_toml(lines, inside) if opening == _TOML else _parse_members(lines, range(first, inside.stop))
+    if opening == _FENCE and not (rights or tags):
+        last = start + 1 if end is None else end - 1
+        apart = not (lines[start + 1].strip() and lines[last].strip())  # maybe text between two rules
+        sure = end is not None and parsed[1] is None and all(_is_lower(member) for member in parsed[0])
+        if not (sure if apart else _MEMBER.fullmatch(lines[first].strip())):
+            return none
     if end is None:
-        reason = "the front matter that begins here is not closed by a line of ---"
+        reason = f"the front matter that begins here is not closed by a line of {opening}"
         return Block((), start, Notice(start + 1, reason), rights, tags)
-    members, wrong = _parse_members(lines, range(first, end))
-    if wrong is None:
-        return Block(members, end + 1, None, rights, tags)
-    reason = "the front matter cannot be read here: each member must be a line `name: value`"
-    return Block(members, end + 1, Notice(wrong + 1, reason), rights, tags)
+    return Block(parsed[0], end + 1, parsed[1], rights, tags)
+
+
+def _is_lower(member: Member) -> bool:
+    return member.name[0].islower() or member.name.lower() in _NAMES
 
 
 def after_comments(lines: Sequence[str], at: int) -> int:
@@ -132,6 +139,8 @@ def after_comments(lines: Sequence[str], at: int) -> int:
 
 def _closing_line(lines: Sequence[str], start: int) -> int | None:
     opening = lines[start].strip()
+    if opening == _TOML:
+        return next((at for at in range(start + 1, len(lines)) if lines[at].rstrip() == _TOML), None)
     closing = {opening, _FENCE, "..."} if opening.startswith(_FENCE) else {opening, opening[:3], "}"}
     return next((at for at in range(start + 1, len(lines)) if lines[at].strip() in closing), None)
 
@@ -146,8 +155,16 @@ def _says(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
-def _parse_members(lines: Sequence[str], inside: range) -> tuple[tuple[Member, ...], int | None]:
-    """Return the members, and the first line (0-based) outside all members."""
+def _parse_toml(lines: Sequence[str], inside: range) -> tuple[tuple[Member, ...], Notice | None]:
+    try:
+        found = toml_members(lines[inside.start : inside.stop])
+    except BrokenToml as error:
+        return (), Notice(inside.start + error.line + 1, str(error))
+    return tuple(Member(name, source, inside.start + at + 1) for name, source, at in found), None
+
+
+def _parse_members(lines: Sequence[str], inside: range) -> tuple[tuple[Member, ...], Notice | None]:
+    """Return the members, and the first line outside all members as a flaw."""
     indent = len(lines[inside.start]) - len(lines[inside.start].lstrip(" "))
     found: list[tuple[str, list[str], int]] = []
     wrong: int | None = None
@@ -162,7 +179,9 @@ def _parse_members(lines: Sequence[str], inside: range) -> tuple[tuple[Member, .
             found[-1][1].append(line)
         elif wrong is None:
             wrong = at
-    return tuple(Member(name, "\n".join(source), at) for name, source, at in found), wrong
+    reason = "the front matter cannot be read here: each member must be a line `name: value`"
+    flaw = None if wrong is None else Notice(wrong + 1, reason)
+    return tuple(Member(name, "\n".join(source), at) for name, source, at in found), flaw
 
 
 def may_hold_next(member: Member) -> bool:

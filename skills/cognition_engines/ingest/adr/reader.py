@@ -63,7 +63,7 @@ _READ: Final = frozenset(
     {"title", _EXPORTED, _PATHS, *_CHECKED, *_STATUS_MEMBERS, *_DATE_MEMBERS, *_BY_MEMBERS, *_OVER_MEMBERS}
 )
 _OF_TEXT: Final = frozenset(map(plain_name, HEADINGS))
-_QUIET: Final = frozenset({"deciders", "decisionmakers", "consulted", "informed", *_KIND_MEMBERS})
+_QUIET: Final = frozenset({"deciders", "decisionmakers", "consulted", "informed", "number", "links", *_KIND_MEMBERS})
 _UNTITLED_FORMS: Final = ("title of the decision record", "decision record title")
 
 
@@ -154,6 +154,7 @@ def _references(file: _File) -> tuple[tuple[str, ...], tuple[str, ...]]:
         for name in names:
             for text in file.front.texts(name):
                 found += listed_references(text)
+        found += _linked(file.front, names)
     for stated, found in ((file.header.supersedes, over), (file.header.superseded_by, by)):
         for each in stated:
             found += listed_references(each.text)
@@ -165,6 +166,14 @@ def _references(file: _File) -> tuple[tuple[str, ...], tuple[str, ...]]:
         over += references.supersedes
         by += references.superseded_by
     return tuple(dict.fromkeys(over)), tuple(dict.fromkeys(by))
+
+
+def _linked(front: FrontMatter, kinds: Collection[str]) -> Iterator[str]:
+    """Yield the targets of links of these kinds, as the program adrs writes `links`."""
+    links = front.value("links")
+    for link in links if isinstance(links, list) else ():
+        if isinstance(link, dict) and plain_name(str(link.get("kind"))) in kinds:
+            yield from listed_references(str(link.get("target")))
 
 
 def _stated_statuses(file: _File) -> list[str]:

@@ -30,6 +30,12 @@ _SPOKEN: Final = frozenset({"text", "multimodal_text"})
 _ROLES: Final[Mapping[str, Role]] = {"user": "user", "assistant": "assistant"}
 _NAME: Final = "ChatGPT"
 _POINTER: Final = re.compile(r"_?asset_pointer$")
+# Marks in an answer that its page shows as links: `U+E200 cite U+E202 turn0search1 U+E201`, and older ones.
+_CITED: Final = re.compile(
+    r"[ \t]{0,3}(?:\ue200(?!entity\ue202)[^\ue200\ue201]*+\ue201|\u3010[\d:]{1,20}\u2020[^\u3010\u3011]{0,300}\u3011)"
+)
+_NAMED: Final = re.compile(r"\ue200entity\ue202\[\"[^\"]{0,100}\",[ ]?\"([^\"]{0,500})\"[^\ue200\ue201]*+\ue201")
+_MARKS: Final = re.compile(r"[\ue200-\ue206]")
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
@@ -74,6 +80,11 @@ def _leaf(item: Value, mapping: Mapping[str, Value]) -> str:
 
 def _is_said(message: Value) -> bool:
     return text(message, "author", "role") in _ROLES and bool(_words(message).strip())
+
+
+def _shown(message: Value) -> str:
+    """Return the words without marks of citations; the name of an entity stays."""
+    return _MARKS.sub("", _NAMED.sub(r"\1", _CITED.sub("", _words(message))))
 
 
 def _message(conversation: Conversation, left_out: LeftOut, found: tuple[int, Value]) -> Message | None:
@@ -133,7 +144,7 @@ _FIELDS: Final = MessageFields(
     system="chatgpt",
     id="id",
     ts=_time,
-    words=_words,
+    words=_shown,
     speaker=(lambda message: _NAME if _role(message) == "assistant" else text(message, "author", "name"),),
     role=_role,
     event=lambda message: _role(message) is None or _is_hidden(message),

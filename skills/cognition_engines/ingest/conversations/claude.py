@@ -1,7 +1,7 @@
 """Reads a Claude account's export: `conversations.json`, each conversation with `chat_messages`."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -21,12 +21,17 @@ from cognition_engines.ingest.conversations.turn_drafts import (
     require_text,
     text,
 )
-from cognition_engines.ingest.items import Item
+from cognition_engines.ingest.items import Item, warned
 from cognition_engines.ingest.parse.json_values import first_of, items_of
 from cognition_engines.kinds.artifacts import Role
+from cognition_engines.markdown.inline import excerpt
 
 _LONGEST_INPUT: Final = 100_000  # characters of a tool's arguments
-_OTHERS: Final = frozenset({"projects.json", "users.json", "memories.json"})
+_MARKS: Final = tuple(
+    f'"{name}"'.encode() for name in ("chat_messages", "docs", "conversations_memory", "data_files", "uuid")
+)
+_PROJECT: Final = frozenset({"uuid", "name", "docs"})
+_MEMORY: Final = frozenset({"conversations_memory", "project_memories", "memory_files"})
 _ROLES: Final[Mapping[str, Role]] = {"human": "user", "user": "user", "assistant": "assistant"}
 _SPEAKERS: Final[Mapping[Role, str]] = {"assistant": "Claude"}
 
@@ -88,21 +93,53 @@ def _dump_value(value: Value) -> str:
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """Return the messages of all conversations; none for an export's other lists; None for any other file."""
-    if file.name.name in _OTHERS:
-        return iter(()) if _is_list(file) else None
-    if b'"chat_messages"' not in file.head:
+    """Return the messages of all conversations, or the texts of projects or memories; None for any other file.
+
+    An export's list of users has none; its manifest is compared with the archives next to it.
+    """
+    first = first_of(file.head, file.file) if any(mark in file.head for mark in _MARKS) else None
+    if not isinstance(first, dict):
         return None
-    first = first_of(file.head, file.file)
-    if text(first, "uuid") is None or not isinstance(member(first, "chat_messages"), list):
-        return None
-    return drafts(file.path, items_of(file.file), partial(_messages, file.left_out))
+    if text(first, "uuid") is not None and isinstance(first.get("chat_messages"), list):
+        return drafts(file.path, items_of(file.file), partial(_messages, file.left_out))
+    if first.keys() >= _PROJECT or not first.keys().isdisjoint(_MEMORY):
+        return drafts(file.path, items_of(file.file), lambda item: built(partial(_held_text, item), _held_texts(item)))
+    if objects(first, "data_files") and "total_files" in first:
+        return _absent_archives(file, texts_in("data_files", "filename")(first))
+    is_user = file.name.name == "users.json" and text(first, "uuid") is not None
+    return iter(()) if is_user and file.around.has(file.name.parent, "conversations.json") else None
 
 
-def _is_list(file: ExportFile) -> bool:
-    first = first_of(file.head, file.file)
-    is_ours = text(first, "uuid") is not None or text(first, "account_uuid") is not None
-    return is_ours and file.around.has(file.name.parent, "conversations.json")
+def _absent_archives(file: ExportFile, names: Sequence[str]) -> Iterator[Item]:
+    """Yield a warning for the archives of an export of which only others are in the folder."""
+    absent = [name for name in names if not file.around.has(file.name.parent, name)]
+    if absent and len(absent) < len(names):
+        yield warned(file.path, f"archives of this export are not in the folder: {', '.join(map(excerpt, absent[:5]))}")
+
+
+def _held_texts(item: Value) -> Iterator[tuple[str | None, Value, str]]:
+    """Yield where a project or a memory has words: the name of a file, the object, and its member."""
+    yield from ((None, item, name) for name in ("description", "prompt_template", "conversations_memory"))
+    of_projects = member(item, "project_memories")
+    yield from ((None, of_projects, id) for id in (of_projects if isinstance(of_projects, dict) else ()))
+    for each in (*objects(item, "docs"), *objects(item, "memory_files")):
+        yield text(each, "filename") or text(each, "path"), each, "content"
+
+
+def _held_text(item: Value, place: tuple[str | None, Value, str]) -> Message | None:
+    """Return a text of a project or a memory, as a turn."""
+    name, holder, inner = place
+    content, of = content_text(holder, inner), text(item, "uuid") or text(item, "account_uuid") or "memory"
+    if not content.strip():
+        return None
+    return Message(
+        system="claude",
+        ids=(of, *filter(None, (text(holder, "uuid"), name, inner))),
+        conversation=conversation_name("claude", None, of),
+        content=f"{name}\n\n{content}" if name else content,
+        ts=text(holder, "updated_at") or text(holder, "created_at"),
+        metadata=drop_empty(title=text(item, "name"), file=name),
+    )
 
 
 def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Unacceptable]:

@@ -111,12 +111,32 @@ def _object(content: bytes | None) -> Value:
         return None
 
 
+_EMBEDDED: Final = ("title", "description", "name", "value", "text")  # of an embed, its author, fields and footer
+
+
 def _words(item: Value) -> str:
-    content = content_text(item, "content")
-    if content.strip():
-        return content
-    embedded = (text(each, name) for each in objects(item, "embeds") for name in ("title", "description"))
-    return "\n".join(filter(None, embedded))
+    """Return a message's text and, if it has none or is a bot's, that of embeds; then the message that it forwards."""
+    content, embeds = content_text(item, "content"), objects(item, "embeds")
+    if not content.strip() or _is_bot(item):
+        parts = [part for each in embeds for part in (member(each, "author"), each, *objects(each, "fields"))]
+        parts += [member(each, "footer") for each in embeds]
+        content = "\n".join(
+            filter(str.strip, [content, *(text(part, name) or "" for part in parts for name in _EMBEDDED)])
+        )
+    return "\n\n".join(filter(str.strip, [content, *map(_words, _forwarded(item))]))
+
+
+def _forwarded(item: Value) -> list[Value]:
+    """Return the message that a message forwards, which forwards none itself."""
+    forwards = [
+        member(item, "forwardedMessage"),
+        *(member(each, "message") for each in objects(item, "message_snapshots")),
+    ]
+    return [dict(each, forwardedMessage=None, message_snapshots=None) for each in forwards if isinstance(each, dict)]
+
+
+def _files(item: Value) -> list[str]:
+    return [name for each in (item, *_forwarded(item)) for names in (_ATTACHED, *_STICKERS) for name in names(each)]
 
 
 def _is_bot(item: Value) -> bool:
@@ -129,6 +149,8 @@ def _event(item: Value) -> str | None:
     return None if type in _WRITTEN else type
 
 
+_ATTACHED: Final = texts_in("attachments", "fileName", "filename")
+_STICKERS: Final = (texts_in("stickers", "name"), texts_in("sticker_items", "name"))
 _MENTIONED: Final = texts_in("mentions", "nickname", "name")
 _FIELDS: Final = MessageFields(
     system="discord",
@@ -138,7 +160,7 @@ _FIELDS: Final = MessageFields(
     speaker=("author.nickname", "author.name"),
     bot=_is_bot,
     event=lambda item: _event(item) is not None,
-    files=texts_in("attachments", "fileName"),
+    files=_files,
     mentions=lambda item: tuple(dict.fromkeys(_MENTIONED(item))),
     metadata={
         "subtype": _event,

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache, partial
-from html import unescape
+from html import escape, unescape
 from pathlib import PurePosixPath
-from typing import Final
+from typing import BinaryIO, Final
 
 from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.conversations.export_file import ExportFile, Neighbours
 from cognition_engines.ingest.conversations.message_fields import Conversation, MessageFields, read_message, texts_in
 from cognition_engines.ingest.conversations.turn_drafts import (
+    Message,
     content_text,
     drafts,
     listed_texts,
@@ -25,7 +26,8 @@ from cognition_engines.ingest.conversations.turn_drafts import (
     texts,
 )
 from cognition_engines.ingest.items import Item
-from cognition_engines.ingest.parse.json_values import first_of, items_of
+from cognition_engines.ingest.parse.json_values import BrokenJson, first_of, items_of
+from cognition_engines.open_file import LARGEST_WHOLE
 
 USERS: Final = "users.json"
 # by a channel's list, whether only members may read the channel
@@ -48,6 +50,24 @@ _OTHERS: Final = frozenset({"integration_logs.json", "canvases.json", "lists.jso
 _WRITTEN: Final = frozenset(
     {None, "thread_broadcast", "reply_broadcast", "me_message", "file_share", "file_comment", "bot_message"}
 )
+_CHANGED: Final = "message_changed"
+_SHARED: Final = frozenset({"is_share", "is_msg_unfurl"})
+_PREVIEWED: Final = frozenset({"from_url", "original_url", "app_unfurl_url"})  # of a page that is linked
+_DEEPEST: Final = 20
+_HELD: Final = ("title", "text", "elements", "fields", "rows")  # members of blocks with others in them
+_TEXTS: Final = frozenset({"mrkdwn", "plain_text", "markdown", "raw_text"})  # parts of blocks, as in a message's text
+# By the type of a part of a block, its form in a message's text, and the members in it.
+_INLINE: Final[Mapping[str | None, tuple[str, ...]]] = {
+    **dict.fromkeys(_TEXTS, ("{}\n", "text")),
+    "text": ("{}", "text"),
+    "link": ("<{}|{}>", "url", "text"),
+    "user": ("<@{}>", "user_id"),
+    "channel": ("<#{}>", "channel_id"),
+    "usergroup": ("@{}", "usergroup_id"),
+    "broadcast": ("<!{}>", "range"),
+    "emoji": (":{}:", "name"),
+    "date": ("{}", "fallback"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +208,32 @@ def read(file: ExportFile) -> Iterator[Item] | None:
     workspace = workspace_of(file.name.parent.parent, file.around)
     file.left_out.broken.update(workspace.broken)
     channel = _conversation(workspace.channel_of(folder), workspace, listed=folder in workspace.channels)
-    messages = one_each(partial(read_message, _list_fields(workspace), channel, file.left_out))
-    return drafts(file.path, items_of(file.file), messages)
+    fields, changed = _list_fields(workspace), _changed_messages(file.file)
+
+    def build(item: Value) -> Message | None:
+        id, is_change = _id_of(item), text(item, "subtype") == _CHANGED
+        current = changed.pop(id, None if is_change and id is not None else item)
+        return None if current is None else read_message(fields, channel, file.left_out, current)
+
+    return drafts(file.path, items_of(file.file), one_each(build))
+
+
+def _changed_messages(file: BinaryIO) -> dict[str | None, Value]:
+    """Return changed messages by id, from the first LARGEST_WHOLE bytes of a day; restore the start."""
+    found: dict[str | None, Value] = {}
+    try:
+        for item in items_of(file):
+            if text(item, "subtype") == _CHANGED and _id_of(item) is not None and file.tell() <= LARGEST_WHOLE:
+                found[_id_of(item)] = member(item, "message")
+    except BrokenJson:
+        pass  # reported where the messages are read
+    file.seek(0)
+    return found
+
+
+def _id_of(item: Value) -> str | None:
+    """Return the id of a message, or of the one that is changed."""
+    return text(item, "message", "ts") if text(item, "subtype") == _CHANGED else text(item, "ts")
 
 
 def _is_list(file: ExportFile) -> bool:
@@ -247,12 +291,42 @@ def _is_bot(workspace: Workspace, item: Value) -> bool:
 
 
 def _words(item: Value) -> str:
-    """Return a message's text; without text, the texts attached to it."""
+    """Return a message's text, else that of its blocks; then its attachments. With a text, previews are left out."""
     content = content_text(item, "text")
-    if content.strip():
-        return content
+    content = content if content.strip() else _block_words(member(item, "blocks"))
     attached = objects(item, "attachments")
-    return "\n".join(filter(None, (text(each, "text") or text(each, "fallback") for each in attached)))
+    if content.strip():
+        attached = [each for each in attached if each.keys() & _SHARED or not each.keys() & _PREVIEWED]
+    return "\n\n".join(filter(str.strip, [content, *map(_attached_words, attached)]))
+
+
+def _attached_words(attached: Value) -> str:
+    """Return the words of an attachment; without any, its fallback."""
+    words = [text(attached, name) for name in ("pretext", "title", "text")]
+    if words[2] is None:
+        shared = (member(each, "message", "blocks") for each in objects(attached, "message_blocks"))
+        words += map(_block_words, (member(attached, "blocks"), *shared))
+    words += [text(each, name) for each in objects(attached, "fields") for name in ("title", "value")]
+    return "\n".join(filter(None, words)) or text(attached, "fallback") or ""
+
+
+def _block_words(blocks: Value) -> str:
+    return "\n".join(filter(str.strip, "".join(_block_parts(blocks, 0)).split("\n")))
+
+
+def _block_parts(blocks: Value, depth: int) -> Iterator[str]:
+    """Yield the texts in blocks, with marks as in the text of a message."""
+    for each in blocks if isinstance(blocks, list) and depth < _DEEPEST else ():
+        kind = text(each, "type")
+        if kind in _INLINE:
+            form, *names = _INLINE[kind]
+            found = [one if isinstance(one := member(each, name), str) else "" for name in names]
+            yield form.format(*(one if kind in _TEXTS else escape(one, quote=False) for one in found))
+        elif isinstance(each, dict | list):
+            inner = [each.get(name) for name in _HELD] if isinstance(each, dict) else [each]
+            for held in inner:
+                yield from _block_parts(held if isinstance(held, list) else [held], depth + 1)
+            yield "\n"
 
 
 def _edited(item: Value) -> str | None:

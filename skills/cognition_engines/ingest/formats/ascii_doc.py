@@ -28,7 +28,9 @@ _TABLE: Final = re.compile(r"[|,:!]={3,}$")
 _CELL: Final = re.compile(r"(?:(?<=\s)|^)(?:\d+(?:\.\d+)?[+*])?[<^>.]{0,3}[a-zA-Z]?\|")
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _NAME: Final = r"[^\W\d_][^<>:;|=!?]{0,60}(?:<[^<>\s]{1,200}>)?"
-_AUTHOR: Final = re.compile(rf"{_NAME}(?:;[ \t]*{_NAME}){{0,20}}$")
+_AND: Final = r"(?:;|(?<=>)(?:,|[ \t]{1,3}(?:and\b|&)))[ \t]*"
+_AUTHOR: Final = re.compile(rf"{_NAME}(?:{_AND}{_NAME}){{0,20}}$")
+_STATED: Final = re.compile(r"^\W{0,9}(status|date)\b", re.IGNORECASE | re.MULTILINE)  # a line or a heading
 _REVISION: Final = re.compile(r"v?\d[\w.-]*(?:,|$)|\d{4}-\d{2}-\d{2}")
 _INLINE: Final = (
     (re.compile(r"<<[^<>,]*,[ \t]*+([^<>]*)>>"), r"\1"),
@@ -78,14 +80,17 @@ def convert(content: bytes) -> Converted:
     authors, created = _header(reader)
     markdown = "\n".join(_blocks(reader))
     markdown = re.sub(r"\n{3,}", "\n\n", markdown).strip("\n")
-    said = reader.attributes
+    said, stated = reader.attributes, {found[1].lower() for found in _STATED.finditer(markdown)}
+    revised = said.get("revdate") or created
     members = members_of(
         None,
         [said["author"]] if "author" in said else authors,
-        said.get("revdate") or said.get("date") or created,
+        (None if "date" in stated else revised) or said.get("date"),
         [word.strip() for word in said.get("keywords", "").split(",")],
         project=said.get("project"),
         sensitivity=said.get("sensitivity"),
+        status=None if "status" in stated else said.get("status"),
+        revdate=revised if "date" in stated else None,
     )
     return Converted(f"{front}\n{markdown}" if front else markdown, members, front=bool(front))
 
@@ -122,7 +127,7 @@ def _header(reader: _Reader) -> tuple[list[str], str | None]:
     created: str | None = None
     taken: set[int] = set()
     if plain and _AUTHOR.match(reader.lines[plain[0]].strip()) and plain[0] == start + 1:
-        authors = [name.partition("<")[0].strip() for name in reader.lines[plain[0]].split(";")]
+        authors = [name.partition("<")[0].strip() for name in re.split(_AND, reader.lines[plain[0]])]
         taken.add(plain[0])
         if len(plain) > 1 and _REVISION.match(reader.lines[plain[1]].strip()):
             day = _DATE.search(reader.lines[plain[1]])
