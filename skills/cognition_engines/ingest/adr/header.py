@@ -18,7 +18,8 @@ from cognition_engines.markdown.inline import LONGEST_LINE, bare, one_line, plai
 
 _NAMES: Final = {
     "status": "status, adr status, decision status, current status, state, adr state, statut",
-    "date": "date, decision date, date decided, date of decision, decided on, adr date, created, created on",
+    "date": "date, decision date, date decided, date of decision, decided on, adr date, created, created on"
+    ", start date",
     "supersedes": "supersedes, supercedes, replaces, superseding",
     "superseded_by": "superseded by, superceded by, replaced by, superseded, superseded with",
     "changes": "changelog, change log, changes, history, revision history, revisions, release history, version history"
