@@ -3,7 +3,7 @@
 #   make demo ARGS="..."                  passes options on; also for test, bench and lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo documents test test-long test-method test-servers test-shared governed mcp-conformance chaos real-text lint types bench bench-quality profile check docs site model env lock clean FORCE
+.PHONY: help demo documents test test-long test-method test-servers test-shared governed mcp-conformance chaos real-text lint types bench bench-import bench-quality profile check docs site model env lock clean FORCE
 
 # Each process would compile all that it imports if an environment forbade to keep it.
 unexport PYTHONDONTWRITEBYTECODE
@@ -77,6 +77,9 @@ check: lint types test ## lint, types and the default lane of the tests, then th
 
 bench: .venv/.dev ## measure, with controls
 	@.venv/bin/python -m benchmarks $(ARGS)
+
+bench-import: .venv/.dev ## measure how many labelled decision files are recognised: make bench-import ARGS=FOLDER
+	@.venv/bin/python -m benchmarks.importing $(ARGS)
 
 profile: .venv/.dev ## where the time of a call goes: make profile CALL=hybrid (whoami, list, keyword, semantic)
 	@.venv/bin/python -m benchmarks.profile_call $(CALL) $(ARGS)

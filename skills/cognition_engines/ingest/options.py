@@ -11,7 +11,12 @@ from cognition_engines.ingest.text_kinds import TextKind
 from cognition_engines.masking.policy import FILES, SecretPolicy
 from cognition_engines.models import Problem, Sensitivity
 
-DECISION_FOLDERS: Final = ("adr", "adrs", "decisions", "architecture-decisions", "decision-records")
+DECISION_FOLDERS: Final = (
+    "adr", "adrs", "madr", "decisions", "decision-log", "decision-logs", "decision-record", "decision-records",
+    "architecture-decision", "architecture-decisions", "architecture-decision-log", "architecture-decision-record",
+    "architecture-decision-records", "architectural-decisions", "architectural-decision-log",
+    "architectural-decision-records", "design-decisions", "technical-decisions", "rfc", "rfcs", "itd", "itds",
+)  # fmt: skip
 _MARKS: Final = re.compile(r"[\W_]+")
 
 

@@ -23,6 +23,7 @@ _TIGHT_SECTION: Final = re.compile(r"(#{2,6})(?=[^\W\d_]|[\[{`*\xa0])")
 _RAW_NAMES: Final = ("table", "pre", "script", "style")
 _RAW: Final = re.compile(rf"<({'|'.join(_RAW_NAMES)})\b", re.IGNORECASE)
 _NUMBERED: Final = re.compile(r"\d{1,9}[.)] ")
+_ANCHOR: Final = re.compile(r"\{:? ?[#.][^{}\n]{1,200}\}$")
 _GRID: Final = re.compile(r"\+[-=+]{3,}")
 
 
@@ -156,7 +157,7 @@ class _LineFacts:
             self.add_paragraph(words.content, start, end)
             return
         first = self.first_line(words.content, start, end)
-        heading = Heading(int(token.tag[1]), _without_comments(words.content).strip(), first, end)
+        heading = Heading(int(token.tag[1]), _without_anchor(_without_comments(words.content)), first, end)
         self.headings.append(heading)
         self.span(start, end, heading=heading)
 
@@ -171,7 +172,7 @@ class _LineFacts:
         first = self.first_line(text, start, end)
         lines = [(first + offset, line.strip()) for offset, line in enumerate(_without_comments(text).split("\n"))]
         if len(lines) == 2 and set(lines[1][1]) == {"="} and _NUMBERED.match(self.lines[first]):
-            heading = Heading(1, self.lines[first].strip(), first, end)  # to the parser "12. Title" is a list
+            heading = Heading(1, _without_anchor(self.lines[first]), first, end)  # to the parser "12. Title" is a list
             self.headings.append(heading)
             self.span(first, end, heading=heading)
             return
@@ -308,6 +309,13 @@ def _without_comments(text: str) -> str:
             at = end + 3
         start = text.find("<!--", at)
     return "".join([*kept, text[at:]])
+
+
+def _without_anchor(text: str) -> str:
+    """Return a heading without the name that links to it use, as in `Context {#context}`."""
+    text = text.strip()
+    anchor = _ANCHOR.search(text[-LONGEST_LINE:])
+    return text if anchor is None else text[: -len(anchor[0])].rstrip()
 
 
 def _closing_line(lines: Sequence[str], start: int, name: str) -> int:

@@ -30,8 +30,8 @@ from cognition_engines.markdown.inline import LONGEST_LINE, bare, one_line, plai
 _NAMES: Final = {
     "status": "status, adr status, decision status, current status, state, adr state, statut, état, estado, situação"
     ", stato, stan, статус, 状态, 狀態, 状態, ステータス, 상태, staus, stauts",
-    "date": "date, decision date, date decided, date of decision, decided on, adr date, created, created on, datum"
-    ", fecha, дата, 日期, 日付, 날짜",
+    "date": "date, decision date, date decided, date of decision, decided on, adr date, created, created on, start date"
+    ", datum, fecha, дата, 日期, 日付, 날짜",
     "supersedes": "supersedes, supercedes, superseeds, replaces, obsoletes, superseding",
     "superseded_by": "superseded by, superceded by, superseeded by, replaced by, obsoleted by, superseded"
     ", superseded with",

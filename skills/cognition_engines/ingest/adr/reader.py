@@ -17,15 +17,25 @@ from cognition_engines.ingest.adr.decide import (
 )
 from cognition_engines.ingest.adr.header import Header, StatedText, read_header
 from cognition_engines.ingest.adr.references import listed_references, references_in
+from cognition_engines.ingest.adr.sections import (
+    DECIDING,
+    NYGARD,
+    decides,
+    field_sections,
+    form_sections,
+    is_minutes,
+    is_unfilled,
+)
 from cognition_engines.ingest.adr.titles import (
-    DECISION_HEADINGS,
     FileName,
     clean_title,
     file_name,
-    form_sections,
-    is_minutes,
     is_placeholder,
+    names_form,
+    names_guide,
+    names_record,
     title_heading,
+    title_line,
 )
 from cognition_engines.ingest.dates import find_dates
 from cognition_engines.ingest.items import Item, RecordDraft, Warned, rejected
@@ -50,7 +60,7 @@ _HASH: Final = re.compile(r"[0-9a-f]{64}")
 _DATE_MEMBERS: Final = ("date", "decisiondate", "decided", "created", "creationdate")
 _BY_MEMBERS: Final = ("supersededby", "replacedby")
 _OVER_MEMBERS: Final = ("supersedes", "replaces")
-_NYGARD: Final = frozenset({"context", "consequences"})
+_MARKS_IN_FOLDER: Final = frozenset({"decision", "status"})  # of files without a number
 # Front matter such as `type: adr` gives the type of a file; names without case, blanks, `-` and `_`.
 _KIND_MEMBERS: Final = ("kind", "type", "doctype", "documenttype", "layout", "template")
 _DECISION_NAMES: Final = frozenset(
@@ -64,7 +74,8 @@ _READ: Final = frozenset(
 )
 _OF_TEXT: Final = frozenset(map(plain_name, HEADINGS))
 _QUIET: Final = frozenset({"deciders", "decisionmakers", "consulted", "informed", "number", "links", *_KIND_MEMBERS})
-_UNTITLED_FORMS: Final = ("title of the decision record", "decision record title")
+_UNTITLED_FORMS: Final = ("title of the decision", "decision record title", "short title of")
+_SETTLED: Final = frozenset({"accepted", "rejected", "superseded", "deprecated", "decided"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +104,16 @@ def _title(file: _File) -> _Title | None:
     """Return the title from front matter, else a heading, else the words in the file name; None if all lack a title."""
     member = file.front.text("title")
     heading = file.heading
-    form = heading if heading is not None and _is_unfilled(file.front, heading) else None
-    if member:
-        title = clean_title(member)
-        same = heading if heading is not None and clean_title(heading.text) == title else None
+    form = heading if heading is not None and _is_untitled(file.front, heading, file.name) else None
+    if member and not names_form(member):
+        title = clean_title(member, file.name)
+        same = heading if heading is not None and clean_title(heading.text, file.name) == title else None
         return _Title(title, file.front.line("title"), same, from_member=True)
-    if heading is not None and form is None and clean_title(heading.text):
-        return _Title(clean_title(heading.text), heading.start + 1, heading, from_member=False)
+    if heading is not None and form is None and clean_title(heading.text, file.name):
+        return _Title(clean_title(heading.text, file.name), heading.start + 1, heading, from_member=False)
+    line = title_line(file.document) if heading is None else None
+    if line is not None and not is_placeholder(line.text):
+        return _Title(clean_title(line.text, file.name), line.line, None, from_member=False)
     words = file.name.words()
     if not words:
         return None
@@ -183,31 +197,57 @@ def _stated_statuses(file: _File) -> list[str]:
 
 
 def _is_empty_form(file: _File, title: _Title | None) -> bool:
-    """Return whether the file was never filled in: by file name, or by title if status or date is absent."""
-    known = any(normalise_status(text) != "other" for text in _stated_statuses(file))
-    return file.name.template or (title is not None and title.from_form and not (known and _states_date(file)))
+    """Return whether the file was never filled in: by file name or sections, or by title if status or date is absent.
+
+    A settled status below another title than the form has is the decision.
+    """
+    statuses = [normalise_status(text) for text in _stated_statuses(file)]
+    known = any(status != "other" for status in statuses)
+    words = title.text.lower() if title is not None and not title.from_name else ""
+    own = bool(words) and not (names_form(words) or words.startswith(_UNTITLED_FORMS))
+    if file.name.template or (is_unfilled(file.document) and not (own and not _SETTLED.isdisjoint(statuses))):
+        return True
+    return title is not None and title.from_form and not (known and _states_date(file))
 
 
 def _is_decision(file: _File, title: _Title, folders: Collection[str]) -> bool:
-    """Return whether the front matter, the place and name, or a status and the sections make it a decision."""
+    """Return whether the front matter, the place and name, or the sections and a status make it a decision."""
     if file.front.has(_EXPORTED):
         return True
     if any(plain_name(file.front.text(name)) in _DECISION_NAMES for name in _KIND_MEMBERS):
         return True
-    sections = form_sections(file.document)
-    decides = not sections.isdisjoint(DECISION_HEADINGS) or sections >= _NYGARD
+    roles = form_sections(file.document)
+    statuses = _stated_statuses(file)
+    typical = any(map(is_of_decisions, statuses))
     in_folder = not file.name.listing and file.name.lies_in(folders)
     if in_folder and file.name.has_number:
-        return not title.from_name or bool(sections - {"status"})
-    if is_minutes(file.document):
+        return not title.from_name or bool(roles - {"status"}) or bool(file.document.entries)
+    if is_minutes(file.document) or (names_guide(file.heading) and not (statuses or file.name.has_number)):
         return False
-    formed = decides and len(sections) > 1
-    if in_folder and file.name.has_date and formed:
-        return True
-    statuses = _stated_statuses(file)
     if file.name.listing:
-        statuses = [text for text in statuses if normalise_status(text) != "other"]
-    return (formed and bool(statuses)) or (decides and any(map(is_of_decisions, statuses)))
+        return _is_stated(roles, [text for text in statuses if normalise_status(text) != "other"])
+    parts = roles | field_sections(file.document)
+    marked = bool(statuses) or not parts.isdisjoint(_MARKS_IN_FOLDER) or names_record(file.heading)
+    if in_folder and marked and (typical or not (statuses and file.name.has_date)):
+        return True
+    in_table = bool(file.header.supersedes) and typical
+    return decides(roles) or in_table or _is_stated(roles, statuses) or _is_named(file, roles, typical=typical)
+
+
+def _is_stated(roles: AbstractSet[str], statuses: Sequence[str]) -> bool:
+    """Return whether a status and the sections make a file a decision."""
+    typical = any(map(is_of_decisions, statuses))
+    marked = not roles.isdisjoint(DECIDING)
+    formed = (marked and len(roles) > 1) or roles >= NYGARD
+    proposes = "proposal" in roles and not roles.isdisjoint({"context", "problem"})
+    return (formed and bool(statuses)) or (typical and (marked or proposes))
+
+
+def _is_named(file: _File, roles: AbstractSet[str], *, typical: bool) -> bool:
+    """Return whether the name of the file, with the title, the sections or a status, makes it a decision."""
+    if file.name.of_record or names_record(file.heading):
+        return (file.name.has_number and names_record(file.heading)) or bool(roles - {"status"})
+    return file.name.has_number and ("decision" in roles or ("context" in roles and typical))
 
 
 def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:
@@ -306,18 +346,20 @@ def _noticed_title(title: _Title) -> Iterator[Notice]:
 def _file(path: str, document: Document) -> _File:
     heading = title_heading(document)
     front = read_front_matter(document.front, document.flaw)
-    return _File(path, document, front, heading, read_header(document, heading), file_name(path))
+    above = heading or (document.headings[0] if document.headings and names_form(document.headings[0].text) else None)
+    return _File(path, document, front, heading, read_header(document, above), file_name(path))
 
 
 def is_form(path: str, document: Document) -> bool:
     """Return whether a Markdown file is an empty form for decision records."""
     front = read_front_matter(document.front, document.flaw)
     heading = title_heading(document)
-    return file_name(path).template or (heading is not None and _is_unfilled(front, heading))
+    named = heading is not None and _is_untitled(front, heading, file_name(path))
+    return named or file_name(path).template or is_unfilled(document)
 
 
-def _is_unfilled(front: FrontMatter, heading: Heading) -> bool:
-    return not front.text("title") and is_placeholder(clean_title(heading.text))
+def _is_untitled(front: FrontMatter, heading: Heading, name: FileName) -> bool:
+    return not front.text("title") and is_placeholder(clean_title(heading.text, name))
 
 
 def read_adr(

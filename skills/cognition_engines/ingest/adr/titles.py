@@ -1,41 +1,51 @@
 """The title of a Markdown record, and the parts of the file name."""
 
 import re
-from collections.abc import Collection
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
-from cognition_engines.ingest.adr.header import heading_kind, name_of
+from cognition_engines.ingest.adr.header import StatedText, fields_of, heading_kind, name_of, read_statements
+from cognition_engines.ingest.adr.sections import role_of
 from cognition_engines.ingest.dates import date_in_name
 from cognition_engines.ingest.options import bare_name
-from cognition_engines.markdown.document import Document, Heading
-from cognition_engines.markdown.inline import plain_text
+from cognition_engines.markdown.document import Document, Heading, Line, Table
+from cognition_engines.markdown.inline import LONGEST_LINE, plain_text
 
-# Headings of the forms for decision records; with a status they identify a file as a record.
-DECISION_HEADINGS: Final = frozenset(
-    {"decision", "the decision", "our decision", "decision outcome", "decision drivers", "decision drivers / forces"}
-    | {"decision made", "decision taken", "architecture decision", "architectural decision", "chosen option"}
+# First headings that name a section or the form, never the record itself.
+_FORM_NAMES: Final = re.compile(
+    r"(?:executive |decision )?summary|abstract|title|tl ?dr|(?:m?adr|rfc|decision)? ?template"
+    r"|(?:m?adr|[a-z]?dr|rfc|(?:(?:architectur(?:e|al) )?decision(?: record)?))(?: ?-?#?\d{1,6})?"
 )
-_MINUTES_HEADINGS: Final = frozenset({"attendees", "participants", "agenda", "minutes", "action items", "apologies"})
-_TYPICAL_HEADINGS: Final = DECISION_HEADINGS | frozenset(
-    {"context", "context and problem statement", "problem statement", "problem", "background", "motivation"}
-    | {"proposal", "solution", "approach", "options", "considered options", "options considered"}
-    | {"considered alternatives", "alternatives considered", "alternatives", "rationale", "consequences"}
-    | {"positive consequences", "negative consequences", "implications", "impact", "outcome", "drawbacks"}
-    | {"pros and cons of the options", "pros and cons of the alternatives"}
-)
+_GENERAL: Final = frozenset({"goal", "goals", "introduction", "overview", "purpose", "scope", "description"})
 _RECORD: Final = r"(?:M?ADR|architect(?:ure|ural)\s+decision(?:\s+record)?|decision\s+record)"
+_DAY: Final = r"(?:19|20)\d\d-\d\d-\d\d"
+_NUMBER: Final = rf"(?:{_DAY}|\d{{1,6}})"
+_LEAD: Final = re.compile(rf"(?:{_DAY}\s{{0,3}}[:.–—-]|title\s{{0,3}}:)\s+(?=\S)", re.IGNORECASE)
 _PREFIXES: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"\[?{_RECORD}[\s_#-]{{0,3}}\d{{1,6}}\]?(?:\s{{0,3}}[:.)–—-]\s+|:|\s+)(?=\S)",
-        r"\[?(?:[A-Z]?DR|ADD?|decision)[\s_#-]?\d{1,6}\]?\s{0,3}[:.)–—-]\s+(?=\S)",
+        rf"\[?{_RECORD}[\s_#-]{{0,3}}{_NUMBER}\]?(?:\s{{0,3}}[:.)–—-]\s+|:|\s+|<br ?/?>\s*)(?=\S)",
+        rf"\[?(?:[A-Z]?DR|ADD?|RFC|decision)[\s_#-]?{_NUMBER}\]?\s{{0,3}}[:.)–—-]\s+(?=\S)",
         rf"(?:{_RECORD}|decision)\s{{0,3}}(?::|\s[–—-])\s+(?=\S)",
         r"\[\d{3,6}\]\s+(?=\S)",
         r"#?\d{1,6}\s{0,3}[.):–—-]\s+(?=\S)",
+        r"0\d{2,5}-(?=[^\W\d_])",
     )
 )
-_RECORD_NAME: Final = r"(?:m?adr|[a-z]?dr|decision)"
+_OF_RECORD: Final = re.compile(
+    rf"^\[?M?ADR[\s_#-]?\d|^(?:{_RECORD}|decision|design decisions?)\s{{0,3}}(?::|\s[–—-])\s"
+    r"|\b(?:decision record|ADR)$",
+    re.IGNORECASE,
+)
+_OF_GUIDE: Final = re.compile(
+    r"(?:how (?:to|do)|guide|what (?:is|are)|writing|about|introduction)\b[^\n]{0,60}\b(?:adrs?|decisions?)\b", re.I
+)
+_NUMBER_ALONE: Final = re.compile(r"(\d{1,6})\s+(?=\S)")
+_TITLE_FIELD: Final = re.compile(r"(?:\*\*|__)?title\s?(?::(?:\*\*|__)?|(?:\*\*|__)\s?:)\s+(\S.*)", re.IGNORECASE)
+_RECORD_NAME: Final = r"(?:m?adr|[a-z]?dr|decision|rfc|itd)"
 # Behind other words two digits are those of a week or a part, and four may be a year: `week-12`, `notes-2024`.
 _NUMBERED: Final = re.compile(
     rf"(?:(?:(?:[a-z]{{1,8}}[-_. ])?{_RECORD_NAME}[-_. ]?)?\d{{1,6}}"
@@ -47,10 +57,17 @@ _PERIOD: Final = re.compile(r"(?:19|20|21)\d\d(?:[-_. ]?\d\d){0,2}(?=[-_. ]|$)(?
 _NAME_PREFIX: Final = re.compile(
     rf"(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{8}})[-_. ]|{_RECORD_NAME}?[-_. ]?\d{{1,6}}[-_. ]", re.IGNORECASE
 )
-_TEMPLATE_WORDS: Final = frozenset(
-    {"template", "adr", "madr", "nygard", "decision", "record", "architecture", "short", "long", "full", "bare"}
-    | {"minimal", "basic", "default", "example"}
+_RECORD_FILE: Final = re.compile(r"(?:[a-z]{1,8}[-_. ])?(?:m?adr|dr|decision)[-_. ]?\d", re.IGNORECASE)
+_BLANK_WORDS: Final = frozenset(
+    {"template", "empty", "blank", "modele", "modèle", "modelo", "vorlage", "plantilla", "szablon", "шаблон"}
 )
+_TEMPLATE_WORDS: Final = (
+    {"adr", "madr", "nygard", "decision", "record", "architecture", "short", "long", "full", "bare"}
+    | {"minimal", "basic", "default", "example", "rfc", "itd", "title", "de"}
+    | _BLANK_WORDS
+)
+_NO_NUMBER: Final = re.compile(r"(?:[a-z]{1,8}[-_. ])?(?:n{3,6}|x{3,6})(?=[-_. ]|$)", re.IGNORECASE)
+_NUMBER_OF_FORM: Final = re.compile(r"(?:[a-z]{1,8}[-_. ]?)?0{3,6}[-_. ]", re.IGNORECASE)
 _PLACEHOLDER: Final = re.compile(r"(?:\{[^{}]*\}|\[[^\[\]\s]*\s[^\[\]]*\]|<[^<>]*>)[.\s]*|(?:NUMBER\.\s*)?TITLE")
 _FOLDER_FILES: Final = frozenset({"readme", "index", "adr", "decision"})
 LISTING_FILES: Final = frozenset(
@@ -79,19 +96,41 @@ class FileName:
         return period["number"] is not None or (self.own_folder and date_in_name(self.stem) is not None)
 
     @property
+    def number(self) -> int | None:
+        """Return the number of a name that begins with it and with words, as 12 of `0012-use-udp`."""
+        match = _NUMBERED.match(self.stem)
+        if match is None or self.stem[match.end() + 1 :][:1].isdigit():
+            return None
+        return int(re.split(r"\D", match[0])[-1])
+
+    @property
+    def of_record(self) -> bool:
+        """Return whether the name says that it is a record's, as in `adr-12-use-udp`."""
+        return _RECORD_FILE.match(self.stem) is not None
+
+    @property
     def has_date(self) -> bool:
         """Return whether the name begins with a year, a month or a day; names of notes may, too."""
         return _PERIOD.match(self.stem) is not None
 
     def lies_in(self, folders: Collection[str]) -> bool:
-        """Return whether the file is in or below a folder with such a name, compared by `bare_name`."""
-        return any(bare_name(folder) in folders for folder in self.above)
+        """Return whether the file is in or below a folder with such a name, compared by `bare_name`.
+
+        A number before the name, as in `09-decisions`, gives the folder its place among others.
+        """
+        names = {bare_name(folder) for folder in self.above}
+        return not {*names, *(name.lstrip("0123456789") for name in names)}.isdisjoint(folders)
 
     @property
     def template(self) -> bool:
         """Return whether the name denotes an empty form."""
         words = [word for word in re.split(r"[-_. \d]+", self.stem.lower()[:200]) if word]
-        return "template" in words and _TEMPLATE_WORDS.issuperset(words)
+        if _BLANK_WORDS.isdisjoint(words):
+            return _NO_NUMBER.match(self.stem) is not None
+        if self.has_date:
+            return False
+        numbered = _NUMBER_OF_FORM.match(self.stem) is not None and words[-1] == "template"
+        return numbered or _TEMPLATE_WORDS.issuperset(words)
 
     def words(self) -> str:
         """Return the words of the name after date and number; empty if it has no others."""
@@ -119,49 +158,71 @@ def name_of_text(path: str) -> str:
     return stem if stem.lower() in _FOLDER_FILES - LISTING_FILES else file_name(path).stem
 
 
-def form_sections(document: Document) -> frozenset[str]:
-    """Return the names of headings used by decision records; a heading for the status is `status`."""
-    names = {name for name in map(typical_name, document.headings) if name is not None}
-    has_status = any(heading_kind(heading)[0] == "status" for heading in document.headings)
-    return frozenset(names | {"status"} if has_status else names)
-
-
-def typical_name(heading: Heading) -> str | None:
-    """Return the heading's name if decision records use it."""
-    name = name_of(heading.text).replace("&", "and")
-    return name if name in _TYPICAL_HEADINGS else None
-
-
-def is_minutes(document: Document) -> bool:
-    """Return whether the headings belong to the minutes of a meeting."""
-    return any(name_of(heading.text) in _MINUTES_HEADINGS for heading in document.headings)
-
-
 def _is_section(heading: Heading) -> bool:
-    return typical_name(heading) is not None or heading_kind(heading)[0] is not None or not heading.text
+    general = not heading.text or name_of(heading.text) in _GENERAL
+    return general or role_of(heading) is not None or heading_kind(heading)[0] is not None
+
+
+def names_form(text: str) -> bool:
+    """Return whether a heading or title is that of a form, such as `ADR 12`, or of its first section."""
+    return _FORM_NAMES.fullmatch(name_of(text)) is not None
 
 
 def title_heading(document: Document) -> Heading | None:
-    """Return the title: the first heading, or the first of level 1 after deeper ones; never a section's."""
-    if not document.headings:
-        return None
-    if not _is_section(document.headings[0]):
-        return document.headings[0]
-    top = next((heading for heading in document.headings if heading.level == 1), None)
-    return top if top is not None and top is not document.headings[0] and not _is_section(top) else None
+    """Return the title: the first heading, or the first of level 1 after deeper ones; never a section's.
+
+    Directly below the name of a form, such as `ADR 12`, the next heading is the title.
+    """
+    headings = document.headings
+    first = headings[0] if headings else None
+    if first is not None and names_form(first.text):
+        below = headings[1] if len(headings) > 1 and not _entries(document, first.end, headings[1].start) else None
+        return below if below is not None and not (_is_section(below) or names_form(below.text)) else None
+    if first is None or not _is_section(first):
+        return first
+    top = next((heading for heading in headings if heading.level == 1), None)
+    return top if top is not None and top is not first and not (_is_section(top) or names_form(top.text)) else None
 
 
-def clean_title(text: str) -> str:
-    """Return a title's words without Markdown marks and without a leading number or record prefix.
+def title_line(document: Document) -> StatedText | None:
+    """Return the title in a line `Title: ...` above the sections, or as the text of a section Title."""
+    end = next((heading.start for heading in document.headings if _is_section(heading)), len(document.lines))
+    section = next((each.end for each in document.headings[:2] if name_of(each.text) == "title"), None)
+    for entry in read_statements(_entries(document, document.body, end)):
+        text = entry.text if isinstance(entry, Line) and len(entry.text) <= LONGEST_LINE else ""
+        match = _TITLE_FIELD.fullmatch(text)
+        if match is not None or (section is not None and entry.at >= section and text and not fields_of(text)):
+            return StatedText(match[1] if match is not None else text, entry.at + 1)
+    return None
 
-    `ADR 12: Use UDP` and `12. Use UDP` become `Use UDP`; a number belonging to the words is kept.
+
+def _entries(document: Document, start: int, end: int) -> Sequence[Line | Table]:
+    first, stop = (bisect_left(document.entries, at, key=attrgetter("at")) for at in (start, end))
+    return document.entries[first:stop]
+
+
+def clean_title(text: str, name: FileName) -> str:
+    """Return a title's words without Markdown marks and without a leading date, number or record prefix.
+
+    `ADR 12: Use UDP` and `12. Use UDP` become `Use UDP`; a number belonging to the words is kept, so `12 Use UDP` loses
+    only that of the file's name.
     """
     title = plain_text(" ".join(text.split()))
-    for pattern in _PREFIXES:
-        match = pattern.match(title)
-        if match is not None:
-            return title[match.end() :]
-    return title
+    for patterns in ((_LEAD,), _PREFIXES):
+        match = next(filter(None, (pattern.match(title) for pattern in patterns)), None)
+        title = title[match.end() :] if match is not None else title
+    match = _NUMBER_ALONE.match(title)
+    return title[match.end() :] if match is not None and int(match[1]) == name.number else title
+
+
+def names_record(heading: Heading | None) -> bool:
+    """Return whether a heading says that the file is a record, as in `ADR 12: Use UDP` and `Router decision record`."""
+    return heading is not None and _OF_RECORD.search(plain_text(heading.text[:LONGEST_LINE])) is not None
+
+
+def names_guide(heading: Heading | None) -> bool:
+    """Return whether a heading is that of a guide to records, as `How to write ADRs`."""
+    return heading is not None and _OF_GUIDE.match(plain_text(heading.text[:LONGEST_LINE])) is not None
 
 
 def is_placeholder(title: str) -> bool:
