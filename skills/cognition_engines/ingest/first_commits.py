@@ -25,6 +25,7 @@ _LOG: Final = (
 _KEPT: Final = ("PATH", "HOME", "XDG_CONFIG_HOME")  # variables; GIT_DIR and the like would name another repository
 _LATEST: Final = 7_258_118_400  # the year 2200
 _DIGITS: Final = 10
+_NO_CHECKOUT: Final = "not a git repository"  # in the message for a `.git` that git does not take
 _Dates = Mapping[str, datetime | None]  # by path
 
 
@@ -60,7 +61,8 @@ class FirstCommits:
         try:
             return _dates_in(run_git(root, *_LOG, environment=variables))
         except GitFailed as error:
-            self._warnings.append(Problem(str(root), None, f"no dates of first commits are known: {error}"))
+            if _NO_CHECKOUT not in str(error):
+                self._warnings.append(Problem(str(root), None, f"no dates of first commits are known: {error}"))
             return {}
 
 
