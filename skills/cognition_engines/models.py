@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from pydantic import JsonValue
 
@@ -99,6 +99,7 @@ class Decision:
     status_text: str | None = None  # as the source spells it
     outcome: str | None = None
     date: datetime | None = None
+    date_source: Literal["git"] | None = None  # of a date that no file or agent stated: the first commit
     reasons: tuple[Reason, ...] = ()
     tags: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()  # references as written: a number, a file name, an id

@@ -84,6 +84,21 @@ def test_a_repository_of_500_commits_and_60_records_is_checked(
     assert (done.code, len(members["governing"]), len(members["missing"])) == (1, 58, 56)
 
 
+def test_patterns_of_a_superproject_hold_for_files_of_a_submodule(
+    git: Repository, checked: Callable[..., Done], cstp: Callable[..., Done], tmp_path: Path
+) -> None:
+    library = tmp_path / "library"
+    write(library / "src" / "a.py", "one\n")
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "Begin")):
+        git("-C", str(library), *words)
+    git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "vendor/library")
+    write(tmp_path / "docs" / "adr" / "0003-vendor.md", record("Keep the library", "vendor/library/**"))
+    assert cstp("ingest", "docs/adr", CSTP_EMBEDDING__MODEL="none").code == 0
+    for path in ("vendor/library", "vendor/library/src", "vendor/library/src/a.py"):
+        assert "Keep the library" in checked(path).out
+    assert "Keep the library" not in checked("--stale").out
+
+
 def test_the_action_and_the_hooks_run_existing_commands(cstp: Callable[..., Done]) -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     (run,) = [step["run"] for step in action["runs"]["steps"] if "cstp check" in step.get("run", "")]

@@ -91,6 +91,22 @@ def test_the_page_shows_the_context(asked: Callable[..., Any], cstp: Callable[..
     assert re.sub(made, "", context) == re.sub(made, "", shown[1])
 
 
+def test_patterns_of_a_superproject_hold_before_an_edit_in_a_submodule(
+    asked: Callable[..., Any], cstp: Callable[..., Any]
+) -> None:
+    asked({}, scopes=["read", "write"])
+    for name, pattern in (("Keep the library", "vendor/library/**"), ("Write no C", "src/**/*.c")):
+        affects = json.dumps([{"type": "path", "pattern": pattern}])
+        assert (
+            cstp("call", "cstp.recordDecision", f"decision={name}", "confidence:=0.8", f"affects:={affects}").code == 0
+        )
+    inner = Path("repository/vendor/library")
+    inner.mkdir(parents=True)
+    (inner / ".git").write_text("gitdir: ../../.git/modules/vendor/library\n")
+    context = context_of(hook("before-edit", edit("vendor/library/src/a.c")), "PreToolUse")
+    assert ("Keep the library" in context, "Write no C" in context) == (True, True)
+
+
 def test_the_holder_of_the_data_folder_answers_for_the_agent(
     serving: Callable[..., Any], cstp: Callable[..., Any], token: str
 ) -> None:

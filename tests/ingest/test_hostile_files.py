@@ -1,6 +1,7 @@
 """Hostile links, pipes, devices, names and sizes in a folder: refused alone, and the rest is read."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -21,6 +22,8 @@ from cognition_engines.open_file import LARGEST_WHOLE, LONGEST_LINE
 from cognition_engines.store.records import Records
 from tests.ingest.conftest import CountingEmbedder, Silent
 from tests.ingest.runs import Run, ids, json_lines
+
+Checkout = Callable[..., Path]
 
 
 class Swapping(Silent):
@@ -80,6 +83,17 @@ def test_no_link_is_followed_out_of_a_folder(folder: Path, secret: Path, run: Ru
     reason = "is no file but a link, which is not followed: name the file itself to read it"
     assert told(summary.warnings) == dict.fromkeys(("a.jsonl", "b.jsonl", "c.md"), reason)
     assert summary.skipped == {"link": 2}
+
+
+def test_a_link_to_its_own_folder_or_to_itself_ends(folder: Path, run: Run, checkout: Checkout) -> None:
+    shop = checkout("shop", "https://h.example/shop")
+    decisions = shop / "docs"
+    json_lines(decisions / "a.jsonl", {"kind": "decision", "id": "a", "title": "A"})
+    (decisions / "up").symlink_to(decisions)
+    assert [run(path).new for path in (shop, decisions / "up")] == [1, 0]
+    shutil.rmtree(decisions)
+    decisions.symlink_to("docs")
+    assert [run(path, prune=True).rejected == () for path in (shop, decisions)] == [True, False]
 
 
 def test_a_named_link_is_read(folder: Path, secret: Path, run: Run, records: Records) -> None:
@@ -285,11 +299,11 @@ def test_an_extreme_value_refuses_its_file(folder: Path, run: Run, name: str, te
 
 
 def test_broken_records_between_good_ones_are_refused_alone(folder: Path, run: Run, records: Records) -> None:
-    lines = [SURROGATE, NUL, DEEP, HUGE, "{", '{"a": 1}']
+    lines = [SURROGATE, NUL, DEEP, HUGE, "{", '{"a": 1}', '{"title": "A\0"}', "\0\0"]
     text = "".join(f'{line}\n{{"kind": "decision", "id": "{at}", "title": "t"}}\n' for at, line in enumerate(lines))
     (folder / "mixed.jsonl").write_text(text)
     summary = run(folder)
-    assert [problem.line for problem in summary.rejected] == [1, 3, 5, 7, 9, 11]
+    assert [problem.line for problem in summary.rejected] == [1, 3, 5, 7, 9, 11, 13, 15]
     assert len(ids(records, Kind.DECISION)) == 1 + len(lines)
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.ingest.options import Options, Silent
+from cognition_engines.ingest.follow import WatchedPaths
+from cognition_engines.ingest.options import Options, Silent, Summary
 from cognition_engines.ingest.run import BATCH, ingest
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records
@@ -102,6 +103,23 @@ def test_the_id_depends_on_neither_the_checkout_nor_the_named_path(
     repo.rename(repo.with_name("moved"))
     assert counts(run(repo.with_name("moved"))) == (0, 0, 1, 0)
     assert set(stored(records)) == {id}
+
+
+def test_a_file_renamed_in_case_alone_stays_one_record(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
+    watched = WatchedPaths([tmp_path / "docs"], Options())
+
+    def read(options: Options) -> Summary:
+        return ingest([tmp_path / "docs"], options, records, None, Silent())
+
+    before = adr(tmp_path / "docs/0001-queues.md", "Use queues")
+    first = watched.read_changes(read)
+    before.rename(tmp_path / "docs/0001-Queues.md")
+    adr(tmp_path / "docs/0001-Queues.md", "Use two queues")
+    renamed = watched.read_changes(read)
+    assert first is not None
+    assert renamed is not None
+    assert (counts(first), counts(renamed), renamed.moved) == ((1, 0, 0, 0), (0, 1, 0, 0), ())
+    assert counts(run(tmp_path / "docs", prune=True)) == (0, 0, 1, 0)
 
 
 def test_differing_checkouts_are_refused_in_one_run(run: Run, adr: Adr, records: Records, checkout: Checkout) -> None:

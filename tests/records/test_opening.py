@@ -13,8 +13,9 @@ import sqlalchemy as sa
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.opening import open_store
+from cognition_engines.store.read_only import read_only_store
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.schema import HEAD, metadata
+from cognition_engines.store.schema import BEFORE, HEAD, metadata
 from cognition_engines.store.values import Entry
 from tests.stores import PostgreSQL
 
@@ -82,6 +83,23 @@ def test_a_new_store_has_the_tables_of_the_program(new_url: str) -> None:
     with engine.connect() as connection:
         assert connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalars().all() == [HEAD]
         assert set(sa.inspect(connection).get_table_names()) == {*metadata.tables, "alembic_version"}
+    engine.dispose()
+
+
+def test_a_store_of_the_schema_before_is_migrated_and_keeps_its_records(url: str, entry: Make) -> None:
+    records = open_records(url)
+    records.put([entry("a")], None)
+    records.close()
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE decisions DROP COLUMN date_source"))
+        connection.execute(sa.text(f"UPDATE alembic_version SET version_num = '{BEFORE}'"))
+    with pytest.raises(ConfigurationError, match="cstp serve migrates it"), read_only_store(url):
+        pass
+    records = open_records(url)
+    records.put([entry("b")], None)
+    assert set(records.reads.by_ids(Kind.DECISION, ["a", "b"])) == {"a", "b"}
+    records.close()
     engine.dispose()
 
 

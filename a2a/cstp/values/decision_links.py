@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field
 
 from cstp.values.base import DecisionId, Wire
 from cstp.values.decision_writes import Edge
+from cstp.values.decisions import DateSource
 from cstp.values.fields import WHOLE, InstantOut, each_once
 from cstp.values.reads import Present, ReadParams
 from cstp.values.writes import LongText, RecordId, WriteParams, WriteResult, WriteWarning
@@ -72,7 +73,10 @@ class GetGraphParams(ReadParams):
 
 
 class DecisionInShort(Wire):
-    """A decision in a list; members are null if the record does not state them."""
+    """A decision in a list; members are null if the record does not state them.
+
+    `dateSource` is `file` if the decision's file states the date, `git` if the date is that of the file's first commit.
+    """
 
     id: DecisionId
     title: str
@@ -82,6 +86,7 @@ class DecisionInShort(Wire):
     status: str | None
     outcome: str | None
     date: InstantOut | None
+    date_source: DateSource | None
 
 
 class GraphNode(DecisionInShort):

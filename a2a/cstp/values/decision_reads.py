@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue
 from cstp.values.base import DecisionId, DecisionIds, PublishedNames, Wire
 from cstp.values.decision_links import DecisionEdge, DecisionInShort, EndedEdge
 from cstp.values.decision_writes import OF_ID
-from cstp.values.decisions import AffectedPart, Alternative, CitedSource, Evidence, Reason
+from cstp.values.decisions import AffectedPart, Alternative, CitedSource, DateSource, Evidence, Reason
 from cstp.values.fields import WHOLE, FilePaths, InstantOut, Label, LowerInstant, Offset, UpperInstant, in_order
 from cstp.values.reads import Present, ReadParams
 from cstp.values.writes import Names, RecordId
@@ -94,6 +94,7 @@ class WholeDecision(Wire):
     status: str | None
     outcome: str | None
     date: InstantOut | None
+    date_source: DateSource | None
     context: str | None
     reasons: list[Reason]
     alternatives: list[Alternative]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+DateSource: TypeAlias = Literal["file", "git"]
 AffectedType: TypeAlias = Literal["path", "package", "api", "data"]
 
 

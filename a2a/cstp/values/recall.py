@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_val
 from pydantic_core import PydanticCustomError
 
 from cstp.values.base import Names, Wire
+from cstp.values.decisions import DateSource
 from cstp.values.fields import WHOLE, InstantOut, Label, Level, LowerInstant, Share, UpperInstant, in_order, not_blank
 from cstp.values.reads import (
     EXPLAIN_DESCRIPTION,
@@ -221,6 +222,7 @@ class DecisionMetadata(Wire):
     status: str | None
     outcome: str | None
     date: InstantOut | None
+    date_source: DateSource | None
     tags: list[str]
     given: dict[str, JsonValue]
 

@@ -1,29 +1,24 @@
 """A work tree as seen by git: root, changed and tracked files, and commit trailers.
 
-Git runs as a program without a shell, with bounded time and output; a NUL ends each name.
+A NUL ends each name in git's output.
 """
 
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from cognition_engines.git_program import GitFailed, run_git
+
 DECISION: Final = "Decision"  # the commit trailer naming a decision
-_SECONDS: Final = 30.0
-_LARGEST: Final = 64 * 1024 * 1024  # maximum bytes of git's output
 _MOST_FILES: Final = 100_000
-_QUIET: Final = ("-c", "core.quotePath=false", "-c", "core.fsmonitor=false", "--no-optional-locks")
-
-
-class GitFailed(Exception):
-    """Git gave no answer; the message says the reason and the remedy."""
+_LISTED: Final = ("ls-files", "--recurse-submodules", "-z")
 
 
 def find_root(folder: Path) -> Path:
     """Return the top folder of the work tree around a folder. Raise GitFailed outside of a work tree."""
     try:
-        return Path(os.fsdecode(_run_git(folder, "rev-parse", "--show-toplevel")).rstrip("\n"))
+        return Path(os.fsdecode(run_git(folder, "rev-parse", "--show-toplevel")).rstrip("\n"))
     except GitFailed as error:
         remedy = "run it in a repository, or name one with -C"
         raise GitFailed(f"{folder} is in no git work tree: {remedy} ({error})") from None
@@ -36,17 +31,17 @@ def changed_files(root: Path, base: str | None, *, staged: bool) -> list[str]:
     """
     options = ("diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules")
     if staged:
-        return _names(_run_git(root, *options, "--cached"))
+        return _names(run_git(root, *options, "--cached"))
     if base is not None:
-        return _names(_run_git(root, *options, f"{_commit(root, base)}...HEAD", "--"))
+        return _names(run_git(root, *options, f"{_commit(root, base)}...HEAD", "--"))
     if not _is_commit(root, "HEAD"):
-        return _names(_run_git(root, *options, "--cached"))
-    return _names(_run_git(root, *options, "HEAD", "--"))
+        return _names(run_git(root, *options, "--cached"))
+    return _names(run_git(root, *options, "HEAD", "--"))
 
 
 def tracked_files(root: Path) -> list[str]:
     """Return the files in the index. Raise GitFailed for more than may be compared."""
-    return _names(_run_git(root, "ls-files", "-z"))
+    return _names(run_git(root, *_LISTED))
 
 
 def files_of(root: Path, folder: Path, paths: Sequence[str]) -> list[str]:
@@ -58,7 +53,7 @@ def files_of(root: Path, folder: Path, paths: Sequence[str]) -> list[str]:
             raise GitFailed(f"{path} is outside of the repository {root}")
         name = place.relative_to(root).as_posix()
         if place.is_dir():
-            found |= dict.fromkeys(_names(_run_git(root, "ls-files", "-z", "--", f":(literal){name}")))
+            found |= dict.fromkeys(_names(run_git(root, *_LISTED, "--", f":(literal){name}")))
         else:
             found[name] = None
     return list(found)
@@ -67,13 +62,13 @@ def files_of(root: Path, folder: Path, paths: Sequence[str]) -> list[str]:
 def named_decisions(root: Path, base: str) -> frozenset[str]:
     """Return the values of `Decision` trailers in commits since `base`: ids, numbers or paths."""
     form = f"%(trailers:key={DECISION},valueonly,separator=%x2C)"
-    text = os.fsdecode(_run_git(root, "log", f"--format={form}", f"{_commit(root, base)}..HEAD", "--"))
+    text = os.fsdecode(run_git(root, "log", f"--format={form}", f"{_commit(root, base)}..HEAD", "--"))
     return frozenset(name.strip() for line in text.split("\n") for name in line.split(",") if name.strip())
 
 
 def _commit(root: Path, name: str) -> str:
     try:
-        found = _run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        found = run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     except GitFailed:
         raise GitFailed(f"{name!r} names no commit here: fetch it first (in a workflow: fetch-depth: 0)") from None
     return os.fsdecode(found).strip()
@@ -92,25 +87,3 @@ def _names(output: bytes) -> list[str]:
     if len(names) > _MOST_FILES:
         raise GitFailed(f"{len(names):,} files are more than {_MOST_FILES:,}: name some")
     return names
-
-
-def _run_git(folder: Path, *words: str) -> bytes:
-    """Return git's output. Raise GitFailed if git fails, takes too long or prints too much."""
-    command = ["git", *_QUIET, *words]
-    try:
-        with subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as process:
-            try:
-                output, errors = process.communicate(timeout=_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                raise GitFailed(f"git {words[0]} took more than {_SECONDS:.0f} s") from None
-    except FileNotFoundError:
-        raise GitFailed("git is not installed") from None
-    if process.returncode:
-        reason = os.fsdecode(errors).strip().splitlines()
-        raise GitFailed(reason[-1] if reason else f"git {words[0]} ended with {process.returncode}")
-    if len(output) > _LARGEST:
-        raise GitFailed(f"git {words[0]} printed more than {_LARGEST >> 20} MiB")
-    return output

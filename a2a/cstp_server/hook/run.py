@@ -26,6 +26,7 @@ _EDIT_SECONDS: Final = 1.5
 _START_TOKENS: Final = 1500
 _EDIT_TOKENS: Final = 1000
 _DEEPEST: Final = 64  # folders above a file
+_LONGEST_MARKER: Final = 4096  # characters
 _ITEM: Final = "\n- ["  # of a briefing; useless without any
 _FRESH: Final = ("compact", "clear")  # starts at which an agent has lost earlier explanations
 
@@ -98,14 +99,14 @@ def _at_start(given: Mapping[str, Any], target: Target) -> str | None:
 def _before_edit(given: Mapping[str, Any], target: Target) -> str | None:
     session, inputs = str(given["session_id"]), given["tool_input"]
     named = inputs.get("file_path") or inputs.get("notebook_path")
-    path = None if named is None else _in_repository(os.path.join(given.get("cwd") or os.getcwd(), str(named)))
-    if path is None:
+    where = () if named is None else _in_repositories(os.path.join(given.get("cwd") or os.getcwd(), str(named)))
+    if not where:
         return None
-    folder, file = path
+    folder, file = where[0]
     marks, mark = read_marks(session), mark_of(os.path.join(folder, file))
     if mark in marks or is_full(marks):
         return None
-    params = {"files": [file], "include": ["snippet"], "maxTokens": _EDIT_TOKENS}
+    params = {"files": [file for _, file in where], "include": ["snippet"], "maxTokens": _EDIT_TOKENS}
     found = call_method(target, "cstp.getDecisionContext", params, monotonic() + _EDIT_SECONDS, waiting=False)
     text = explain_file(file, found)
     add_mark(session, mark)
@@ -144,14 +145,26 @@ def _context(given: Mapping[str, Any], event: str, text: str | None) -> str | No
     return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}, ensure_ascii=False)
 
 
-def _in_repository(path: str) -> tuple[str, str] | None:
-    """Return the root of a file's repository, and the file's path there with `/`; None outside of a repository."""
+def _in_repositories(path: str) -> list[tuple[str, str]]:
+    """Return the root of a file's repository, and the file's path there with `/`; then those of its superprojects."""
+    found: list[tuple[str, str]] = []
     path = os.path.normpath(path)
     folder = os.path.dirname(path)
     for _ in range(_DEEPEST):
-        if os.path.exists(os.path.join(folder, ".git")):
-            return folder, os.path.relpath(path, folder).replace(os.sep, "/")
+        marker = os.path.join(folder, ".git")
+        if os.path.exists(marker):
+            found.append((folder, os.path.relpath(path, folder).replace(os.sep, "/")))
+            if not _is_submodule(marker):
+                break
         if folder == os.path.dirname(folder):
-            return None
+            break
         folder = os.path.dirname(folder)
-    return None
+    return found
+
+
+def _is_submodule(marker: str) -> bool:
+    """Return whether a `.git` is the file of a submodule, and not that of a worktree or a folder."""
+    if not os.path.isfile(marker):
+        return False
+    with open(marker, encoding="utf-8", errors="replace") as file:
+        return "/modules/" in file.read(_LONGEST_MARKER)

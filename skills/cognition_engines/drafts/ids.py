@@ -128,13 +128,16 @@ def digest(record: Record, ordinal: int = 0) -> str:
 
 
 def decision_digest(decision: Decision) -> str:
-    """Return a decision's `digest`."""
+    """Return a decision's `digest`; a date from git is no content, and follows after a dash, in seconds since 1970."""
     # without absent members, so that a member added to reasons changes no digest
     reasons = [
         (one.type, one.text) if one.strength is None else (one.type, one.text, one.strength) for one in decision.reasons
     ]
     fields = {name: getattr(decision, name) for name in Decision.__slots__} | {"reasons": reasons, "id": None}
-    return sha256_hex(json.dumps(fields, default=str, sort_keys=True))[:32]
+    date, dated = "", fields.pop("date_source") is not None
+    if dated and decision.date is not None:
+        fields["date"], date = None, f"-{decision.date.timestamp():.0f}"
+    return sha256_hex(json.dumps(fields, default=str, sort_keys=True))[:32] + date
 
 
 def with_place(origin: Origin) -> Origin:

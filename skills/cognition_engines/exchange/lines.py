@@ -30,7 +30,7 @@ from cognition_engines.store.values import PART, Entry, StoredRecord
 from cstp.values.decisions import Reason
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
-_DIGEST: Final = re.compile("[0-9a-f]{32}[.][0-9a-f]{8}")
+_DIGEST: Final = re.compile("[0-9a-f]{32}(?:-[0-9]{1,12})?[.][0-9a-f]{8}")
 _IS_PRINTABLE: Final = re.compile(PRINTABLE)
 _Label: TypeAlias = Annotated[str, Text(10_000)]
 _Status: Any = Literal.__getitem__(STATUSES)

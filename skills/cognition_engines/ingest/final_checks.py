@@ -80,10 +80,10 @@ def _of_sources(
 ) -> Iterator[tuple[str, list[KnownRecord]]]:
     for path in (Path(os.path.abspath(path)) for path in paths):
         if path.is_dir() or is_gone(path):
-            yield str(path.resolve()), records.origins.read_below(str(path))
+            yield os.path.realpath(path), records.origins.read_below(str(path))
         elif path.is_file():
             place = read[str(path)]
-            yield str(path.resolve()), records.origins.of_place((place.repository, place.path))
+            yield os.path.realpath(path), records.origins.of_place((place.repository, place.path))
     scopes = {(place.repository, place.scope, place.root) for place in read.values() if place.root is not None}
     for repository, scope, root in scopes:
         if scope == EVERYTHING or not PurePosixPath(scope).is_absolute():

@@ -20,10 +20,10 @@ class RecordDraft:
     """A checked record of any kind. Id, project and sensitivity are None if not given.
 
     `ordinal` is the position among the file's records, from 0, `line` is 1-based. `vectors`, (windows, dimensions), are
-    from the embedding model in use, if the source has them; else None. `of_file` marks a turn of a file with a single
-    conversation. `export` names the system of the id: the same id in another export is the same record. `guard` is the
-    sensitivity if neither the record nor an option gives it. `exported` is the hash of a decision's content when
-    written into the file; None for others.
+    from the embedding model in use, if the source has them; else None. `of_file` marks a decision that is a whole file,
+    and a turn of a file with a single conversation. `export` names the system of the id: the same id in another export
+    is the same record. `guard` is the sensitivity if neither the record nor an option gives it. `exported` is the hash
+    of a decision's content when written into the file; None for others.
     """
 
     record: Record

@@ -5,7 +5,8 @@ such a folder belong to the same repository.
 
 Files are equal if each record read from the new file is stored unchanged for the old file. If more than half of the
 files with the same names in two folders are equal, all of them count as moved, and some as edited. A file in a folder
-moved before, or in another clone, is the file of the same place, whatever the content.
+moved before, or in another clone, is the file of the same place, whatever the content; so is a file whose name now
+differs in case alone.
 """
 
 import os
@@ -18,8 +19,8 @@ from typing import Final, NamedTuple
 
 from cognition_engines.drafts.ids import with_place
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.ingest.report import content_of, is_gone
-from cognition_engines.ingest.repository import FilePlace, Places
+from cognition_engines.ingest.report import is_gone
+from cognition_engines.ingest.repository import FilePlace, Places, checkout_at
 from cognition_engines.ingest.rights import named_scope, scope_folder
 from cognition_engines.models import Problem
 from cognition_engines.store.records import Records
@@ -61,6 +62,8 @@ class KnownFiles:
         self._resolved: dict[str, str] = {}  # folders without links, by folder
         self._places: dict[str, set[_Place]] = {}  # by source
         self._held: dict[_Place, list[StoredFile]] = {}
+        self._lower = {one.source.lower(): one for one in self._found}
+        self._names: dict[str, str] = {}  # of checkouts, by their folder
         self._gone: dict[str, bool] = {}  # by folder
         self._moved: dict[str, _Place] = {}  # by source
         self._folders: dict[str, _Place] = {}  # by a moved file's folder
@@ -98,6 +101,12 @@ class KnownFiles:
         """Yield the files with the same repository and path whose folder is missing."""
         return filter(self._is_lost, self._held.get((place.repository, place.path), ()))
 
+    def in_other_case(self, file: RunFile) -> Iterator[StoredFile]:
+        """Yield the file that now has this name, which differs in case alone."""
+        stored = None if self.has(file.place) else self._lower.get(str(file.path).lower())
+        if stored is not None and (is_gone(Path(stored.source)) or os.path.samefile(stored.source, file.path)):
+            yield stored
+
     def _is_lost(self, one: StoredFile) -> bool:
         folder = one.source.rpartition("/")[0]
         if folder not in self._gone:
@@ -108,16 +117,23 @@ class KnownFiles:
         """Store the location of a file that differs from the place, for example because of a link."""
         folder, _, name = one.source.rpartition("/")
         if folder not in self._resolved:
-            self._resolved[folder] = str(Path(folder).resolve())
+            self._resolved[folder] = os.path.realpath(folder)
         real = f"{self._resolved[folder]}/{name}"
         ending, of_folder = f"/{one.path}", one.repository.startswith("/")
         if real.endswith(ending):
             root = real.removesuffix(ending) or "/"
             if not of_folder or root == one.repository or (real != one.source and os.path.isdir(one.repository)):
                 return
+            if self._name_of(root) == one.repository:  # a worktree
+                return
             self._roots[root] = one.repository
         self._moved[one.source] = one.repository, one.path
         self._folders[real.rpartition("/")[0]] = one.repository, PurePosixPath(one.path).parent.as_posix()
+
+    def _name_of(self, root: str) -> str:
+        if root not in self._names:
+            self._names[root] = checkout_at(Path(root)).name
+        return self._names[root]
 
     def _free(self, folder: str) -> str:
         """Return an unused name for a folder's files, different from names of folders moved away from there."""
@@ -141,12 +157,13 @@ def recognise_moved(
     """Return the stored files of missing folders, each once, and the possible moves."""
     lost: dict[StoredFile, RunFile] = {}
     for file in files:
-        for stored in known.lost_at(file.place):
+        for stored in (*known.lost_at(file.place), *known.in_other_case(file)):
             lost.setdefault(stored, file)
     found = [Recognised(file, stored) for stored, file in lost.items()]
+    named = {file.path for file in lost.values()}
     unknown: dict[str, dict[str, RunFile]] = {}
     for file in files:
-        if not known.has(file.place):
+        if not (file.path in named or known.has(file.place)):
             unknown.setdefault(str(file.path.parent), {})[file.path.name] = file
     gone: dict[str, _Files] = {}
     for stored in known.in_gone_folders() if unknown else ():
@@ -257,7 +274,7 @@ def relocate(row: KnownRecord, natural: FilePlace, move: Move) -> Relocation:
         source=natural.source,
         project_scope=_scope(row, origin.project_scope, natural, move),
         guard_scope=_scope(row, origin.guard_scope, natural, move),
-        digest=content_of(origin),
+        digest=origin.digest.partition(".")[0],
     )
     return Relocation(row.key, origin.source, with_place(moved))
 
@@ -275,4 +292,4 @@ def _scope(row: KnownRecord, scope: str | None, natural: FilePlace, move: Move) 
 
 
 def _resolve_path(path: Path) -> PurePosixPath:
-    return PurePosixPath(path.resolve().as_posix())
+    return PurePosixPath(os.path.realpath(path))

@@ -53,6 +53,7 @@ class RecordSink(Protocol):
     ) -> tuple[Outcome, ...]: ...
 
 
+_PLACE: Final = 9  # characters of a digest, for the place
 COLLECTION: Final = "chroma:"  # the beginning of a collection's address
 
 
@@ -150,7 +151,7 @@ def _add(batch: Batch, entry: ReadEntry, stored: KnownRecord | None, tally: Tall
         outcome = Outcome.CHANGED if again else Outcome.NEW
     elif stored.origin.is_written:
         pass  # handed over
-    elif stored.origin.digest == entry.origin.digest or (_same_elsewhere(entry, stored) and not only_by_place(entry)):
+    elif _is_same(entry, stored) or (_same_elsewhere(entry, stored) and not only_by_place(entry)):
         tally.count(entry, Outcome.UNCHANGED)
         return
     elif _is_elsewhere(entry, stored) and not is_later(entry, stored.origin.source):
@@ -201,6 +202,12 @@ def _name_entry(entry: ReadEntry, store: _Store, tally: Tally) -> tuple[ReadEntr
     holder = store.under(kind, entry.name[1])
     place = entry.name[1] if holder is None else holder.origin.source
     raise _Conflict(taken_id_message(entry, place))
+
+
+def _is_same(entry: ReadEntry, stored: KnownRecord) -> bool:
+    """Return whether nothing has changed; a date from git is kept while git gives none."""
+    held, found = stored.origin.digest, entry.origin.digest
+    return held == found or (held.partition("-")[0], held[-_PLACE:]) == (found[:-_PLACE], found[-_PLACE:])
 
 
 def _same_elsewhere(entry: ReadEntry, stored: KnownRecord) -> bool:

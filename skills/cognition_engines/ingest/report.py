@@ -218,8 +218,8 @@ def taken_id_message(entry: ReadEntry, place: str) -> str:
 
 
 def content_of(origin: Origin) -> str:
-    """Return the file-independent part of the digest."""
-    return origin.digest.partition(".")[0]
+    """Return the part of the digest that depends on neither the file nor its history."""
+    return origin.digest[:32]
 
 
 def is_gone(path: Path) -> bool:

@@ -1,14 +1,14 @@
 """Finds a file's repository, so equal paths and ids in two repositories stay two records.
 
 A repository is named by the host and path of its remote as in `.git/config`, whatever the protocol; without a remote by
-the absolute folder of the checkout, outside a checkout by the absolute folder of the file.
+the absolute folder of the checkout, for a worktree the main one; outside a checkout by the absolute folder of the file.
 
 Inside a given folder, `.git` leads to no file outside it, unless that file names the checkout in return.
 """
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -31,6 +31,7 @@ class FilePlace:
 
     `source` is the absolute path as it was named, or a collection's address, which has no `root`. `scope` is the path
     given to the run, relative to the root if that is a checkout: the run's options apply to everything below it.
+    `history` says that the root is a checkout whose commits may be read.
     """
 
     source: str
@@ -38,6 +39,16 @@ class FilePlace:
     path: str
     scope: str
     root: Path | None
+    history: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A checkout: the name of its repository, and whether its git folder may be read."""
+
+    name: str
+    root: Path
+    readable: bool
 
 
 def of_collection(address: str, repository: str | None = None) -> FilePlace:
@@ -54,7 +65,7 @@ class Places:
 
     def __init__(self, repository: str | None = None) -> None:
         self.override = None if repository is None else remote_name(repository, None) or repository
-        self._checkouts: dict[Path, tuple[str, Path] | None] = {}  # by folder
+        self._checkouts: dict[Path, Checkout | None] = {}  # by folder
         self._tops: dict[Path, Path] = {}  # the given path, without links
 
     def of(self, file: Path, run: Path) -> FilePlace:
@@ -65,8 +76,8 @@ class Places:
         folder, scope = where.parent, where if run == file else top
         found = self._checkout(folder, None if run == file else top)
         if found is not None:
-            name, root = found
-            return self._place(file, name, where, _scope(scope, root), root)
+            placed = self._place(file, found.name, where, _scope(scope, found.root), found.root)
+            return replace(placed, history=found.readable)
         if self.override is not None:
             return self._place(file, self.override, where, _scope(scope, top), top)
         return self._place(file, folder.as_posix(), where, scope.as_posix(), folder)
@@ -75,10 +86,10 @@ class Places:
         path = where.relative_to(root).as_posix()
         return FilePlace(str(file), self.override or name, path, scope, root)
 
-    def _checkout(self, folder: Path, top: Path | None) -> tuple[str, Path] | None:
-        """Return the name and the folder of the checkout around a folder; `top` is the named folder."""
+    def _checkout(self, folder: Path, top: Path | None) -> Checkout | None:
+        """Return the checkout around a folder; `top` is the named folder."""
         passed: list[Path] = []
-        found: tuple[str, Path] | None = None
+        found: Checkout | None = None
         for each in (folder, *folder.parents):
             if each in self._checkouts:
                 found = self._checkouts[each]
@@ -86,14 +97,14 @@ class Places:
             passed.append(each)
             if os.path.lexists(each / ".git"):
                 inside = top if top is not None and each.is_relative_to(top) else None
-                found = remote_of(each, inside) or each.as_posix(), each
+                found = checkout_at(each, inside)
                 break
         self._checkouts.update(dict.fromkeys(passed, found))
         return found
 
     def _resolve_folder(self, folder: Path) -> Path:
         if folder not in self._tops:
-            self._tops[folder] = folder.resolve()
+            self._tops[folder] = Path(os.path.realpath(folder))  # unlike `resolve`, also of a link to itself
         return self._tops[folder]
 
 
@@ -108,15 +119,19 @@ def scope_within(scope: str, other: str | None) -> bool:
     return PurePosixPath(scope).is_relative_to(PurePosixPath(other))
 
 
-def remote_of(root: Path, inside: Path | None = None) -> str | None:
-    """Return the name of the checkout's remote, `origin` before others; None without a remote. Ignore includes.
+def checkout_at(root: Path, inside: Path | None = None) -> Checkout:
+    """Return the checkout whose top folder is `root`, with the remote `origin` before others. Ignore includes.
 
     `inside` is the given folder if the checkout is in it: files of others there must not lead elsewhere.
     """
-    text = _config_of(root, inside)
-    urls = {} if text is None else _values(text, "remote", "url")
+    found = _git_folder(root, inside)
+    if found is None:
+        return Checkout(root.as_posix(), root, readable=False)
+    main, config = found
+    urls = _values(config, "remote", "url")
     url = urls.get("origin") or next((url for name, url in urls.items() if name), None)
-    return None if url is None else remote_name(url, root)
+    name = None if url is None else remote_name(url, root)
+    return Checkout(name or main.as_posix(), root, readable=True)
 
 
 def remote_name(url: str, root: Path | None) -> str | None:
@@ -145,11 +160,14 @@ def _parts(url: str, root: Path | None) -> tuple[str, str]:
     return "", os.path.normpath(root / url)
 
 
-def _config_of(root: Path, inside: Path | None) -> str | None:
-    """Return the configuration of a checkout, whose `.git` is a folder, or a file naming a folder."""
+def _git_folder(root: Path, inside: Path | None) -> tuple[Path, str] | None:
+    """Return the main checkout and the configuration of a checkout; None if its `.git` may not be read.
+
+    `.git` is a folder, or a file naming a folder.
+    """
     marker = root / ".git"
     if (text := _text_of(marker / "config", inside)) is not None:
-        return text
+        return root, text
     line = _text_of(marker, inside)
     if line is None or not line.startswith("gitdir:"):
         return None
@@ -158,8 +176,12 @@ def _config_of(root: Path, inside: Path | None) -> str | None:
         if not _names(folder, root):
             return None
         inside = None
-    common = _text_of(folder / "commondir", inside)  # of a worktree
-    return _text_of((folder if common is None else _join_path(folder, common)) / "config", inside)
+    main, common = root, _text_of(folder / "commondir", inside)
+    if common is not None:  # of a worktree
+        folder = _join_path(folder, common)
+        main = folder.parent if folder.name == ".git" else folder
+    config = _text_of(folder / "config", inside)
+    return None if config is None else (main, config)
 
 
 def _names(folder: Path, root: Path) -> bool:

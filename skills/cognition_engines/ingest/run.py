@@ -20,6 +20,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.detect import MARKDOWN, read
 from cognition_engines.ingest.discover import files_of
 from cognition_engines.ingest.final_checks import left_behind, less_guarded, pointing_nowhere, prune
+from cognition_engines.ingest.first_commits import FirstCommits
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.identify import AnyDraft, RecordIdentifier
 from cognition_engines.ingest.items import Collection, Entries, Item, ReadEntry, RejectedRecord, Warned, rejected
@@ -165,7 +166,7 @@ def _moved_files(
         rows = [row for row in records.origins.of_place(place_of(stored)) if row.origin.source == stored.source]
         changes += (relocate(row, file.place, move) for row in rows)
         counts[str(move.old), str(move.new)] += len(rows)
-    moved = tuple(MovedFolder(old, new, count) for (old, new), count in counts.items())
+    moved = tuple(MovedFolder(old, new, count) for (old, new), count in counts.items() if old != new)
     return [places.get(file.path, file) for file in files], changes, moved
 
 
@@ -187,10 +188,11 @@ def _is_equal(run: _Run, file: RunFile, stored: StoredFile) -> bool:
 
 def _read_all(files: Iterable[RunFile], collections: Iterable[Collection], run: _Run) -> Iterator[_Read]:
     """Yield each record with the bytes read since the last record; at each file's end without a record."""
-    guards = Guards(run.records.origins.guarded_files())
+    guards, commits = Guards(run.records.origins.guarded_files()), FirstCommits(run.tally.warnings)
     for file in files:
         done = 0
-        for entries, position in _identify_items(_read_items(file, run), file.place, run, guards, file.path):
+        items = commits.add_dates(_read_items(file, run), file)
+        for entries, position in _identify_items(items, file.place, run, guards, file.path):
             yield entries, max(0, min(position, file.size) - done)
             done = max(done, min(position, file.size))
         yield (), file.size - done

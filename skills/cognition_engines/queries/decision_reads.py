@@ -13,7 +13,7 @@ from cognition_engines.models import SUPERSEDED, Decision, DecisionDetails, Sens
 from cognition_engines.queries.answers.filter_conditions import list_conditions
 from cognition_engines.queries.answers.record_values import LEVELS, provenance_of, to_value
 from cognition_engines.queries.answers.shown_items import make_page, make_plain_items
-from cognition_engines.queries.decision_values import decision_members, edge_of, ended_edge_of
+from cognition_engines.queries.decision_values import date_source, decision_members, edge_of, ended_edge_of
 from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.lists import Listings, count_decisions
 from cognition_engines.queries.pools import Pools
@@ -144,6 +144,7 @@ def _whole(found: DecisionHistory, params: GetDecisionParams) -> WholeDecision:
         decision,
         decision.details or DecisionDetails(decision.text),
         id=str(decision.id),
+        date_source=date_source(decision),
         sensitivity=LEVELS[decision.sensitivity or Sensitivity.NORMAL],
         supersedes=links.supersedes,
         superseded_by=links.superseded_by,

@@ -9,6 +9,7 @@ from cognition_engines.models import Decision
 from cognition_engines.store.reads.decisions import FoundLinks
 from cstp.values.decision_links import DecisionEdge, EndedEdge
 from cstp.values.decision_searches import DecisionLinks, Provenance
+from cstp.values.decisions import DateSource
 
 
 def decision_members(decision: Decision) -> dict[str, Any]:
@@ -21,7 +22,15 @@ def decision_members(decision: Decision) -> dict[str, Any]:
         "status": decision.status,
         "outcome": decision.outcome,
         "date": decision.date,
+        "date_source": date_source(decision),
     }
+
+
+def date_source(decision: Decision) -> DateSource | None:
+    """Return the source of the date; None without a date in a file."""
+    if decision.date is None or decision.details is not None:
+        return None
+    return decision.date_source or "file"
 
 
 def edge_of(link: DecisionLink) -> DecisionEdge:

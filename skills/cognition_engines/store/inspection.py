@@ -25,7 +25,7 @@ from cognition_engines.store.read_only import (
 )
 from cognition_engines.store.reads.by_key import EMBEDDED, SELECT_STORED, Reads
 from cognition_engines.store.reads.counts import counts_of, models_of, stored_dimension
-from cognition_engines.store.schema import HEAD, counter, meta, metadata, records, tombstones, vectors
+from cognition_engines.store.schema import BEFORE, HEAD, counter, meta, metadata, records, tombstones, vectors
 
 _PAGE: Final = 1000  # records per read
 _NAMED: Final = 5  # damaged records named in a message
@@ -86,6 +86,8 @@ def glance(url: str) -> Glance | None:
 
 def other_schema(schema: str) -> tuple[str, str]:
     """Return a message for a schema other than HEAD, with the remedy."""
+    if schema == BEFORE:
+        return f"the schema is {schema}, here it is {HEAD}", "cstp serve migrates it"
     if schema < HEAD:
         return f"the schema is {schema}, of a time before the first release", "ingest into a new data folder"
     return f"the schema is {schema}, newer than this program's ({HEAD})", "upgrade the program"

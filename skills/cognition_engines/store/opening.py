@@ -17,8 +17,9 @@ import sqlalchemy as sa
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.database import WAIT, Store, begin, failures, without_deadline
-from cognition_engines.store.schema import HEAD, audit_head, counter, meta, metadata, schema_version
+from cognition_engines.store.schema import BEFORE, HEAD, TABLES, audit_head, counter, meta, metadata, schema_version
 
 SETTING: Final = "store.url"  # the default name of a URL in errors
 CALLS: Final = 8  # at a time over a store, by default
@@ -168,12 +169,15 @@ def _ready(store: Store, named: str) -> Store:
 
 
 def create_tables(connection: sa.Connection, named: str = SETTING) -> None:
-    """Create the tables of an empty database. Raise ConfigurationError for tables of another program version."""
+    """Create or migrate the tables. Raise ConfigurationError for tables of another program version."""
     without_deadline(connection)
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
         if connection.execute(sa.text("SHOW server_encoding")).scalar_one() != "UTF8":
             raise ConfigurationError(f"{named}: the PostgreSQL database must have the encoding UTF8")
+    if schema_of(connection) == BEFORE:
+        connection.exec_driver_sql(f"ALTER TABLE {TABLES[Kind.DECISION].name} ADD COLUMN date_source TEXT")
+        connection.execute(schema_version.update().values(version_num=HEAD))
     refuse_unknown(connection, named)
     if schema_of(connection) == HEAD:  # another process made them
         return
@@ -206,6 +210,8 @@ def schema_of(connection: sa.Connection) -> str | None:
 def refuse_unknown(connection: sa.Connection, named: str) -> None:
     """Raise ConfigurationError if the database has a schema unknown to this program version."""
     schema = schema_of(connection)
+    if schema == BEFORE:
+        raise ConfigurationError(f"{named}: the schema is {schema}, here it is {HEAD}: cstp serve migrates it")
     if schema not in (None, HEAD):
         raise unknown_schema(f"{named}: the database", schema)
 

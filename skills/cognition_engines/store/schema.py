@@ -14,7 +14,8 @@ from cognition_engines.kinds.registry import SPECS
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.codec import COLUMNS, DERIVED, CellType
 
-HEAD: Final = "0004"  # the schema of these tables
+HEAD: Final = "0005"  # the schema of these tables
+BEFORE: Final = "0004"  # the schema that is migrated: it lacks `date_source` of decisions
 
 _BIGINT = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 

@@ -18,7 +18,7 @@ _DAYS: Final = {"d": 1, "w": 7, "m": 30}
 _IN_DETAILS: Final = frozenset(DecisionDetails.__dataclass_fields__) - {"statement"}
 _UNSTATED: Final = {
     *("id", "title", "text", "status", "status_text", "outcome", "date", "supersedes", "superseded_by", "details"),
-    *("project", "sensitivity", "metadata"),
+    *("date_source", "project", "sensitivity", "metadata"),
 }
 _ON_DECISION: Final = frozenset(Decision.__dataclass_fields__) - _UNSTATED
 # List members, with their item classes.

@@ -11,10 +11,11 @@ from typing import Annotated, Final, Protocol
 import typer
 
 from cognition_engines.errors import EngineError
-from cognition_engines.ingest.repository import remote_of
+from cognition_engines.git_program import GitFailed
+from cognition_engines.ingest.repository import checkout_at
 from cognition_engines.models import SENSITIVITIES, Viewer
 from cstp_server.checking.folder_source import folder_source
-from cstp_server.checking.git_files import GitFailed, changed_files, files_of, find_root, named_decisions, tracked_files
+from cstp_server.checking.git_files import changed_files, files_of, find_root, named_decisions, tracked_files
 from cstp_server.checking.reports import Format, report_lines, report_members, stale_line, stale_members
 from cstp_server.checking.verdicts import DecisionSource, StatedPatterns, TooMany, check_files, stale_patterns
 from cstp_server.cli.conventions import MISUSED, Unreachable
@@ -100,7 +101,7 @@ def _check_place(here: Path, place: ReadPlace, asked: _Asked) -> int:
     """Check as asked; return the exit code."""
     root = find_root(here)
     files = tracked_files(root) if asked.stale else _files(root, here, asked)
-    whose = remote_of(root) or root.as_posix(), asked.project
+    whose = checkout_at(root).name, asked.project
     check = partial(_print_check, root=root, files=files, asked=asked)
     if (url := place.server) is not None:
         on_server: _CheckOnServer = import_module(_SERVER_CHECK).check_on_server

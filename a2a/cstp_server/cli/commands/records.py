@@ -13,6 +13,7 @@ from cognition_engines.exchange.lines import record_members
 from cognition_engines.ingest.structured.json_schema import record_schema
 from cognition_engines.kinds.spec import KIND_NAMES, KINDS, Kind
 from cognition_engines.models import Decision
+from cognition_engines.queries.decision_values import date_source
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import CstpError, NotFound
@@ -171,7 +172,7 @@ def _collect_members(stored: StoredRecord) -> dict[str, object]:
         text = members.pop("text")
         reasons = [{"type": one["type"], "text": one["text"]} for one in members["reasons"]]
         shown = {name: value for name, value in members.items() if name not in _UNSHOWN}
-        shown |= {"reasons": reasons, "sensitivity": level}
+        shown |= {"dateSource": date_source(stored.record), "reasons": reasons, "sensitivity": level}
         return {**shown, "source": stored.origin.source, **origin, "text": text}
     own = {"sensitivity": level, "project": stored.facets.project, "origin": stored.origin.source}
     return {"kind": stored.kind.label, **members, **own, **origin}

@@ -315,7 +315,7 @@ def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem
         supersedes=supersedes,
         superseded_by=superseded_by,
     )
-    return RecordDraft(decision, 0, title.line, exported=file.front.text(_EXPORTED) or None), warnings
+    return RecordDraft(decision, 0, title.line, of_file=True, exported=file.front.text(_EXPORTED) or None), warnings
 
 
 def _make_decision(front: FrontMatter, title: str, text: str) -> Decision:
