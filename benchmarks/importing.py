@@ -61,18 +61,20 @@ def _kind_lines(folder: Path, labels: Mapping[str, str], listed: bool) -> Iterat
 
 
 def _status_lines(folder: Path, labels: Mapping[str, str], listed: bool) -> Iterator[str]:
-    present = [path for path in labels if (folder / path).is_file()]
-    found = {path: _decision(folder, path, moved=True) for path in present}
-    right = [path for path in present if _is_right(found[path], labels[path])]
-    yield f"statuses right: {_rate(right, present)}"
-    for path in present if listed else ():
+    """Yield the rate of right statuses among the files read as decisions, and the number of the other files."""
+    found = {path: _decision(folder, path, moved=True) for path in labels if (folder / path).is_file()}
+    read = {path: decision for path, decision in found.items() if decision is not None}
+    wrong = [path for path, decision in read.items() if not _is_right(decision, labels[path])]
+    yield f"statuses right: {_rate([path for path in read if path not in wrong], read)}"
+    yield f"with a label of a status, but no decision: {len(found) - len(read)}"
+    for path in found if listed else ():
         decision = found[path]
-        if not _is_right(decision, labels[path]):
+        if decision is None or path in wrong:
             yield f"  {path}: {labels[path]}, read as {'no decision' if decision is None else decision.status}"
 
 
-def _is_right(decision: Decision | None, label: str) -> bool:
-    return decision is not None and (label == "other" or decision.status in _COVERED.get(label, {label}))
+def _is_right(decision: Decision, label: str) -> bool:
+    return label == "other" or decision.status in _COVERED.get(label, {label})
 
 
 def _decision(folder: Path, path: str, moved: bool) -> Decision | None:

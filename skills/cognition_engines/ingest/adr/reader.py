@@ -75,7 +75,6 @@ _READ: Final = frozenset(
 _OF_TEXT: Final = frozenset(map(plain_name, HEADINGS))
 _QUIET: Final = frozenset({"deciders", "decisionmakers", "consulted", "informed", "number", "links", *_KIND_MEMBERS})
 _UNTITLED_FORMS: Final = ("title of the decision", "decision record title", "short title of")
-_SETTLED: Final = frozenset({"accepted", "rejected", "superseded", "deprecated", "decided"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,16 +196,10 @@ def _stated_statuses(file: _File) -> list[str]:
 
 
 def _is_empty_form(file: _File, title: _Title | None) -> bool:
-    """Return whether the file was never filled in: by file name or sections, or by title if status or date is absent.
-
-    A settled status below another title than the form has is the decision.
-    """
-    statuses = [normalise_status(text) for text in _stated_statuses(file)]
-    known = any(status != "other" for status in statuses)
-    words = title.text.lower() if title is not None and not title.from_name else ""
-    own = bool(words) and not (names_form(words) or words.startswith(_UNTITLED_FORMS))
-    if file.name.template or (is_unfilled(file.document) and not (own and not _SETTLED.isdisjoint(statuses))):
+    """Return whether the file was never filled in: by its name or sections, or by title without a status or date."""
+    if file.name.template or is_unfilled(file.document):
         return True
+    known = any(normalise_status(text) != "other" for text in _stated_statuses(file))
     return title is not None and title.from_form and not (known and _states_date(file))
 
 
