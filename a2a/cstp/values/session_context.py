@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from cstp.values.base import DecisionId, Names, Wire
-from cstp.values.fields import WHOLE, FilePath, InstantOut, Label, each_once
+from cstp.values.fields import WHOLE, FilePath, InstantOut, Label, RepositoryName, each_once
 from cstp.values.reads import Present, Query, ReadParams, RecordOrigin
 from cstp.values.records import KindName, Since
 
@@ -35,6 +35,10 @@ class GetSessionContextParams(ReadParams):
     files: Annotated[list[FilePath], Field(min_length=1, max_length=256)] | None = Field(
         default=None,
         description="To work on, from the root of the repository; their decisions come first.",
+    )
+    repository: RepositoryName | None = Field(
+        default=None,
+        description="As ingest names it, such as `github.com/acme/shop`: leaves out decisions in files of others.",
     )
     project: Label | None = Field(default=None, description="Only records of this project.")
     since: Since | None = Field(
