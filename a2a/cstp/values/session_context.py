@@ -30,19 +30,16 @@ class GetSessionContextParams(ReadParams):
     """The session's task, the briefing's sections, and the maximum length."""
 
     task_description: Query | None = Field(
-        default=None, description="The task, in plain words. Without it, the newest decisions in force are shown."
+        default=None, description="In plain words. Without it, the newest decisions in force are shown."
     )
     files: Annotated[list[FilePath], Field(min_length=1, max_length=256)] | None = Field(
         default=None,
-        description="To work on, from the root of the repository; their decisions come first.",
+        description="From the repository root; decisions for these files come first.",
     )
-    repository: RepositoryName | None = Field(
-        default=None,
-        description="As ingest names it, such as `github.com/acme/shop`: leaves out decisions in files of others.",
-    )
-    project: Label | None = Field(default=None, description="Only records of this project.")
+    repository: RepositoryName | None = Field(default=None, description="No decisions of others.")
+    project: Label | None = Field(default=None, description="Only this project.")
     since: Since | None = Field(
-        default=None, description="The `cursor` of an earlier briefing, or of cstp.changes: adds the changes after it."
+        default=None, description="The `cursor` of an earlier briefing, or of cstp.changes: adds later changes."
     )
     include: Annotated[list[SectionName], Field(min_length=1, max_length=8), AfterValidator(each_once)] | None = Field(
         default=None, description="The sections. Absent: all."
