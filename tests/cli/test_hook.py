@@ -94,7 +94,19 @@ def test_the_page_shows_the_context(asked: Callable[..., Any], cstp: Callable[..
 def test_the_holder_of_the_data_folder_answers_for_the_agent(
     serving: Callable[..., Any], cstp: Callable[..., Any], token: str
 ) -> None:
-    assert cstp("setup", "claude-code", "--agent", "me", HOME=str(Path("home").absolute())).code == 0
+    assert (
+        cstp(
+            "setup",
+            "claude-code",
+            "--no-test",
+            "--data-dir",
+            "data",
+            "--agent",
+            "me",
+            HOME=str(Path("home").absolute()),
+        ).code
+        == 0
+    )
     _, url = serving("--data-dir", "data")
     assert cstp("record", "Keep orders in PostgreSQL", "--confidence", 0.9, CSTP_URL=url, CSTP_TOKEN=token).code == 0
     settings = json.loads(Path("home/.claude/settings.json").read_text())
