@@ -16,7 +16,7 @@ from cognition_engines.kinds.artifacts import Artifact, Turn
 from cognition_engines.kinds.registry import Record
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Viewer, one_of
-from cognition_engines.queries.statements import Answers, Sentence, Statement, Stems, read_text
+from cognition_engines.queries.compared_texts import Answers, Sentence, Statement, Stems, read_text
 from cognition_engines.search.legs import semantic_leg
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.values import StoredRecord

@@ -10,14 +10,14 @@ def _words(text: str) -> frozenset[str]:
 
 
 STOP_WORDS: Final = _words(f"{ENGLISH_STOP_WORDS} user always please everything use used also")
-# Words that do not tell subjects apart.
+# Words of any subject.
 GENERAL: Final = _words("""
 adopt afternoon any anyone anywhere apply become belong call choose chose collect data do done enough evening every
 everybody everyone everywhere exclusively get give go going handle happen hold keep lie like live look make manage
 morning move need new now per perform pick place prefer provide put render run schedule send serve service set since
 store system take want work write
 """)
-NO: Final = _words("no not never nobody nothing none neither nor without cannot")
+NO: Final = _words("no not never nothing none neither nor without cannot")
 # Verbs and phrases that deny what they are about.
 DENIALS: Final = _words("""
 stop stops drop drops dropped remove removed delete deleted avoid avoids forbid forbids forbidden ban bans banned quit
