@@ -23,7 +23,7 @@ from tests.stores import Stores, wait_for
 
 __all__ = ["serve"]
 MEMBERS = {"id", "title", "category", "confidence", "stakes", "status", "outcome", "date", "distance"}
-MEMBERS |= {"origin", "recordedBy"}  # and not of the seed
+MEMBERS |= {"origin", "recordedBy", "dateSource"}  # and not of the seed
 EVERYTHING = ["snippet", "links", "provenance"]
 ANSWER = "Two engineers on call already know how to restore it after an outage."
 FILLER = "The office kitchen gets new chairs, a kettle and a plant. The plant needs water on Mondays and Thursdays. "

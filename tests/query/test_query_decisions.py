@@ -12,7 +12,7 @@ from cstp.values.decisions import Reason
 
 MODES = ("hybrid", "semantic", "keyword")
 SUMMARY = {"id", "title", "category", "confidence", "stakes", "status", "outcome", "date", "distance", "origin"}
-SUMMARY |= {"recordedBy"}
+SUMMARY |= {"recordedBy", "dateSource"}
 QUERY = "which database"
 
 

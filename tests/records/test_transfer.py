@@ -221,7 +221,7 @@ ALTERED = {
     **dict.fromkeys(("repository", "path", "given", "identity", "project_scope", "guard_scope"), "'other'"),
     "guarded_as": "2",
     **dict.fromkeys(("reasons", "tags", "supersedes", "superseded_by"), "'[]'"),
-    **dict.fromkeys(("feature", "pr", "recorded_by", "via", "own_status", "own_outcome"), "'other'"),
+    **dict.fromkeys(("feature", "pr", "recorded_by", "via", "own_status", "own_outcome", "date_source"), "'other'"),
     **dict.fromkeys(("metadata", "details"), "'{}'"),
     **dict.fromkeys(("affects", "governs", "mentions"), """'[["api", "x"]]'"""),
     **{
