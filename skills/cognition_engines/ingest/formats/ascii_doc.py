@@ -30,7 +30,7 @@ _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _NAME: Final = r"[^\W\d_][^<>:;|=!?]{0,60}(?:<[^<>\s]{1,200}>)?"
 _AND: Final = r"(?:;|(?<=>)(?:,|[ \t]{1,3}(?:and\b|&)))[ \t]*"
 _AUTHOR: Final = re.compile(rf"{_NAME}(?:{_AND}{_NAME}){{0,20}}$")
-_STATED: Final = re.compile(r"^\W{0,9}(status|date)\b", re.IGNORECASE | re.MULTILINE)  # a line or a heading
+_STATED: Final = re.compile(r"^[^\w\n]{0,9}(status|date)\b", re.IGNORECASE | re.MULTILINE)  # a line or a heading
 _REVISION: Final = re.compile(r"v?\d[\w.-]*(?:,|$)|\d{4}-\d{2}-\d{2}")
 _INLINE: Final = (
     (re.compile(r"<<[^<>,]*,[ \t]*+([^<>]*)>>"), r"\1"),
