@@ -12,7 +12,7 @@ _CODE: Final = (
 )
 _LINES: Final = r"(?:\n+(?=[ \t}\])])[^\n]*+)*+"  # of a statement: indented ones, and those that close a bracket
 _IMPORTED: Final = r"(?:[\w*$][\w*$, \t]{0,300})?(?:\{[^{}\"';]{0,5000}\}[ \t]*)?from[ \t]*"
-_DEFAULT: Final = r"default[ \t]+(?:(?:function|class|async)\b|[\w$.]{0,100}[ \t]*(?:[;({]|$))"
+_DEFAULT: Final = r"default[ \t]++(?:(?:function|class|async)\b|[\w$.]{0,100}+[ \t]*+(?:[;({]|$))"
 _EXPORTED: Final = rf"(?:{_DEFAULT}|(?:const|let|var|function|class|async|type|interface)[ \t]+[\w$\[{{]|[*{{])"
 NOTE: Final = re.compile(
     rf"{_CODE}|^[ \t]*+%%(?:[^%]++|%(?!%))*+%%[ \t]*+$|(?<![^\s(>*_])%%(?:[^%\n]++|%(?!%))++%%(?!\w)", re.MULTILINE
