@@ -27,6 +27,7 @@ def test_labelled_files_that_are_read_otherwise_are_counted_and_named(
         "under docs/adr: taken, but no decisions: 33.33% (1 of 3)",
         "  taken: shop/guide.md (guide)",
         "statuses right: 50.00% (1 of 2)",
+        "with a label of a status, but no decision: 0",
         "  shop/0002-b.md: draft, read as None",
         "not in the folder: 1 of the labelled files: shop/c.md",
     ]

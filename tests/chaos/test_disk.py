@@ -249,8 +249,8 @@ def test_expired_records_are_forgotten_after_a_full_disk_has_space(chaos: Chaos)
         store_of(data, BASE)
         server, ledger = chaos.served(MODEL, data_dir=data), data / "forgotten.jsonl"
         for number in range(rounds):
-            expires = datetime.now(UTC) + timedelta(seconds=3)
-            texts = [f"The tide table {number}-{place} is printed." for place in range(20)]
+            expires = datetime.now(UTC) + timedelta(seconds=5)
+            texts = [f"The tide table {number}-{place} is printed." for place in range(5)]
             made = [
                 server.call("cstp.remember", {"content": text, "source": "wiki", "expiresAt": expires.isoformat()})
                 for text in texts

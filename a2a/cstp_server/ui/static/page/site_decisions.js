@@ -169,8 +169,8 @@
     const edges = [...inside].sort((one, other) => name(one).reduce((so, part_, at) => so || order(part_, name(other)[at]), 0));
     truncated ||= edges.length > LINKS;
     const nodes = [...found].map(([id, far]) => {
-      const { title, category, confidence, stakes, status, outcome, date } = byId.get(id).one;
-      return { id, title, category, confidence, stakes, status, outcome, date, depth: far };
+      const { title, category, confidence, stakes, status, outcome, date, dateSource } = byId.get(id).one;
+      return { id, title, category, confidence, stakes, status, outcome, date, dateSource, depth: far };
     });
     return { centerId: nodeId, depth, nodes, edges: edges.slice(0, LINKS), truncated };
   }
