@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 from unicodedata import normalize
 
-from cognition_engines.ingest.dates import find_dates
+from cognition_engines.ingest.dates import find_dates, first_date
 from cognition_engines.kinds.decisions import names_none
 
 
@@ -82,16 +82,25 @@ PARTLY: Final = _words(
     "partly partially partial mostly largely teilweise partiellement parcialmente parzialmente gedeeltelijk deels"
     " delvis częściowo частично 部分 一部 일부"
 )
-# The words before a part of a record, as in "ADR-3, but only § 4" and "ADR-3's section on ropes".
-_BEFORE_PART: Final = _words(", ( [ – — - : but at least for the its s")
-_PART_WORDS: Final = PARTLY | _words(
-    "only section sections part parts § paragraph paragraphs chapter clause point item aspects except abschnitt teil"
-    " sección parte partie"
+_PARTLY: Final = "|".join(sorted(PARTLY))
+_IN_PART: Final = r"(?:in parts?|en partie|e[nm] parte|in parte)"
+_PART: Final = (
+    r"(?:sections?|parts?|§|paragraphs?|chapters?|clauses?|points?|items?|aspects?|abschnitt|teil|sección|parte|partie)"
+)
+# Behind a record, in lower case with blanks around marks: "s section", "( the part of it )", "for new clients".
+_LIMITS: Final = re.compile(
+    rf"s |(?:(?:[,(\[–—:-]|but|at|least|for|the|its) ){{0,5}}(?:{_IN_PART}|{_PART}|only|except|{_PARTLY})(?!\w)"
+    rf"|\( [^.;|)]{{0,90}}\b(?:{_PARTLY})\b|[^.;|)]{{0,99}}\bonly(?: [.;|)]|$)"
+    rf"|(?:[,(–—:-] )?(?:the|its) (?:\w{{1,30}} ){{1,3}}{_PART}(?: (?:of|about|on|for)\b| [.,;|)]|$)"
+    r"|(?:[,(] )?(?:regarding|concerning|with (?:regard|respect) to|as (?:to|regards)) "
+    r"|(?:[,(] )?for (?!(?:[^\W_]{1,30} ){0,4}(?:good|ever|now|all|any|every|everything|being|more|further"
+    r"|details?|reasons?|history|historical|information|context|background|clarity|consistency|simplicity|performance|sake|time)\b)\w"
 )
 _NEGATIONS: Final = _words(
     "not no never non without be nothing none nor neither cannot isn hasn wasn aren won if when once until unless"
     " might can could should must"
 )
+_PARTIAL: Final = re.compile(rf"\b{_IN_PART}(?: |$)")
 _FOLLOWING: Final = 16  # words and marks behind a phrase that may limit it
 _IF: Final = _words("if when once unless")
 _HAVING: Final = _words("has have had")  # "has superseded" is about another record
@@ -105,7 +114,9 @@ _OWN: Final = _words(
 _OF_DECISIONS: Final = _words("proposed accepted rejected deprecated superseded decided")
 _WORD: Final = re.compile(r"[a-z]+")
 _UNDONE: Final = _words("superseded deprecated rejected")
-JOINING: Final = _words("and then on now later")
+JOINING: Final = _words("and then on now later in since as of")
+_LONGEST_END: Final = 60  # characters
+_CUT: Final = re.compile(r"(?:[.,;(→–—]|->|\s-\s)\s{0,3}(?=[^\W\d_])")
 _OPENING: Final = {"[": "]", "{": "}", "(": ")", "<": ">"}
 _CLOSING: Final = frozenset(_OPENING.values())
 _OR: Final = r"\b(?:or|oder|ou|o|eller|lub|или)\b|または|或"
@@ -319,11 +330,12 @@ def meanings(text: str) -> Iterator[Meaning]:
 
 
 def _find_meaning(phrase: str, before: Sequence[str], after: Sequence[str]) -> Meaning | None:
-    if not _NEGATIONS.isdisjoint(before):
+    if not _NEGATIONS.isdisjoint(before) or (after[:1] == ["?"] and not _NEGATIONS.isdisjoint(after[1:2])):
         return None
     status = STRONG.get(phrase) or WEAK[phrase]
     clause = _clause(after[:5])
-    partly = not PARTLY.isdisjoint([*before, *clause[:1]]) or _in_part(before[-2:]) or _in_part(clause[:2])
+    near = " ".join([*before[-2:], "", *clause[:2]])
+    partly = not PARTLY.isdisjoint([*before, *clause[:1]]) or _PARTIAL.search(near) is not None
     if status == "superseded" and "by" in clause:
         named = after[clause.index("by") + 1 :]
         partly |= any(token[-1].isdigit() and limits(" ".join(named[at:])) for at, token in enumerate(named[:3], 1))
@@ -334,19 +346,9 @@ def _find_meaning(phrase: str, before: Sequence[str], after: Sequence[str]) -> M
     return Meaning(status, partly, phrase in STRONG, "by" in clause)
 
 
-def _in_part(words: Sequence[str]) -> bool:
-    return " ".join(words) in {"in part", "in parts", "en partie", "en parte", "em parte", "in parte"}
-
-
 def limits(behind: str) -> bool:
     """Return whether the text behind a record means only a part of it, as in "ADR-3 (section 4)"."""
-    after = _TOKEN.findall(behind[:_LONGEST_CLAUSE].lower())
-    start = next((at for at, token in enumerate(after[:5]) if token not in _BEFORE_PART), len(after))
-    end = next((at for at, token in enumerate(after) if token in {".", ";", "|", ")"}), len(after))
-    inside = after[:end] if after[:1] == ["("] else []
-    if after[:1] == ["s"] or _in_part(after[start : start + 2]) or not PARTLY.isdisjoint(inside):
-        return True
-    return not _PART_WORDS.isdisjoint(after[start : start + 1]) or after[max(end - 1, 0) : end] == ["only"]
+    return _LIMITS.match(" ".join(_TOKEN.findall(behind[:_LONGEST_CLAUSE].lower()))) is not None
 
 
 def _clause(tokens: Sequence[str]) -> list[str]:
@@ -386,13 +388,23 @@ def normalise_status(text: str) -> str:
     The first word for a status decides, except that "superseded by" anywhere wins if the record itself is meant. Partly
     superseded, deprecated or rejected is "other". The titles of linked records mean nothing.
     """
-    found = list(meanings(text))
+    found = list(meanings(split_ending(text)[1] or text))
     if not found:
         return "other"
     if any(each.status == "superseded" and each.followed_by_by and not each.partly for each in found):
         return "superseded"
     first = found[-1] if _is_progress(text, found) else found[0]
     return "other" if first.partly and first.status in _UNDONE else first.status
+
+
+def split_ending(text: str) -> tuple[str, str]:
+    """Return the parts before and from a later end with a date, as in "Accepted 2024-01-02, superseded 2025-02-03"."""
+    for cut in _CUT.finditer(text[:LONGEST]) if first_date(text) is not None else ():
+        hit = first_date(text[cut.end() :][:_LONGEST_END])
+        end = text[cut.end() :][: hit.end] if hit is not None else ""
+        if end and is_status_alone(end, JOINING) and not _UNDONE.isdisjoint(_kinds(end)):
+            return text[: cut.start()], text[cut.end() :]
+    return text, ""
 
 
 def _is_progress(text: str, found: Sequence[Meaning]) -> bool:

@@ -19,6 +19,7 @@ from cognition_engines.ingest.statuses import (
     is_status_alone,
     meanings,
     normalise_status,
+    split_ending,
     tokens_of,
 )
 from cognition_engines.markdown.front_block import Notice
@@ -50,6 +51,9 @@ _GUIDANCE: Final = re.compile(
 _CALLOUT: Final = re.compile(r"\[![a-z]{1,20}\][+-]?", re.IGNORECASE)  # the mark above a note of GitHub or Obsidian
 _PROSE_WORDS: Final = 8  # from which on a statement without a leading status is prose
 _CHANGE_WORDS: Final = 6  # of a change log entry with a status
+_EXPIRY: Final = re.compile(
+    r"\b(?:expire[sd]?|expir(?:y|ation)|until)\b", re.IGNORECASE
+)  # a later day is not the record's
 _TICKED: Final = ("[x] ", "[X] ")
 
 
@@ -67,7 +71,7 @@ def status_of(text: str) -> Status:
     words = one_line(without_links(without_links(without_marks(text))).replace("**", ""))
     words = _SAYS_NAME.sub("", words, count=1)[:STATUS_LENGTH].strip()
     status = normalise_status(drop_choices(text) or text)
-    dates = [hit.date for hit in find_dates(bare(text))] or [None]
+    dates = [hit.date for hit in find_dates(_EXPIRY.split(bare(split_ending(text)[0]))[0])] or [None]
     first = next(meanings(text), None)
     return Status(words, status, dates[0 if first is None or first.status == status else -1])
 
@@ -144,6 +148,9 @@ def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
         if len(ticked) != 1:
             return Notice(statements[0].line, "no status: none, or more than one, of the choices is ticked")
         return status_of(ticked[0].text)
+    joined = "|".join(each.text for each in statements)
+    if len(statements) > 2 and (chosen := drop_choices(joined)) is not None and chosen != joined:
+        return status_of(chosen)
     statements = _without_legend(statements)
     deciding = _deciding(statements)
     if deciding is None and _IN_FORCE.match(bare(statements[0].text)):

@@ -59,6 +59,7 @@ _BETWEEN_FIELDS: Final = re.compile(
     r"(?:\s{0,9}(?:[|·•—–/,;(]|(?<=\s)--?(?=\s)|<br\s?/?>|&nbsp;)\s{0,9}|\s{2,9}|\s(?=\*\*|__|(?:Status|Date):))"
     rf"(?={_NAME})"
 )
+_DASHED: Final = re.compile(r"[*_`]{0,3}([\w ]{1,40}?)[*_`]{0,3}(?:\s?(?:=|→|[-=]>)|\s[-–—]{1,2}(?=\s))\s?(.{1,300})")
 _BADGE: Final = re.compile(
     r"!\[([^\[\]\n]{0,300})\]\(<?https?://[\w.-]{0,60}shields\.io/badge/([\w%+-]{1,200})-\w{1,30}(?:\.svg)?[^()\s]{0,300}\)"
 )
@@ -139,6 +140,12 @@ def _kind_of(name: str, value: str) -> str | None:
 
 def _field_of(text: str) -> tuple[str, str] | None:
     """Return the kind and value of a line such as `Status: accepted` or `**Date**: 2020-01-02`."""
+    if text.startswith("[") and text.endswith("]"):
+        text = text.strip("[]")
+    dashed = _DASHED.fullmatch(text)
+    if dashed is not None and _kind_of(dashed[1], dashed[2]) == "status":
+        alone = is_status_alone(dashed[2], JOINING) or references_in(dashed[2]).superseded_by
+        return ("status", dashed[2]) if alone else None
     bold = _BOLD_NAME.match(text)
     if bold is not None:
         kind = _kind_of(bold[2], bold[5])
