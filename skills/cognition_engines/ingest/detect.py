@@ -39,7 +39,6 @@ _CLOSING: Final = re.compile(rb">{7}(?: .*)?", re.DOTALL)
 _MIDDLE: Final = b"======="
 _FENCES: Final = re.compile(rb" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)  # of Markdown
 _BLOCKS: Final = re.compile(rb"(?P<mark>-{4,}|\.{4,}|`{3,})(?P<info>\s*)")  # of AsciiDoc, unchanged
-_PIECE: Final = 2**20
 SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN | FORMATS.keys() | chat_exports.SUFFIXES
 _DIGITS: Final = 16  # hexadecimal, of the digest used as a name
 
@@ -226,20 +225,12 @@ def _find_conflict(file: BinaryIO, fences: re.Pattern[bytes] | None) -> tuple[in
     """
     start = file.tell()
     try:
-        return _conflict(file, fences) if _has_opening(file) else None
+        if not any(line is not None and b"<<<<<<<" in line for _, line in lines_of(file)):
+            return None
+        file.seek(start)
+        return _conflict(file, fences)
     finally:
         file.seek(start)
-
-
-def _has_opening(file: BinaryIO) -> bool:
-    """Return whether the marker is anywhere in the file, and restore the position."""
-    start, before = file.tell(), b""
-    while piece := file.read(_PIECE):
-        if b"<<<<<<<" in before + piece:
-            file.seek(start)
-            return True
-        before = piece[-6:]
-    return False
 
 
 def _conflict(file: BinaryIO, fences: re.Pattern[bytes] | None) -> tuple[int, int] | None:

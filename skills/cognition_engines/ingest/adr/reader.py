@@ -20,7 +20,7 @@ from cognition_engines.ingest.adr.references import listed_references, reference
 from cognition_engines.ingest.adr.sections import (
     DECIDING,
     NYGARD,
-    decides,
+    PAIRS,
     field_sections,
     filling,
     form_sections,
@@ -96,7 +96,6 @@ class _Title:
     heading: Heading | None  # the heading left out of the text
     from_member: bool
     from_name: bool = False
-    from_form: bool = False  # the file's own title is still the template's
 
 
 def _title(file: _File) -> _Title | None:
@@ -116,7 +115,7 @@ def _title(file: _File) -> _Title | None:
     words = file.name.words()
     if not words:
         return None
-    return _Title(words, 1, form, from_member=False, from_name=True, from_form=form is not None)
+    return _Title(words, 1, form, from_member=False, from_name=True)
 
 
 def _states_date(file: _File) -> bool:
@@ -204,7 +203,8 @@ def _form_sign(file: _File, title: _Title | None) -> str | None:
     if guided and not filled:
         return "its sections have blanks or the guidance of a form only"
     known = any(normalise_status(text) != "other" for text in _stated_statuses(file))
-    unknown = title is not None and title.from_form and not (known and _states_date(file))
+    of_form = title is not None and title.from_name and title.heading is not None
+    unknown = of_form and not (known and _states_date(file))
     return "its title is a placeholder" if unknown else None
 
 
@@ -230,7 +230,12 @@ def _is_decision(file: _File, title: _Title, folders: Collection[str]) -> bool:
     if in_folder and marked and (typical or not (statuses and file.name.has_date)):
         return True
     in_table = bool(file.header.supersedes) and typical
-    return decides(roles) or in_table or _is_stated(roles, statuses) or _is_named(file, roles, typical=typical)
+    return (
+        any(roles >= pair for pair in PAIRS)
+        or in_table
+        or _is_stated(roles, statuses)
+        or _is_named(file, roles, typical=typical)
+    )
 
 
 def _is_stated(roles: AbstractSet[str], statuses: Sequence[str]) -> bool:
@@ -296,7 +301,8 @@ def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem
     consumed |= {status_member} if status is not None and status_member else set()
     consumed |= set(members) if date.source is not None and date.source in stated[: len(members)] else set()
     text = _body(file, title, frozenset(consumed))
-    notices += [*_noticed_title(title), *file.front.notices, *date.notices]
+    unnamed = [Notice(title.line, "no title in the file: the words of its name are taken")] if title.from_name else []
+    notices += [*unnamed, *file.front.notices, *date.notices]
     if names := _others(file.front, _READ | _OF_TEXT | _QUIET):
         notices.append(Notice(1, f"members kept in the metadata of decisions: {list_names(names)}"))
     warnings = tuple(Problem(file.path, notice.line, notice.reason) for notice in notices)
@@ -333,11 +339,6 @@ def _make_decision(front: FrontMatter, title: str, text: str) -> Decision:
     if wrong:
         raise Unacceptable(join_reasons(wrong))
     return decision
-
-
-def _noticed_title(title: _Title) -> Iterator[Notice]:
-    if title.from_name:
-        yield Notice(title.line, "no title in the file: the words of its name are taken")
 
 
 def _file(path: str, document: Document) -> _File:

@@ -33,7 +33,7 @@ _NAMES: Final = {
 }
 _ROLES: Final = {name: role for role, names in _NAMES.items() for name in names.split(", ")}
 # Each makes a file a decision, whatever it is called and wherever it lies.
-_PAIRS: Final = (
+PAIRS: Final = (
     {"context", "options"},
     *({"decision", other} for other in ("context", "problem", "options", "drivers", "rationale")),
 )
@@ -84,11 +84,6 @@ def _named_paragraphs(document: Document, form: re.Pattern[str]) -> set[str]:
     lines = (entry.text for entry in document.entries if isinstance(entry, Line) and len(entry.text) <= LONGEST_LINE)
     names = Counter(name_of(match["name"]) for match in map(form.match, lines) if match is not None)
     return {_ROLES[name] for name, count in names.items() if name in _ROLES and count == 1}
-
-
-def decides(roles: frozenset[str]) -> bool:
-    """Return whether the sections are those of a decision, whatever else is known of the file."""
-    return any(roles >= pair for pair in _PAIRS)
 
 
 def has_several(document: Document) -> bool:
