@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 from unicodedata import normalize
@@ -180,6 +181,7 @@ class Meaning:
     followed_by_by: bool
 
 
+@lru_cache(8)  # for the parts that look through the same statement
 def in_english(text: str) -> str:
     """Return a statement with English words in place of those for statuses in other languages."""
     composed = normalize("NFC", text)

@@ -140,8 +140,8 @@ class FileName:
         for _ in range(2):
             match = _NAME_PREFIX.match(rest)
             rest = rest[match.end() :] if match is not None else rest
-        if rest and not any(map(str.isalpha, rest)):
-            return self.stem
+        if not any(map(str.isalpha, rest)):
+            return self.stem if any(map(str.isdigit, rest)) else ""
         return " ".join(re.split(r"[-_\s]+", rest)).strip()
 
 
