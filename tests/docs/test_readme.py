@@ -109,10 +109,12 @@ def unknown_targets(page: Path) -> Iterator[str]:
         yield from {word for word in words if "=" not in word} - targets
 
 
+SETTINGS = load_settings({}).origins
+
+
 def unknown_variables(page: Path) -> Iterator[str]:
-    settings = load_settings({}).origins
     named = (f"{section}.{name}".lower() for section, name in _VARIABLE.findall(page.read_text(encoding="utf-8")))
-    yield from (name for name in named if name not in settings)
+    yield from (name for name in named if name not in SETTINGS)
 
 
 def unknown_methods(page: Path) -> set[str]:

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ GOOD = b"<h1>Good</h1><p>Words that are read.</p>"
 TEXT = CASES / "formats/titles-authors-dates-and-text/in/tides.docx"
 
 
+@cache
 def zip_bomb() -> bytes:
     return packed_members({f"word/{number}.bin": bytes(60 * 2**20) for number in range(5)})
 
