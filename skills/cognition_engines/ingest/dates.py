@@ -57,6 +57,7 @@ _TIME = re.compile(
 )
 _ISO = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
 _IN_NAME = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?![0-9])|(\d{4})(\d{2})(\d{2})(?=[-_. ])")
+_DIGIT = re.compile(r"\d")  # each date has one
 _STAMP = re.compile(r"(\d{4})(\d{2})(\d{2})(?:[-_T ]?(\d{2})(\d{2})(\d{2})?)?(?![^\W_])")
 
 
@@ -128,7 +129,7 @@ def _hit(match: re.Match[str], text: str) -> Hit | None:
 
 def find_dates(text: str) -> Iterator[Hit]:
     """Yield each part of the text in the form of a full date, valid or not, from left to right."""
-    for match in _DATE.finditer(text):
+    for match in _DATE.finditer(text) if _DIGIT.search(text) is not None else ():
         hit = _hit(match, text)
         if hit is not None:
             yield hit

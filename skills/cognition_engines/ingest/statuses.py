@@ -197,6 +197,7 @@ def _translate(match: re.Match[str]) -> str:
     return list(_FOREIGN)[(match.lastindex or 0) - 1] if known else match[0]
 
 
+@lru_cache(16)  # for the parts that look through the same lines
 def hide_titles(text: str) -> str:
     """Return the text, with unchanged length and digits in place of other records' titles and addresses.
 

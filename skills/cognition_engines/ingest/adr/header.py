@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain, pairwise
 from operator import attrgetter
 from typing import Final
@@ -117,11 +118,16 @@ class Header:
 
 def heading_kind(heading: Heading) -> tuple[str | None, str]:
     """Return a section's kind and the value in its heading, as in `## Status: accepted`."""
-    text = SHORTCODE.sub("", heading.text)
+    return _kind_and_value(heading.text)
+
+
+@lru_cache(256)  # each part of the reader asks for the headings of the file
+def _kind_and_value(text: str) -> tuple[str | None, str]:
+    text = SHORTCODE.sub("", text)
     for mark in (":", "：", " - ", " – ", " — "):
         before, found, after = text.partition(mark)
-        kind = KINDS.get(name_of(before))
-        if found and kind in FIELDS and (mark in ":：" or normalise_status(after) != "other"):
+        kind = KINDS.get(name_of(before)) if found else None
+        if kind in FIELDS and (mark in ":：" or normalise_status(after) != "other"):
             return kind, after.strip().removeprefix("**").strip()
     return KINDS.get(name_of(text)), ""
 
