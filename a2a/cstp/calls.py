@@ -125,6 +125,7 @@ def get_session_context(
     *,
     task_description: str | None = None,
     files: list[str] | None = None,
+    repository: str | None = None,
     project: str | None = None,
     since: int | Literal["now"] | None = None,
     include: list[str] | None = None,

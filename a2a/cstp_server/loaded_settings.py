@@ -8,7 +8,7 @@ folder is used only when named.
 import json
 import os
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsError
 
 from cognition_engines.errors import ConfigurationError
+from cstp_server.data_folder import find_data_folder
 from cstp_server.settings import Settings
 
 CONFIG_VARIABLE: Final = "CSTP_CONFIG"
@@ -185,10 +186,11 @@ def _not_json() -> str:
     return ", ".join(names) or "CSTP_* environment"
 
 
-def load_settings(flags: Mapping[str, object], config: Path | None = None) -> LoadedSettings:
+def load_settings(flags: Mapping[str, object], config: Path | None = None, start: Path | None = None) -> LoadedSettings:
     """Merge the layers. `flags` has dotted names (`server.port`); None counts as absent.
 
-    Raise ConfigurationError naming each wrong setting and the place it came from.
+    A data folder that no layer names is found from the folder `start`, by default the working folder. Raise
+    ConfigurationError naming each wrong setting and the place it came from.
     """
     path = settings_file(config)
     leaves: dict[str, object] = {}
@@ -200,7 +202,8 @@ def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Lo
         for name in layer:
             origins[name] = _VARIABLE + variable_of(name) if origin == "environment" else origin
     try:
-        return LoadedSettings(Settings.model_validate(_nest(leaves)), origins, path)
+        loaded = LoadedSettings(Settings.model_validate(_nest(leaves)), origins, path)
+        return _with_data_folder(loaded, start) if loaded.origin_of("data_dir") == "default" else loaded
     except ValidationError as error:
         lines = []
         for details in error.errors(include_url=False, include_input=False):
@@ -213,3 +216,15 @@ def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Lo
             )
             lines.append(f"{name}: {reason} (from {origins.get(setting, path)})")
         raise ConfigurationError(*lines) from None
+
+
+def _with_data_folder(loaded: LoadedSettings, start: Path | None) -> LoadedSettings:
+    """Return the settings with the data folder found from `start`; outside of a checkout it stays as it is."""
+    try:
+        folder = find_data_folder(str(start or Path.cwd()), os.environ)
+    except OSError as error:
+        raise ConfigurationError(f"{error.filename or 'the working folder'}: {error.strerror}") from error
+    if folder is None:
+        return loaded
+    settings = loaded.settings.model_copy(update={"data_dir": Path(folder)})
+    return replace(loaded, settings=settings, origins={**loaded.origins, "data_dir": "default"})

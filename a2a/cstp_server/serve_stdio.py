@@ -94,18 +94,22 @@ def take_if_free(settings: Settings) -> "Holding | None":
 
 
 async def answer_from_folder(
-    settings: Settings, identify: Identify, holding: "Holding | None", tools: Collection[str]
+    settings: Settings,
+    identify: Identify,
+    holding: "Holding | None",
+    tools: Collection[str],
+    repository: str | None,
 ) -> None:
     """Answer until standard input ends, or SIGTERM or SIGINT arrives; then close the folder if this process holds it.
 
     `identify` runs for each call: an expired or revoked token ends the answers. `holding` is None if another process
-    holds the folder. `tools` are the chosen tool names.
+    holds the folder. `tools` are the chosen tool names, `repository` is the one in which the agent works.
     """
     spare_the_collector()  # also when it takes the folder: imports leave no garbage
     process = FolderProcess(settings, identify, holding)
     keeping = asyncio.create_task(process.keep())
     try:
-        await answer(ToolBackend(process.run, lambda _: tools, process.scopes), settings)
+        await answer(ToolBackend(process.run, lambda _: tools, process.scopes), settings, repository)
     finally:
         keeping.cancel()
         with suppress(asyncio.CancelledError):

@@ -269,7 +269,9 @@ class SecretSettings(Section):
 class Settings(Section):
     """All settings."""
 
-    data_dir: Path = Field(Path("data"), description="Folder with everything: records, indexes, tokens.")
+    data_dir: Path = Field(
+        Path("data"), description="Folder with everything: records, indexes, tokens. Found if none is named."
+    )
     server: ServerSettings = ServerSettings()
     agent: AgentSettings = AgentSettings()
     store: StoreSettings = StoreSettings()

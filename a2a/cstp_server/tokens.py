@@ -9,7 +9,7 @@ import hmac
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -21,10 +21,13 @@ import structlog
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.folder_creation import make_data_folder
 from cognition_engines.models import SENSITIVITIES, Viewer
 
 FIX_TOKENS: Final = "fix the file, or move it away and create new tokens: cstp token create --agent NAME"
 SCOPES: Final = ("read", "write", "review", "ratify", "admin")
+AGENT_SCOPES: Final = ("read", "write", "review")  # for an agent's program: its hooks remind to record
+AGENT_LIFETIME: Final = timedelta(days=90)
 LIVE_PER_AGENT: Final = 2  # the token in use and a successor
 _log = structlog.get_logger("cstp.tokens")
 
@@ -144,7 +147,7 @@ _FILE: Final = TypeAdapter(_File)
 @contextmanager
 def lock_file(path: Path) -> Iterator[None]:
     """Hold the lock of a possibly missing file; create a missing folder."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_data_folder(path.parent)
     lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -211,6 +214,13 @@ def create_token(
         _check_room(tokens, agent, now)
         _write_tokens(path, (*tokens, token))
     return token, f"cstp_{token.id}_{secret}"
+
+
+def ensure_first_token(path: Path, agent: str) -> None:
+    """Create a token for an agent that never had one: an expired or revoked token is not replaced."""
+    if all(one.agent != agent for one in read_tokens(path)):
+        with suppress(TokenRefused):  # other processes made two meanwhile
+            create_token(path, agent, scopes=AGENT_SCOPES, lifetime=AGENT_LIFETIME)
 
 
 def check_rights(

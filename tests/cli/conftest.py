@@ -41,6 +41,7 @@ def elsewhere(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for name, value in stores.environment(tmp_path / "data").items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
     monkeypatch.chdir(tmp_path)
 
 

@@ -1,6 +1,7 @@
 """Store and settings of a command: it names them, and uses nothing that merely lies in the folder."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -110,3 +111,15 @@ def test_a_pretty_log_begins_with_sentences(program: Callable[..., Any]) -> None
     assert server.line("(.*)")[1].startswith("cstp: records: ")
     assert server.line("(.*)")[1].startswith("there is no live token yet; create a token")
     assert server.end().code == 0
+
+
+def test_a_found_folder_of_another_user_is_refused(
+    cstp: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".cstp").mkdir()
+    (tmp_path / ".cstp/tokens.lock").touch()
+    monkeypatch.setattr(os, "geteuid", lambda: (tmp_path / ".cstp").stat().st_uid + 1)
+    done = cstp("status")
+    assert (done.code, done.err.partition("; ")[0]) == (2, f"cstp: {tmp_path}/.cstp: belongs to another user")
+    assert cstp("status", "--data-dir", ".cstp").code == 0

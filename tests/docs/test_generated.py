@@ -57,8 +57,8 @@ def test_up_to_date_files_are_left_alone(capsys: pytest.CaptureFixture[str]) -> 
     assert {path: (ROOT / path).stat().st_mtime_ns for path in PAGES} == before
 
 
-def test_the_shipped_settings_file_states_every_default() -> None:
-    loaded = load_settings({}, ROOT / "config" / "server.yaml")
+def test_the_shipped_settings_file_states_every_default(tmp_path: Path) -> None:
+    loaded = load_settings({}, ROOT / "config" / "server.yaml", tmp_path)
     assert loaded.settings == Settings()
     assert set(loaded.origins.values()) == {str(ROOT / "config" / "server.yaml")}
 

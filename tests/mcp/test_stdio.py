@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from cognition_engines.ingest.options import Options, Silent
+from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
 from cstp_server.settings import Settings
@@ -203,6 +205,32 @@ async def test_records_above_the_clearance_need_a_token(over_stdio: Connect, tmp
         revoke_token(path, cleared.id)
         found = body_of(await client.call_tool("list_episodes", {}))
         assert (found["error"], found["tool"]) == ("Authentication required", "list_episodes")
+
+
+@pytest.mark.long("starts a program that speaks MCP")
+async def test_tools_leave_out_decisions_of_other_repositories(
+    over_stdio: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings.model_validate({"data_dir": tmp_path / "data"})
+    for name in ("a", "b"):
+        (tmp_path / name / ".git").mkdir(parents=True)
+        member = {"kind": "decision", "title": name, "text": "It is so.", "status": "accepted"}
+        governed = {**member, "affects": [{"type": "path", "pattern": "src/**"}]}
+        (tmp_path / name / "decisions.jsonl").write_text(json.dumps(governed))
+    with closing(open_records(settings.store_url)) as records:
+        ingest([tmp_path / "a", tmp_path / "b"], Options(), records, None, Silent(), 1)
+    create_token(settings.tokens_path, "reader", lifetime=timedelta(hours=1))
+    monkeypatch.chdir(tmp_path / "b")
+    async with over_stdio("--data-dir", settings.data_dir, "--agent", "reader") as client:
+
+        async def titles(tool: str, member: str, **arguments: object) -> list[str]:
+            found = body_of(await client.call_tool(tool, {"files": ["src/x.py"], **arguments}))
+            return sorted(one["title"] for one in found[member])
+
+        assert await titles("get_decision_context", "governing") == ["b"]
+        assert await titles("get_session_context", "decisions", format="json") == ["b"]
+        assert await titles("get_session_context", "decisions", format="json", repository=None) == ["a", "b"]
+        assert await titles("get_decision_context", "governing", repository=str(tmp_path / "a")) == ["a"]
 
 
 @pytest.mark.long("starts a program that speaks MCP")

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from cstp.values.base import DecisionId, DecisionIds, Wire
-from cstp.values.fields import WHOLE, FilePath, InstantOut, Label, each_once, not_blank
+from cstp.values.fields import WHOLE, FilePath, InstantOut, Label, RepositoryName, each_once
 from cstp.values.reads import Present, ReadParams
 
 
@@ -15,7 +15,7 @@ class GetDecisionContextParams(ReadParams):
     files: Annotated[
         list[FilePath], Field(min_length=1, max_length=256, description="With `/` between names, no `.` or `..`.")
     ]
-    repository: Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(not_blank)] | None = Field(
+    repository: RepositoryName | None = Field(
         default=None,
         description="As ingest names it, such as `github.com/acme/shop`: leaves out decisions in files of others.",
     )

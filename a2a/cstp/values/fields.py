@@ -122,6 +122,8 @@ LowerInstant = Annotated[datetime | None, BeforeValidator(_lower), WithJsonSchem
 UpperInstant = Annotated[datetime | None, BeforeValidator(_upper), WithJsonSchema(_INSTANT_IN)]
 InstantOut = Annotated[datetime, WithJsonSchema(_INSTANT_SCHEMA)]  # in UTC, which pydantic writes with `Z`
 Label = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(not_blank)]
+# as ingest names it, such as `github.com/acme/shop`
+RepositoryName = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(not_blank)]
 # "" is no topic, like null
 Topic = Annotated[str, Field(max_length=256)]
 FilePath = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(relative_path)]

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from cstp.values.base import DecisionId, Names, Wire
-from cstp.values.fields import WHOLE, FilePath, InstantOut, Label, each_once
+from cstp.values.fields import WHOLE, FilePath, InstantOut, Label, RepositoryName, each_once
 from cstp.values.reads import Present, Query, ReadParams, RecordOrigin
 from cstp.values.records import KindName, Since
 
@@ -30,15 +30,16 @@ class GetSessionContextParams(ReadParams):
     """The session's task, the briefing's sections, and the maximum length."""
 
     task_description: Query | None = Field(
-        default=None, description="The task, in plain words. Without it, the newest decisions in force are shown."
+        default=None, description="In plain words. Without it, the newest decisions in force are shown."
     )
     files: Annotated[list[FilePath], Field(min_length=1, max_length=256)] | None = Field(
         default=None,
-        description="To work on, from the root of the repository; their decisions come first.",
+        description="From the repository root; decisions for these files come first.",
     )
-    project: Label | None = Field(default=None, description="Only records of this project.")
+    repository: RepositoryName | None = Field(default=None, description="No decisions of others.")
+    project: Label | None = Field(default=None, description="Only this project.")
     since: Since | None = Field(
-        default=None, description="The `cursor` of an earlier briefing, or of cstp.changes: adds the changes after it."
+        default=None, description="The `cursor` of an earlier briefing, or of cstp.changes: adds later changes."
     )
     include: Annotated[list[SectionName], Field(min_length=1, max_length=8), AfterValidator(each_once)] | None = Field(
         default=None, description="The sections. Absent: all."

@@ -51,7 +51,7 @@ class Unreachable(Exception):
 
 DataDirOption = Annotated[
     Path | None,
-    typer.Option("--data-dir", metavar="FOLDER", help="Data folder. Default: ./data."),
+    typer.Option("--data-dir", metavar="FOLDER", help="Data folder. Default: that of the repository, else ./data."),
 ]
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="A settings file in YAML. Default: CSTP_CONFIG.")

@@ -3,33 +3,14 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-import typer
-
-from cognition_engines.errors import EngineError, FolderInUse
 from cstp.client.methods import Methods
 from cstp_server.cli.options import print_store
 from cstp_server.cli.read_place import ReadPlace
 from cstp_server.cli.read_store import require_records
 from cstp_server.cli.remote_methods import server_methods
-from cstp_server.folder_methods import folder_methods, reading_token
-from cstp_server.loaded_settings import LoadedSettings
+from cstp_server.folder_methods import reading_token
 from cstp_server.observe.log import configure_logging, write_rest
-from cstp_server.tokens import Token
-
-
-@contextmanager
-def opened_methods(ctx: typer.Context, loaded: LoadedSettings, reader: Token) -> Iterator[Methods]:
-    """Yield the methods over the data folder, with the rights of `reader`. Raise EngineError if a server holds it."""
-    print_store(loaded)
-    require_records(loaded)
-    # otherwise each call would log a line
-    configure_logging(loaded.settings.log.model_copy(update={"level": "warning"}))
-    ctx.call_on_close(write_rest)
-    try:
-        with folder_methods(loaded.settings, reader) as methods:
-            yield methods
-    except FolderInUse as error:
-        raise EngineError(f"{error}; ask that server instead, with --url and a token") from error
+from cstp_server.shared_folder import shared_methods
 
 
 @contextmanager
@@ -39,6 +20,11 @@ def place_methods(place: ReadPlace, agent: str, projects: Sequence[str] | None =
         with server_methods(url, place.token, place.timeout) as methods:
             yield methods
     else:
-        reader = reading_token(agent, place.level, projects)
-        with opened_methods(place.ctx, place.load_settings(), reader) as methods:
+        loaded = place.load_settings()
+        print_store(loaded)
+        require_records(loaded)
+        # otherwise each call would log a line
+        configure_logging(loaded.settings.log.model_copy(update={"level": "warning"}))
+        place.ctx.call_on_close(write_rest)
+        with shared_methods(loaded.settings, reading_token(agent, place.level, projects), place.timeout) as methods:
             yield methods

@@ -4,10 +4,11 @@ Every command with settings imports this module, so it imports nothing else slow
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Final
 
 import typer
@@ -15,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cognition_engines.checkouts import repositories_around
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.escapes import one_line
 from cstp_server.cli.conventions import (
@@ -37,11 +39,16 @@ _CREDENTIALS: Final = re.compile(r"(?<=://)[^/]*(?=@)")
 _SECRET_PARAMETER: Final = re.compile(r"(?i)(?<=[?&])((?:[^&=]*(?:password|secret|token|key))=)[^&]*")
 
 
-def settings_for(ctx: typer.Context, data_dir: Path | None, config: Path | None, **flags: object) -> LoadedSettings:
+def settings_for(
+    ctx: typer.Context,
+    data_dir: Path | None,
+    config: Path | None,
+    flags: Mapping[str, object] = MappingProxyType({}),
+    start: Path | None = None,
+) -> LoadedSettings:
     """Return the settings; a flag after the command's name takes precedence over a flag before it."""
     given = ctx.obj if isinstance(ctx.obj, CommonOptions) else CommonOptions(None, None)
-    named = {name.replace("__", "."): value for name, value in flags.items()}
-    return load_settings({"data_dir": data_dir or given.data_dir, **named}, config or given.config)
+    return load_settings({"data_dir": data_dir or given.data_dir, **flags}, config or given.config, start)
 
 
 @dataclass(frozen=True)
@@ -52,9 +59,9 @@ class FolderOptions(OptionGroup):
     data_dir: DataDirOption = None
     config: ConfigOption = None
 
-    def load_settings(self, **flags: object) -> LoadedSettings:
+    def load_settings(self, flags: Mapping[str, object] = MappingProxyType({})) -> LoadedSettings:
         """Return the settings. Raise SettingsError if they cannot be read."""
-        return settings_for(self.ctx, self.data_dir, self.config, **flags)
+        return settings_for(self.ctx, self.data_dir, self.config, flags)
 
 
 OtherServerOption = Annotated[
@@ -78,6 +85,13 @@ class ServerOrFolder(OptionGroup):
     def load_settings(self) -> LoadedSettings:
         """Return the settings. Raise SettingsError if they cannot be read."""
         return settings_for(self.ctx, self.data_dir, self.config)
+
+
+def repository_here() -> str | None:
+    """Return the name of the repository in which the command runs; None outside of a checkout."""
+    with suppress(OSError):  # the working folder is removed
+        return next((one.name for one in repositories_around(str(Path.cwd()))), None)
+    return None
 
 
 def store_place(settings: Settings) -> str:

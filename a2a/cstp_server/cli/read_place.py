@@ -4,16 +4,21 @@ It imports no client: only commands calling a server need a client.
 """
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from cognition_engines.models import SENSITIVITIES
 from cstp_server.cli.conventions import ConfigOption, DataDirOption, JsonOption, OptionGroup, TimeoutOption, TokenOption
-from cstp_server.cli.options import settings_for
-from cstp_server.loaded_settings import LoadedSettings
 
+if TYPE_CHECKING:
+    from cstp_server.loaded_settings import LoadedSettings
+
+_SETTINGS: Final = "cstp_server.cli.options"  # loaded by name: a host that only asks servers lacks its packages
 ServerOption = Annotated[
     str | None, typer.Option(metavar="URL", help="Ask this server. Default: CSTP_URL, unless --data-dir is given.")
 ]
@@ -54,9 +59,10 @@ class ReadPlace(OptionGroup):
         """Return the URL of the server to ask; None for the data folder. A named folder wins over CSTP_URL."""
         return self.url or (None if self.data_dir is not None else os.environ.get("CSTP_URL") or None)
 
-    def load_settings(self) -> LoadedSettings:
-        """Return the data folder's settings. Raise SettingsError if they cannot be read."""
-        return settings_for(self.ctx, self.data_dir, self.config)
+    def load_settings(self, start: Path | None = None) -> "LoadedSettings":
+        """Return the settings, with a data folder found from `start`, or here. Raise ConfigurationError."""
+        load: Callable[..., LoadedSettings] = import_module(_SETTINGS).settings_for
+        return load(self.ctx, self.data_dir, self.config, start=start)
 
     def require_folder(self, option: str, value: object) -> None:
         """Raise BadParameter if an option restricting a folder's reader is given for a server."""

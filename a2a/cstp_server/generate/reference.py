@@ -32,10 +32,15 @@ _ABOUT = """# The command line
 
 Generated from `cstp_server.cli` by `make docs`. Every command prints the same with `--help`.
 
-Before the command or after it, `--data-dir FOLDER` names the folder that holds everything (default: `./data`) and
-`--config FILE` a settings file; other settings are in [configuration](configuration.md). What is meant for machines
-goes to standard output, all else to standard error. Progress bars and colours are for terminals alone; `NO_COLOR=1`
-switches colours off. Texts must be UTF-8 (else code 2); names of files may be any bytes.
+Before the command or after it, `--data-dir FOLDER` names the folder that holds everything and `--config FILE` a
+settings file; other settings are in [configuration](configuration.md). What is meant for machines goes to standard
+output, all else to standard error. Progress bars and colours are for terminals alone; `NO_COLOR=1` switches colours
+off. Texts must be UTF-8 (else code 2); names of files may be any bytes.
+
+Without `--data-dir`, `CSTP_DATA_DIR` and `data_dir` in a settings file, the data folder is found, and printed on
+standard error. In a git checkout it is the first data folder named `.cstp` or `data` from the working folder up to the
+top of the checkout, else the folder for the repository in `~/.local/share/cstp` (`XDG_DATA_HOME`; on macOS
+`~/Library/Application Support/cstp`). Outside of a checkout it is `./data`.
 
 Completion of commands, options, methods and their parameters: `eval "$(cstp completion bash)"` in `~/.bashrc`,
 `eval "$(cstp completion zsh)"` after `compinit` in `~/.zshrc`, or `cstp completion fish | source` in `config.fish`.

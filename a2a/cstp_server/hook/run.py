@@ -12,10 +12,12 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Final
 
+from cognition_engines.checkouts import repositories_around
 from cognition_engines.escapes import one_line
+from cstp_server.data_folder import find_data_folder
 from cstp_server.hook.asking import NoAnswer, Target, call_method
 from cstp_server.hook.sessions import REMINDED, add_mark, forget_files, is_full, mark_of, read_marks, remove_old
-from cstp_server.hook.texts import COMPACTION, REMINDER, explain_file
+from cstp_server.hook.texts import COMPACTION, REMINDER, explain_file, join_found
 
 EVENTS: Final = ("session-start", "before-edit", "before-compact", "session-end")
 _OPTIONS: Final = ("--url", "--data-dir", "--tokens", "--agent")
@@ -25,8 +27,6 @@ _START_SECONDS: Final = 3.0  # a `cstp mcp` starting with the session takes some
 _EDIT_SECONDS: Final = 1.5
 _START_TOKENS: Final = 1500
 _EDIT_TOKENS: Final = 1000
-_DEEPEST: Final = 64  # folders above a file
-_LONGEST_MARKER: Final = 4096  # characters
 _ITEM: Final = "\n- ["  # of a briefing; useless without any
 _FRESH: Final = ("compact", "clear")  # starts at which an agent has lost earlier explanations
 
@@ -34,9 +34,9 @@ _FRESH: Final = ("compact", "clear")  # starts at which an agent has lost earlie
 def answer_hook(words: Sequence[str]) -> int:
     """Answer the event named by the words. Return 0, whatever happens."""
     try:
-        event, target = _read_words(words)
+        event, options = _read_words(words)
         given = _read_input()
-        text = _ANSWERS[event](given, target)
+        text = _ANSWERS[event](given, options)
         if text is not None:
             sys.stdout.write(f"{text}\n")
             sys.stdout.flush()
@@ -47,8 +47,8 @@ def answer_hook(words: Sequence[str]) -> int:
     return 0
 
 
-def _read_words(words: Sequence[str]) -> tuple[str, Target]:
-    """Return the event and the target from the words after `hook`. Raise NoAnswer."""
+def _read_words(words: Sequence[str]) -> tuple[str, Mapping[str, str]]:
+    """Return the event and the options from the words after `hook`. Raise NoAnswer."""
     given: dict[str, str] = {}
     rest = iter(words)
     event = None
@@ -62,11 +62,18 @@ def _read_words(words: Sequence[str]) -> tuple[str, Target]:
             raise NoAnswer(f"{word!r} is not known; events: {', '.join(EVENTS)}; options: {', '.join(_OPTIONS)}")
     if event is None:
         raise NoAnswer(f"give an event: {', '.join(EVENTS)}")
-    by_folder = "--data-dir" in given or "--agent" in given
-    url = given.get("--url") or (None if by_folder else os.environ.get("CSTP_URL"))
-    folder = os.path.abspath(given.get("--data-dir") or os.environ.get("CSTP_DATA_DIR") or "data")
-    tokens = os.path.abspath(given.get("--tokens") or os.path.join(folder, "tokens.json"))
-    return event, Target(url, folder, tokens, given.get("--agent"))
+    return event, given
+
+
+def _target(options: Mapping[str, str], start: str) -> Target:
+    """Return the server or the data folder to ask from the folder `start`. Raise OSError."""
+    by_folder = "--data-dir" in options or "--agent" in options
+    url = options.get("--url") or (None if by_folder else os.environ.get("CSTP_URL"))
+    named = options.get("--data-dir") or os.environ.get("CSTP_DATA_DIR")
+    found = named or (None if url else find_data_folder(start, os.environ)) or os.path.join(start, "data")
+    folder = os.path.abspath(found)
+    tokens = os.path.abspath(options.get("--tokens") or os.path.join(folder, "tokens.json"))
+    return Target(url, folder, tokens, options.get("--agent"))
 
 
 def _read_input() -> Mapping[str, Any]:
@@ -85,40 +92,48 @@ def _read_input() -> Mapping[str, Any]:
     raise NoAnswer("standard input is too large")
 
 
-def _at_start(given: Mapping[str, Any], target: Target) -> str | None:
-    session, source = str(given["session_id"]), given.get("source")
+def _at_start(given: Mapping[str, Any], options: Mapping[str, str]) -> str | None:
+    session, source, folder = str(given["session_id"]), given.get("source"), given.get("cwd") or os.getcwd()
     remove_old()
     if source in _FRESH:
         forget_files(session)
-    params = {"format": "markdown", "maxTokens": _START_TOKENS}
+    params: dict[str, object] = {"format": "markdown", "maxTokens": _START_TOKENS}
+    if around := repositories_around(folder):
+        params["repository"] = around[0].name
+    target = _target(options, folder)
     found = call_method(target, "cstp.getSessionContext", params, monotonic() + _START_SECONDS, waiting=True)
     text = found["markdown"]
     return _context(given, "SessionStart", text) if _ITEM in text else None
 
 
-def _before_edit(given: Mapping[str, Any], target: Target) -> str | None:
+def _before_edit(given: Mapping[str, Any], options: Mapping[str, str]) -> str | None:
+    """Return the decisions of the file's repository and, for a submodule, of its superprojects."""
     session, inputs = str(given["session_id"]), given["tool_input"]
     named = inputs.get("file_path") or inputs.get("notebook_path")
-    where = () if named is None else _in_repositories(os.path.join(given.get("cwd") or os.getcwd(), str(named)))
-    if not where:
+    path = os.path.join(given.get("cwd") or os.getcwd(), str(named))
+    folder = os.path.realpath(os.path.dirname(path))  # as of `repositories_around`
+    file = os.path.join(folder, os.path.basename(path))
+    if named is None or not (around := repositories_around(folder)):
         return None
-    folder, file = where[0]
-    marks, mark = read_marks(session), mark_of(os.path.join(folder, file))
+    marks, mark = read_marks(session), mark_of(file)
     if mark in marks or is_full(marks):
         return None
-    params = {"files": [file for _, file in where], "include": ["snippet"], "maxTokens": _EDIT_TOKENS}
-    found = call_method(target, "cstp.getDecisionContext", params, monotonic() + _EDIT_SECONDS, waiting=False)
-    text = explain_file(file, found)
+    target, until, answers = _target(options, folder), monotonic() + _EDIT_SECONDS, []
+    paths = [os.path.relpath(file, repository.root).replace(os.sep, "/") for repository in around]
+    for repository, each in zip(around, paths, strict=True):
+        params = {"files": [each], "repository": repository.name, "include": ["snippet"], "maxTokens": _EDIT_TOKENS}
+        answers.append(call_method(target, "cstp.getDecisionContext", params, until, waiting=False))
+    text = explain_file(paths[0], join_found(answers))
     add_mark(session, mark)
     return _context(given, "PreToolUse", text)
 
 
-def _before_compact(given: Mapping[str, Any], target: Target) -> str | None:
+def _before_compact(given: Mapping[str, Any], options: Mapping[str, str]) -> str | None:
     """Return an instruction for the summary: Claude Code takes it as text, and no JSON at this event."""
     return COMPACTION
 
 
-def _at_end(given: Mapping[str, Any], target: Target) -> str | None:
+def _at_end(given: Mapping[str, Any], options: Mapping[str, str]) -> str | None:
     """Return a reminder, once per session with edited files; `Stop` gives it to the agent."""
     session = str(given["session_id"])
     marks = read_marks(session)
@@ -143,28 +158,3 @@ def _context(given: Mapping[str, Any], event: str, text: str | None) -> str | No
         return None
     name = given.get("hook_event_name") or event
     return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}, ensure_ascii=False)
-
-
-def _in_repositories(path: str) -> list[tuple[str, str]]:
-    """Return the root of a file's repository, and the file's path there with `/`; then those of its superprojects."""
-    found: list[tuple[str, str]] = []
-    path = os.path.normpath(path)
-    folder = os.path.dirname(path)
-    for _ in range(_DEEPEST):
-        marker = os.path.join(folder, ".git")
-        if os.path.exists(marker):
-            found.append((folder, os.path.relpath(path, folder).replace(os.sep, "/")))
-            if not _is_submodule(marker):
-                break
-        if folder == os.path.dirname(folder):
-            break
-        folder = os.path.dirname(folder)
-    return found
-
-
-def _is_submodule(marker: str) -> bool:
-    """Return whether a `.git` is the file of a submodule, and not that of a worktree or a folder."""
-    if not os.path.isfile(marker):
-        return False
-    with open(marker, encoding="utf-8", errors="replace") as file:
-        return "/modules/" in file.read(_LONGEST_MARKER)

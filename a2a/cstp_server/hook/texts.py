@@ -36,6 +36,14 @@ def explain_file(path: str, found: Mapping[str, Any]) -> str | None:
     return "\n".join(lines)
 
 
+def join_found(answers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return results of `cstp.getDecisionContext` as one, with each decision once."""
+    groups = {name: {one["id"]: one for each in answers for one in each[name]} for name in ("governing", "proposals")}
+    return {name: [*found.values()] for name, found in groups.items()} | {
+        "omitted": sum(one["omitted"] for one in answers)
+    }
+
+
 def _listed(decisions: Sequence[Mapping[str, Any]], state: str) -> list[str]:
     lines = []
     for decision in decisions:

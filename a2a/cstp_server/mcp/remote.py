@@ -20,14 +20,16 @@ R = TypeVar("R")
 _log = structlog.get_logger("cstp.mcp")
 
 
-async def answer_from_server(client: AsyncClient, settings: Settings, tools: Collection[str]) -> None:
+async def answer_from_server(
+    client: AsyncClient, settings: Settings, tools: Collection[str], repository: str | None
+) -> None:
     """Answer on standard input and output from the client's server, until input ends or a signal arrives."""
 
     async def scopes(_: Context) -> Collection[str]:
         return (await _send(client, whoami())).scopes
 
     async with client:
-        await answer(ToolBackend(remote_run(client), lambda _: tools, scopes), settings)
+        await answer(ToolBackend(remote_run(client), lambda _: tools, scopes), settings, repository)
 
 
 def remote_run(client: AsyncClient) -> Run:

@@ -6,8 +6,9 @@ import shutil
 import signal
 import stat
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from threading import Thread
 from time import monotonic
 from typing import BinaryIO
@@ -18,16 +19,22 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
 
 from cstp_server.mcp.incoming import RefusedMessage, id_of, read_message
-from cstp_server.mcp.server import ToolBackend, make_mcp_server
+from cstp_server.mcp.server import Context, Run, ToolBackend, make_mcp_server
+from cstp_server.mcp.tools import Tool
 from cstp_server.process.stop import Watchdog
+from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
 
 _READ_OF_LONG = 16  # times the maximum line length: a longer line is read this far for the id
 
 
-async def answer(backend: ToolBackend, settings: Settings) -> None:
-    """Serve the tools on standard input and output until input ends or a signal arrives."""
-    server = make_mcp_server(backend, output_schemas=settings.mcp.output_schemas)
+async def answer(backend: ToolBackend, settings: Settings, repository: str | None) -> None:
+    """Serve the tools on standard input and output until input ends or a signal arrives.
+
+    `repository` is the default of the tools' parameter with this name.
+    """
+    by_default = backend if repository is None else replace(backend, run=_run_in(repository, backend.run))
+    server = make_mcp_server(by_default, output_schemas=settings.mcp.output_schemas)
 
     async def serve() -> None:
         longest = settings.server.max_body_bytes
@@ -48,6 +55,14 @@ async def answer(backend: ToolBackend, settings: Settings) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop)
     with suppress(asyncio.CancelledError):
         await serving
+
+
+def _run_in(repository: str, run: Run) -> Run:
+    async def run_here(tool: Tool | None, arguments: Mapping[str, object], context: Context) -> Outcome:
+        takes_it = tool is not None and "repository" in tool.method.params.model_fields
+        return await run(tool, {"repository": repository, **arguments} if takes_it else arguments, context)
+
+    return run_here
 
 
 async def _standard_input(longest_line: int) -> asyncio.StreamReader:

@@ -15,6 +15,7 @@ from time import sleep
 from typing import Final
 
 from cognition_engines.errors import ConfigurationError, FolderInUse
+from cognition_engines.folder_creation import make_data_folder
 from cognition_engines.indexes.keywords.files import copy_index
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.whole_file import write_json
@@ -38,8 +39,8 @@ class FolderLock:
         made.
         """
         try:
-            for missing in (folder.parent, folder):  # a mode is the last folder's alone
-                missing.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_data_folder(folder.parent)
+            folder.mkdir(exist_ok=True, mode=0o700)
         except (FileNotFoundError, NotADirectoryError) as error:  # as below /proc
             raise ConfigurationError(f"{folder.parent}: cannot be made; give another folder with --data-dir") from error
         with ExitStack() as undo:

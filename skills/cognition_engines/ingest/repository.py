@@ -7,19 +7,14 @@ Inside a given folder, `.git` leads to no file outside it, unless that file name
 """
 
 import os
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
-from urllib.parse import unquote, urlsplit
 
+from cognition_engines.checkouts import remote_name, values_in
 from cognition_engines.open_file import NotAFile, open_file
 
-_SECTION: Final = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\](.*)')
-_ENTRY: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)")
-_SCP: Final = re.compile(r"(?:[^@/\s]+@)?(\[[^\]/]+\]|[^:/\s]+):(?!//)(.*)")
 _LARGEST: Final = 1_000_000  # read bytes of a git file
-_LONGEST: Final = 1_000  # characters of a name
 EVERYTHING: Final = "/"  # the scope of a run over a folder above the repository
 STREAM: Final = "stdin:"  # the beginning of a stream's address, before the name
 UNNAMED: Final = f"{STREAM}/"  # the beginning of an unnamed stream's address, before the content's digest
@@ -128,36 +123,10 @@ def checkout_at(root: Path, inside: Path | None = None) -> Checkout:
     if found is None:
         return Checkout(root.as_posix(), root, readable=False)
     main, config = found
-    urls = _values(config, "remote", "url")
+    urls = values_in(config, "remote", "url")
     url = urls.get("origin") or next((url for name, url in urls.items() if name), None)
     name = None if url is None else remote_name(url, root)
     return Checkout(name or main.as_posix(), root, readable=True)
-
-
-def remote_name(url: str, root: Path | None) -> str | None:
-    """Return a remote's host and path, as `github.com/acme/shop`; None for any other text.
-
-    Relative paths start at `root`; without it only texts with a scheme or a user are remotes.
-    """
-    try:
-        host, path = _parts(url, root)
-    except ValueError:
-        return None
-    path = re.sub(r"/{2,}", "/", path).rstrip("/").removesuffix(".git").rstrip("/")
-    name = f"{host}/{path.lstrip('/')}" if host else path
-    return name if path.strip("/") and len(name) <= _LONGEST and name.isprintable() else None
-
-
-def _parts(url: str, root: Path | None) -> tuple[str, str]:
-    if "://" in url:
-        parts = urlsplit(url)
-        return (parts.hostname or "").lower(), unquote(parts.path)
-    scp = _SCP.fullmatch(url)
-    if scp is not None and (root is not None or "@" in url):
-        return scp[1].strip("[]").lower(), scp[2]
-    if root is None:
-        raise ValueError("no remote")
-    return "", os.path.normpath(root / url)
 
 
 def _git_folder(root: Path, inside: Path | None) -> tuple[Path, str] | None:
@@ -189,7 +158,7 @@ def _names(folder: Path, root: Path) -> bool:
     worktree = _text_of(folder / "gitdir", None)
     if worktree is not None:
         return _join_path(folder, worktree) == root / ".git"
-    submodule = _values(_text_of(folder / "config", None) or "", "core", "worktree").get("")
+    submodule = values_in(_text_of(folder / "config", None) or "", "core", "worktree").get("")
     return submodule is not None and _join_path(folder, submodule) == root
 
 
@@ -208,26 +177,3 @@ def _text_of(path: Path, inside: Path | None) -> str | None:
     except (OSError, ValueError, NotAFile):
         return None
     return content.decode(errors="replace") if len(content) <= _LARGEST else None
-
-
-def _values(config: str, section: str, key: str) -> dict[str, str]:
-    """Return a key's first value in each subsection of a section, "" if absent, in file order."""
-    found: dict[str, str] = {}
-    within: str | None = None
-    for line in config.split("\n"):
-        header = _SECTION.match(line)
-        if header is not None:
-            within = re.sub(r"\\(.)", r"\1", header[2] or "") if header[1].lower() == section else None
-            line = header[3]
-        entry = _ENTRY.match(line)
-        if within is not None and entry is not None and entry[1].lower() == key and (value := _value(entry[2])):
-            found.setdefault(within, value)
-    return found
-
-
-def _value(written: str) -> str:
-    """Return a value without quotes and trailing comment."""
-    quoted = re.match(r'"((?:[^"\\]|\\.)*)"', written)
-    if quoted is not None:
-        return re.sub(r"\\(.)", r"\1", quoted[1])
-    return re.split(r"\s[#;]|^[#;]", written, maxsplit=1)[0].strip()

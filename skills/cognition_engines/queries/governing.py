@@ -25,6 +25,11 @@ MOST_OF_GROUP: Final = 500  # read decisions of a group
 _NAMED: Final = ("package", "api", "data")  # the named parts without a pattern
 
 
+def of_repository(name: str | None) -> Conditions:
+    """Return the condition that a decision is in a file of the repository, or in none; no condition for None."""
+    return one_of("repository", None if name is None else ("", name))
+
+
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
     """Files relative to the root of their repository, and names of packages, interfaces and data.
@@ -55,10 +60,7 @@ class ContextRequest:
 
     def common(self) -> Conditions:
         """Return the conditions of all groups, on the project and the repository."""
-        return (
-            *one_of("project", self.project),
-            *one_of("repository", None if self.repository is None else ("", self.repository)),
-        )
+        return (*one_of("project", self.project), *of_repository(self.repository))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.folder_creation import make_data_folder
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.database import WAIT, Store, begin, failures, without_deadline
 from cognition_engines.store.schema import BEFORE, HEAD, TABLES, audit_head, counter, meta, metadata, schema_version
@@ -118,7 +119,7 @@ def _configure(connection: SQLiteConnection, _entry: ConnectionPoolEntry) -> Non
 @contextmanager
 def _file_locked(path: Path) -> Iterator[None]:
     """Make the file if it is missing and keep other openers out: SQLite's locks do not cover the change to WAL."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_data_folder(path.parent)
     lock = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -4,6 +4,8 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from importlib import import_module
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import shorten, wrap
@@ -14,6 +16,7 @@ import typer
 from cognition_engines.escapes import one_line
 from cstp import DEFAULT_URL
 from cstp.call import typed_call
+from cstp.client.methods import Methods
 from cstp.contract import Method
 from cstp.errors import CstpError
 from cstp.methods.everything import SEARCH
@@ -21,11 +24,13 @@ from cstp.methods.registry import METHODS
 from cstp.values.everything import FOUND_TYPES, SearchedRecord
 from cstp.values.fields import format_instant
 from cstp_server.cli.conventions import JsonOption, TimeoutOption, TokenOption, UrlOption, command_family
-from cstp_server.cli.remote import AskedServer, Remote, base_of, connect, print_error, required_token, show, types_of
+from cstp_server.cli.read_place import ReadPlace
+from cstp_server.cli.remote import Remote, base_of, connect, print_error, required_token, show, types_of
 from cstp_server.cli.utf8_texts import require_utf8
 from cstp_server.terminal import say
 
 app = command_family()
+_FOLDER: Final = "cstp_server.cli.opened_folder"  # loaded by name: a host that only asks servers lacks its packages
 _LARGEST: Final = 16 * 2**20  # bytes of a file of parameters; a server takes less
 _OF_METHOD: Final[Mapping[str, Method[Any, Any]]] = {method.name: method for method in METHODS}
 
@@ -187,7 +192,7 @@ _MARKS: Final = re.compile(r"(?m)^[ \t]*(?:#{1,6}|[*+-])[ \t]+")  # of Markdown,
 
 @app.command()
 def search(
-    server: AskedServer,
+    place: ReadPlace,
     words: Annotated[list[str], typer.Argument(metavar="QUERY", help="The question, in plain words.")],
     kinds: Annotated[
         list[str] | None,
@@ -207,7 +212,8 @@ def search(
 ) -> int:
     """Search records of all kinds, and print a list, best first: title, kind, status, date, id and a snippet.
 
-    With --json, print the result of cstp.search. `cstp call` accepts all of its parameters.
+    It reads the data folder, which needs no token, or asks the server of --url or CSTP_URL. With --json, print the
+    result of cstp.search. `cstp call` accepts all of its parameters.
     """
     require_utf8(paths or (), "--path")
     given = {
@@ -219,17 +225,24 @@ def search(
         "paths": paths or None,
     }
     try:
-        with connect(base_of(server.url, "--url"), required_token(server.token), server.timeout) as remote:
-            result = remote.send(typed_call(SEARCH, given))
+        with _methods_of(place) as methods:
+            result = methods.send(typed_call(SEARCH, given))
     except CstpError as error:
-        return print_error(error, SEARCH.name, given, as_json=server.as_json)
-    if server.as_json:
+        return print_error(error, SEARCH.name, given, as_json=place.as_json)
+    if place.as_json:
         show(result.model_dump(mode="json"), as_json=True)
     elif not result.results:
         say("no results", err=True)
     else:
         _print(result.results)
     return 0
+
+
+def _methods_of(place: ReadPlace) -> AbstractContextManager[Remote | Methods]:
+    if (url := place.server) is not None:
+        return connect(base_of(url, "--url"), required_token(place.token), place.timeout)
+    opened: AbstractContextManager[Methods] = import_module(_FOLDER).place_methods(place, "search")
+    return opened
 
 
 def _print(results: list[SearchedRecord]) -> None:

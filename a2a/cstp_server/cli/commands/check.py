@@ -10,9 +10,9 @@ from typing import Annotated, Final, Protocol
 
 import typer
 
+from cognition_engines.checkouts import repositories_around
 from cognition_engines.errors import EngineError
 from cognition_engines.git_program import GitFailed
-from cognition_engines.ingest.repository import checkout_at
 from cognition_engines.models import SENSITIVITIES, Viewer
 from cstp_server.checking.folder_source import folder_source
 from cstp_server.checking.git_files import changed_files, files_of, find_root, named_decisions, tracked_files
@@ -101,12 +101,12 @@ def _check_place(here: Path, place: ReadPlace, asked: _Asked) -> int:
     """Check as asked; return the exit code."""
     root = find_root(here)
     files = tracked_files(root) if asked.stale else _files(root, here, asked)
-    whose = checkout_at(root).name, asked.project
+    whose = repositories_around(str(root))[0].name, asked.project
     check = partial(_print_check, root=root, files=files, asked=asked)
     if (url := place.server) is not None:
         on_server: _CheckOnServer = import_module(_SERVER_CHECK).check_on_server
         return on_server(url, place, *whose, check, as_json=asked.form == "json")
-    with readable_records(place.load_settings()) as records:
+    with readable_records(place.load_settings(here)) as records:
         source = folder_source(records, Viewer(SENSITIVITIES[place.level]), *whose)
         return check(source)
 

@@ -13,7 +13,7 @@ from cstp.values.session_context import SECTIONS
 from cstp_server.cli.allowed_values import allowed_values
 from cstp_server.cli.commands.changes import parse_cursor
 from cstp_server.cli.opened_folder import place_methods
-from cstp_server.cli.options import command_family
+from cstp_server.cli.options import command_family, repository_here
 from cstp_server.cli.read_place import ReadPlace
 from cstp_server.cli.remote import print_error, show
 from cstp_server.cli.utf8_texts import require_utf8
@@ -53,6 +53,7 @@ def context_command(
     given = {
         "task_description": " ".join(task or ()) or None,
         "files": files or None,
+        "repository": repository_here(),
         "project": project,
         "since": None if since is None else parse_cursor(since),
         "include": include or None,

@@ -85,10 +85,10 @@ def demo_command(
     with ended_by_signals(_CLOSING_SECONDS) as watchdog, TemporaryDirectory(prefix="cstp-demo-") as folder:
         # a demo writes to its own folder alone, whatever the environment names
         own = {
-            "store__url": f"sqlite:///{folder}/records.sqlite3",
-            "auth__tokens_file": f"{folder}/tokens.json",
+            "store.url": f"sqlite:///{folder}/records.sqlite3",
+            "auth.tokens_file": f"{folder}/tokens.json",
         }
-        loaded = settings_for(ctx, Path(folder), config, server__host=host, server__port=port, **own)
+        loaded = settings_for(ctx, Path(folder), config, {"server.host": host, "server.port": port, **own})
         # no flag expresses "none"
         vectors = loaded.settings.vectors.model_copy(update={"url": None})
         settings = loaded.settings.model_copy(update={"vectors": vectors})

@@ -11,14 +11,21 @@ import typer
 
 from cognition_engines.errors import ConfigurationError
 from cstp.client.async_client import AsyncClient
-from cstp_server.cli.options import FolderOptions, command_family, naming_a_store_that_fails, places_of, store_line
+from cstp_server.cli.options import (
+    FolderOptions,
+    command_family,
+    naming_a_store_that_fails,
+    places_of,
+    repository_here,
+    store_line,
+)
 from cstp_server.mcp.profiles import UnknownTools, check_tools, chosen_tools
 from cstp_server.mcp.remote import answer_from_server
 from cstp_server.observe.log import announce, configure_logging, write_rest
 from cstp_server.process.malloc import share_arenas
 from cstp_server.serve_stdio import Identify, answer_from_folder, take_if_free
 from cstp_server.settings import Settings
-from cstp_server.tokens import Token, TokenBook
+from cstp_server.tokens import Token, TokenBook, ensure_first_token
 
 app = command_family()
 
@@ -40,13 +47,14 @@ def mcp_command(
 ) -> None:
     """Serve MCP on standard input and output, for a client that starts it; see docs/mcp.md.
 
-    The caller is --agent, or the token in CSTP_TOKEN.
+    The caller is --agent, or the token in CSTP_TOKEN. Tools that show an agent what applies to its work leave out the
+    decisions in files of repositories other than the one in which this command runs.
     """
     loaded = folder.load_settings()
     settings = loaded.settings
     if sys.stdin is None or sys.stdout is None:
         raise ConfigurationError("standard input and output must be open: an MCP client starts this command")
-    chosen = _chosen(settings, tools)
+    chosen, here = _chosen(settings, tools), repository_here()
     configure_logging(settings.log)
     folder.ctx.call_on_close(write_rest)
     if url is not None:
@@ -58,14 +66,16 @@ def mcp_command(
             client = AsyncClient(url, timeout=settings.server.handler_seconds)
         except (ValueError, ImportError) as error:  # of httpx, which lacks a package for SOCKS
             raise typer.BadParameter(str(error), param_hint="--url") from error
-        asyncio.run(answer_from_server(client, settings, chosen))
+        asyncio.run(answer_from_server(client, settings, chosen, here))
         return
+    if agent is not None and here is not None and loaded.origin_of("data_dir") == "default":
+        ensure_first_token(settings.tokens_path, agent)  # `cstp setup` did so in another repository only
     identify = _identify(settings, agent, os.environ.get("CSTP_TOKEN"))
     share_arenas()
     with naming_a_store_that_fails(loaded):
         holding = take_if_free(settings)
     announce("opened", store_line(loaded), **places_of(loaded))
-    asyncio.run(answer_from_folder(settings, identify, holding, chosen))
+    asyncio.run(answer_from_folder(settings, identify, holding, chosen, here))
 
 
 def _chosen(settings: Settings, tools: str | None) -> Collection[str]:

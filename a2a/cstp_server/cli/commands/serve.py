@@ -57,9 +57,9 @@ def serve_command(
     ssl_keyfile: KeyOption = None,
 ) -> None:
     """Answer calls until stopped. After SIGTERM or Ctrl-C, running calls finish and the exit code is 0."""
-    tls = {"server__ssl_certfile": ssl_certfile, "server__ssl_keyfile": ssl_keyfile}
-    given = {"server__host": host, "server__port": port, "server__workers": workers, **tls}
-    loaded = folder.load_settings(**given)
+    tls = {"server.ssl_certfile": ssl_certfile, "server.ssl_keyfile": ssl_keyfile}
+    given = {"server.host": host, "server.port": port, "server.workers": workers, **tls}
+    loaded = folder.load_settings(given)
     settings = loaded.settings
     if settings.server.workers > 1:
         _serve_by_workers(folder.ctx, loaded)

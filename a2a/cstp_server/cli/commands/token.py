@@ -4,13 +4,14 @@ import json
 import re
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from cognition_engines.masking.masked_values import mask_values
 from cognition_engines.masking.policy import name_refusal
-from cstp_server.cli.options import FolderOptions, JsonOption, command_family, print_table
+from cstp_server.cli.options import FolderOptions, JsonOption, command_family, print_store, print_table
 from cstp_server.terminal import say
 from cstp_server.tokens import Token, TokenRefused, create_token, read_tokens, revoke_token, rotate_token
 
@@ -66,7 +67,7 @@ def create(
     An agent may have two live tokens with different rights: to replace one, create the next one before you revoke the
     old one, or use cstp token rotate. A running server accepts a new token at once.
     """
-    path = folder.load_settings().settings.tokens_path
+    path = _tokens_path(folder, quiet=quiet)
     if secrets := mask_values([agent]).secrets:
         raise TokenRefused(f"--agent {name_refusal(secrets[0].kind)}")
     token, text = create_token(
@@ -83,7 +84,7 @@ def create(
 @app.command("list")
 def list_tokens(folder: FolderOptions, as_json: JsonOption = False) -> None:
     """List the tokens, without their texts."""
-    tokens = read_tokens(folder.load_settings().settings.tokens_path)
+    tokens = read_tokens(_tokens_path(folder))
     if as_json:
         say(json.dumps([_public(token) for token in tokens]))
         return
@@ -96,7 +97,7 @@ def list_tokens(folder: FolderOptions, as_json: JsonOption = False) -> None:
 @app.command()
 def revoke(folder: FolderOptions, token_id: IdArgument) -> None:
     """Revoke a token; running servers reject it within five seconds. Prints the other live tokens of the agent."""
-    path = folder.load_settings().settings.tokens_path
+    path = _tokens_path(folder)
     token = revoke_token(path, token_id)
     say(f"revoked {token.id} of {token.agent}")
     now = datetime.now(UTC)
@@ -118,11 +119,19 @@ def rotate(
     as_json: JsonOption = False,
 ) -> None:
     """Create a successor with the same rights; the old token expires after the overlap."""
-    path = folder.load_settings().settings.tokens_path
+    path = _tokens_path(folder, quiet=quiet)
     token, text = rotate_token(
         path, token_id, lifetime=parse_lifetime(expires, "--expires"), overlap=parse_lifetime(overlap, "--overlap")
     )
     _show(token, text, quiet=quiet, as_json=as_json)
+
+
+def _tokens_path(folder: FolderOptions, *, quiet: bool = False) -> Path:
+    """Return the file of tokens, and print the store on standard error."""
+    loaded = folder.load_settings()
+    if not quiet:
+        print_store(loaded)
+    return loaded.settings.tokens_path
 
 
 def _show(token: Token, text: str, *, quiet: bool, as_json: bool) -> None:

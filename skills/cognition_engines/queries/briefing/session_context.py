@@ -9,6 +9,7 @@ from typing import Final
 
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.indexes.columns.listing import Listing, Order
+from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.kinds.decisions import UNDECIDED
 from cognition_engines.kinds.extractions import Extraction, heading
 from cognition_engines.kinds.knowledge import Episode
@@ -28,7 +29,7 @@ from cognition_engines.queries.decision_context import Governing
 from cognition_engines.queries.everything import text_of
 from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.following import Following
-from cognition_engines.queries.governing import ContextRequest
+from cognition_engines.queries.governing import ContextRequest, of_repository
 from cognition_engines.queries.lists import Listings
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Caller, Pools
@@ -73,8 +74,13 @@ class _Session:
         return one_of("project", self.params.project)
 
     @property
+    def decisions(self) -> Conditions:
+        """Return the conditions of decisions: the project, and the repository."""
+        return (*self.of_project, *of_repository(self.params.repository))
+
+    @property
     def current(self) -> Conditions:
-        return (*self.of_project, *in_force("until", self.now))
+        return (*self.decisions, *in_force("until", self.now))
 
 
 class Sessions:
@@ -164,7 +170,7 @@ class Sessions:
         params = session.params
         if not params.files:
             return [], 0
-        asked = ContextRequest(tuple(params.files), session.viewer, project=params.project)
+        asked = ContextRequest(tuple(params.files), session.viewer, params.repository, params.project)
         context = await self._governing.context(asked, session.agent)
         both = [*context.governing, *context.proposals]
         first, count = both[:MOST_GOVERNING], len(context.governing)
@@ -182,17 +188,19 @@ class Sessions:
             find, rows = self._records.reads.find, RowReader(self._set_aside, Part.BRIEFING)
             found = await self._pools.records.run(session.caller, find, present, session.viewer, rows)
         by_name = {(one.kind.label, str(one.record.id)): one for one in found}
-        records = [by_name.get((one.kind, one.id)) for one in changes]
+        here = of_repository(session.params.repository)
+        records = [(one, by_name.get((one.kind, one.id))) for one in changes]
         return [
             Draft("changes", stored, partial(change_item, stored, one))
-            for one, stored in zip(changes, records, strict=True)
+            for one, stored in records
+            if stored is None or stored.kind is not Kind.DECISION or accepts(here, stored)
         ]
 
     async def _ready(self, session: _Session) -> list[Draft]:
         """Return the decisions to review, then the caller's undecided ones, at most `ready_limit` together."""
         rows, limit = RowReader(self._set_aside, Part.BRIEFING), session.params.ready_limit
         page, run, viewer = self._listings.decisions.page, self._pools.lists.run, session.viewer
-        due = (*session.of_project, *overdue_at(session.now))
+        due = (*session.decisions, *overdue_at(session.now))
         open_ones = (*session.current, *one_of("recorded_by", session.agent or ()), *one_of("status", UNDECIDED))
         overdue = await run(session.caller, page, due, viewer, 0, limit, _SOONEST, rows=rows)
         undecided = await run(session.caller, page, open_ones, viewer, 0, limit, _OLDEST, rows=rows)

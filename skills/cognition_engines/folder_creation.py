@@ -1,0 +1,17 @@
+"""Making a data folder, which git ignores."""
+
+from pathlib import Path
+
+
+def make_data_folder(folder: Path) -> None:
+    """Make a folder with its parents, unless it exists. A new or empty folder ignores itself in git. Raise OSError."""
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+        if any(folder.iterdir()):
+            return
+    ignored = folder / ".gitignore"
+    ignored.touch(mode=0o600)
+    ignored.write_text("*\n", encoding="utf-8")
