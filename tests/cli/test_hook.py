@@ -110,7 +110,19 @@ def test_patterns_of_a_superproject_hold_before_an_edit_in_a_submodule(
 def test_the_holder_of_the_data_folder_answers_for_the_agent(
     serving: Callable[..., Any], cstp: Callable[..., Any], token: str
 ) -> None:
-    assert cstp("setup", "claude-code", "--agent", "me", HOME=str(Path("home").absolute())).code == 0
+    assert (
+        cstp(
+            "setup",
+            "claude-code",
+            "--no-test",
+            "--data-dir",
+            "data",
+            "--agent",
+            "me",
+            HOME=str(Path("home").absolute()),
+        ).code
+        == 0
+    )
     _, url = serving("--data-dir", "data")
     assert cstp("record", "Keep orders in PostgreSQL", "--confidence", 0.9, CSTP_URL=url, CSTP_TOKEN=token).code == 0
     settings = json.loads(Path("home/.claude/settings.json").read_text())

@@ -7,7 +7,7 @@ from typing import Any
 
 import cstp
 from cstp_server.setup.clients import CLIENTS
-from cstp_server.setup.hook_entries import hook_entries
+from cstp_server.setup.hook_entries import CLAUDE, hook_entries
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "plugins/claude-code"
@@ -30,7 +30,7 @@ def test_the_marketplace_names_the_plugin() -> None:
 
 def test_the_plugin_has_the_hooks_and_the_server_of_the_set_up() -> None:
     hooks = read(PLUGIN / "hooks/hooks.json")["hooks"]
-    assert hooks == {one.event: [one.item] for one in hook_entries("cstp", "--agent claude-code")}
+    assert hooks == {one.event: [one.item] for one in hook_entries(CLAUDE, "cstp", "--agent claude-code", CLAUDE.names)}
     [server] = read(PLUGIN / ".mcp.json")["mcpServers"].values()
     assert server == CLIENTS["claude-code"].local("cstp", ["mcp", "--agent", "claude-code"])
 

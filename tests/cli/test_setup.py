@@ -1,4 +1,4 @@
-"""Removals by `cstp setup`, and the page; `transcripts/setup.txt` has the rest."""
+"""Removals by `cstp setup`, its trial, and the page; `transcripts/setup.txt` has the rest."""
 
 import json
 import re
@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from cstp_server.setup.clients import CLIENTS
-from cstp_server.setup.hook_entries import EVENTS
 from cstp_server.setup.json_edits import parse
 
 Cstp = Callable[..., Any]
@@ -124,6 +123,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (folder / name).write_bytes(text.encode())
             (folder / name).chmod(0o640)
     (tmp_path / ".git").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/tokens.lock").touch()  # a folder of this program
     return folder
 
 
@@ -147,22 +148,22 @@ def test_absent_or_empty_files_are_so_again_after_a_removal(
         else:
             (home / file).write_text(text if name != "codex" else "# mine\n")
     before = files(home)
-    assert cstp("setup", name).code == 0
-    assert cstp("setup", name, "--data-dir", "other").code == 0  # replaces its entries
+    assert cstp("setup", name, "--no-test").code == 0
+    assert cstp("setup", name, "--no-test", "--data-dir", "other", "--replace").code == 0
     assert cstp("setup", name, "--remove").code == 0
     assert files(home) == before
 
 
 def test_a_later_foreign_entry_survives_a_removal(cstp: Cstp, home: Path) -> None:
     for name in ("cursor", "codex"):
-        assert cstp("setup", name).code == 0
+        assert cstp("setup", name, "--no-test").code == 0
     cursor, codex = home / ".cursor/mcp.json", home / ".codex/config.toml"
     cursor.write_text(cursor.read_text().replace('"]}}}', '"]}, "b": {}}}'))
     codex.write_text(
         codex.read_text() + '\n[mcp_servers.cstp.env]\nA = "1"\n\n# another\n[mcp_servers.b]\ncommand = "b"\n'
     )
     for name in ("cursor", "codex"):
-        assert cstp("setup", name, "--remove").code == 0
+        assert cstp("setup", name, "--remove", "--replace").code == 0
     assert list(json.loads(cursor.read_text())["mcpServers"]) == ["postgres", "b"]
     assert codex.read_text() == CODEX + '\n\n\n# another\n[mcp_servers.b]\ncommand = "b"\n'
 
@@ -170,17 +171,43 @@ def test_a_later_foreign_entry_survives_a_removal(cstp: Cstp, home: Path) -> Non
 def test_the_page_shows_the_written_files(cstp: Cstp, home: Path) -> None:
     for file in FOUND["claude-code"]:
         (home / file).unlink()
-    assert cstp("setup", "claude-code").code == 0
+    assert cstp("setup", "claude-code", "--no-test").code == 0
     page = (Path(__file__).parents[2] / "docs/agents-setup.md").read_text()
     shown = [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)]
-    paths = {PROGRAM: "/home/me/cstp/.venv/bin/cstp", str(Path("data").absolute()): "/home/me/cstp/data"}
-    written = []
-    for file in FOUND["claude-code"]:
-        text = (home / file).read_text()
-        for path, example in paths.items():
-            text = text.replace(path, example)
-        written.append(json.loads(text))
+    written = [
+        json.loads((home / file).read_text().replace(PROGRAM, "/home/me/cstp/.venv/bin/cstp"))
+        for file in FOUND["claude-code"]
+    ]
     assert shown[0] == written[0]
     assert [shown[1]] == written[1]["hooks"]["PreToolUse"]
     assert all(f"| `{name}` | `~/" in page for name in CLIENTS)
-    assert all(f"`{event}`" in page and f"`cstp hook {ours}`" in page for event, _, ours in EVENTS)
+    for client in CLIENTS.values():
+        for event, _, ours in client.form.events:
+            assert f"`{event}`" in page
+            assert f"`cstp hook {ours}`" in page
+
+
+@pytest.mark.long("starts servers")
+def test_the_written_server_and_hook_are_started(cstp: Cstp, adr: Callable[..., Path], wordless: None) -> None:
+    adr("docs/0001-storage.md", "Keep orders in PostgreSQL")
+    api = adr("docs/0002-api.md", "Use REST")
+    api.write_text(f"---\naffects: [src/api/**]\n---\n{api.read_text()}")
+    assert cstp("ingest", "docs").code == 0
+    done = cstp("setup", "claude-code")
+    assert (done.code, done.out.splitlines()[-1]) == (0, "2 decisions, 1 with patterns; restart Claude Code")
+    tokens = json.loads(Path("data/tokens.json").read_text())
+    tokens["tokens"][0]["scopes"] = ["write"]  # a briefing needs read
+    Path("data/tokens.json").write_text(json.dumps(tokens))
+    done = cstp("setup", "claude-code")
+    assert done.code == 1
+    assert "cstp: the hook session-start fails: cstp hook: " in done.err
+    assert "\n" not in done.err.strip()
+
+
+@pytest.mark.long("starts a server")
+def test_a_server_that_does_not_start_is_an_error_with_its_reason(cstp: Cstp, home: Path) -> None:
+    Path("settings.yaml").write_text("mcp:\n  tools: everything\n")
+    done = cstp("setup", "cursor", "--config", "settings.yaml", "--hooks", "none")
+    assert done.code == 1
+    assert "cstp: the server does not list its tools: cstp: mcp.tools: must be ask, record or all" in done.err
+    assert "cstp" in value_of(home / ".cursor/mcp.json")["mcpServers"]  # the file stays

@@ -16,11 +16,12 @@ from cognition_engines.checkouts import repositories_around
 from cognition_engines.escapes import one_line
 from cstp_server.data_folder import find_data_folder
 from cstp_server.hook.asking import NoAnswer, Target, call_method
+from cstp_server.hook.programs import FORMS, read_forms, write_form
 from cstp_server.hook.sessions import REMINDED, add_mark, forget_files, is_full, mark_of, read_marks, remove_old
 from cstp_server.hook.texts import COMPACTION, REMINDER, explain_file, join_found
 
-EVENTS: Final = ("session-start", "before-edit", "before-compact", "session-end")
-_OPTIONS: Final = ("--url", "--data-dir", "--tokens", "--agent")
+EVENTS: Final = ("session-start", "before-edit", "after-edit", "before-compact", "session-end")
+_OPTIONS: Final = ("--url", "--data-dir", "--tokens", "--agent", "--form")
 _LARGEST: Final = 4 * 1024 * 1024  # maximum input bytes: the input has the whole text of a written file
 _INPUT_SECONDS: Final = 2.0
 _START_SECONDS: Final = 3.0  # a `cstp mcp` starting with the session takes some
@@ -35,8 +36,9 @@ def answer_hook(words: Sequence[str]) -> int:
     """Answer the event named by the words. Return 0, whatever happens."""
     try:
         event, options = _read_words(words)
-        given = _read_input()
-        text = _ANSWERS[event](given, options)
+        form = options.get("--form", FORMS[0])
+        answers = [_ANSWERS[event](given, options) for given in read_forms(form, _read_input())]
+        text = write_form(form, [answer for answer in answers if answer is not None])
         if text is not None:
             sys.stdout.write(f"{text}\n")
             sys.stdout.flush()
@@ -62,6 +64,8 @@ def _read_words(words: Sequence[str]) -> tuple[str, Mapping[str, str]]:
             raise NoAnswer(f"{word!r} is not known; events: {', '.join(EVENTS)}; options: {', '.join(_OPTIONS)}")
     if event is None:
         raise NoAnswer(f"give an event: {', '.join(EVENTS)}")
+    if given.get("--form", FORMS[0]) not in FORMS:
+        raise NoAnswer(f"--form must be one of {', '.join(FORMS)}")
     return event, given
 
 
@@ -148,6 +152,7 @@ def _at_end(given: Mapping[str, Any], options: Mapping[str, str]) -> str | None:
 _ANSWERS: Final = {
     "session-start": _at_start,
     "before-edit": _before_edit,
+    "after-edit": _before_edit,  # of programs that cannot add context before
     "before-compact": _before_compact,
     "session-end": _at_end,
 }

@@ -2,16 +2,26 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
+from cstp_server.setup.hook_entries import CLAUDE, CODEX, CURSOR, GEMINI, NO_HOOKS, VSCODE, HookForm
 from cstp_server.setup.json_edits import Json
 
-Scope: TypeAlias = Literal["user", "project"]
+Files: TypeAlias = "Mapping[Scope, Callable[[Places], Path]]"
 Entry: TypeAlias = Mapping[str, Json]
 NAME: Final = "cstp"  # of the server in every file
 TOKEN: Final = "CSTP_TOKEN"
+
+
+class Scope(StrEnum):
+    """Files for a user, of a repository, or for a user in a repository."""
+
+    USER = "user"
+    PROJECT = "project"
+    LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +38,30 @@ class Places:
 class Client:
     """A program with an MCP configuration.
 
-    `servers` is the path to servers in the scope's file in `files`. `hooks` has the settings file if the program runs
-    commands at events. `remote` is the form of a server at an address; without it, `cstp mcp --url` calls the server.
+    `servers` is the path to servers in the scope's file in `files`. `hooks` are files with hooks of the form `form`.
+    `remote` is the form of a server at an address; without it, `cstp mcp --url` calls the server. `start` are the
+    options with which `cstp mcp` finds the repository of the program's window: none if it starts there, None if there
+    are no such options. `then` follows "restart" and the title.
     """
 
     name: str
     title: str
     servers: Sequence[str]
-    files: Mapping[Scope, Callable[[Places], Path]]
+    files: Files
     remote: Callable[[str], Entry] | None
     typed: bool = False
-    hooks: Mapping[Scope, Callable[[Places], Path]] | None = None
+    form: HookForm = NO_HOOKS
+    hooks: Files = field(default_factory=dict)
+    start: Sequence[str] | None = ()
+    then: str = ""
+
+    def start_in(self, words: Sequence[str], folder: Path) -> Sequence[str]:
+        """Return the words with this folder as that of the program's window."""
+        return [str(folder) if one in (self.start or ())[1:] else one for one in words]
+
+    def place(self, scope: Scope, places: Places) -> Sequence[str]:
+        """Return the path to the server's entry in the scope's file."""
+        return ("projects", str(places.project), *self.servers) if scope is Scope.LOCAL else self.servers
 
     def local(self, command: str, words: Sequence[str]) -> Entry:
         """Return the form of a server started by the program."""
@@ -65,8 +88,13 @@ def _claude(places: Places, name: str) -> Path:
     return places.home / (".claude" if name == "settings.json" else "") / name
 
 
-def _codex(places: Places) -> Path:
-    return Path(places.environment.get("CODEX_HOME") or places.home / ".codex") / "config.toml"
+def _codex(places: Places, name: str) -> Path:
+    return Path(places.environment.get("CODEX_HOME") or places.home / ".codex") / name
+
+
+def _both(name: str) -> Files:
+    """Return the file with this name in the home folder and in a repository."""
+    return {Scope.USER: lambda at: at.home / name, Scope.PROJECT: lambda at: at.project / name}
 
 
 def _headed(token: str, **members: str) -> Entry:
@@ -80,58 +108,76 @@ CLIENTS: Final[Mapping[str, Client]] = {
             "claude-code",
             "Claude Code",
             ("mcpServers", NAME),
-            {"user": lambda at: _claude(at, ".claude.json"), "project": lambda at: at.project / ".mcp.json"},
+            {
+                Scope.USER: lambda at: _claude(at, ".claude.json"),
+                Scope.PROJECT: lambda at: at.project / ".mcp.json",
+                Scope.LOCAL: lambda at: _claude(at, ".claude.json"),
+            },
             lambda url: _headed(f"${{{TOKEN}}}", type="http", url=url),
             typed=True,
+            form=CLAUDE,
             hooks={
-                "user": lambda at: _claude(at, "settings.json"),
-                "project": lambda at: at.project / ".claude" / "settings.json",
+                Scope.USER: lambda at: _claude(at, "settings.json"),
+                Scope.PROJECT: lambda at: at.project / ".claude" / "settings.json",
+                Scope.LOCAL: lambda at: at.project / ".claude" / "settings.local.json",
             },
         ),
         Client(
             "claude-desktop",
             "Claude Desktop",
             ("mcpServers", NAME),
-            {"user": lambda at: at.settings / "Claude" / "claude_desktop_config.json"},
+            {Scope.USER: lambda at: at.settings / "Claude" / "claude_desktop_config.json"},
             None,
+            start=None,
         ),
         Client(
             "codex",
             "Codex",
             ("mcp_servers", NAME),
-            {"user": _codex, "project": lambda at: at.project / ".codex" / "config.toml"},
+            {
+                Scope.USER: lambda at: _codex(at, "config.toml"),
+                Scope.PROJECT: lambda at: at.project / ".codex" / "config.toml",
+            },
             lambda url: {"url": url, "bearer_token_env_var": TOKEN},
+            form=CODEX,
+            hooks={
+                Scope.USER: lambda at: _codex(at, "hooks.json"),
+                Scope.PROJECT: lambda at: at.project / ".codex" / "hooks.json",
+            },
+            then=", and trust the hooks there with /hooks",
         ),
         Client(
             "cursor",
             "Cursor",
             ("mcpServers", NAME),
-            {
-                "user": lambda at: at.home / ".cursor" / "mcp.json",
-                "project": lambda at: at.project / ".cursor" / "mcp.json",
-            },
+            _both(".cursor/mcp.json"),
             lambda url: _headed(f"${{env:{TOKEN}}}", url=url),
+            form=CURSOR,
+            hooks=_both(".cursor/hooks.json"),
+            start=("--cwd", "${workspaceFolder}"),
         ),
         Client(
             "vscode",
             "VS Code",
             ("servers", NAME),
             {
-                "user": lambda at: at.settings / "Code" / "User" / "mcp.json",
-                "project": lambda at: at.project / ".vscode" / "mcp.json",
+                Scope.USER: lambda at: at.settings / "Code" / "User" / "mcp.json",
+                Scope.PROJECT: lambda at: at.project / ".vscode" / "mcp.json",
             },
             lambda url: _headed(f"${{env:{TOKEN}}}", type="http", url=url),
             typed=True,
+            form=VSCODE,
+            # not in .github/hooks: agents on GitHub's machines run those, too
+            hooks={Scope.USER: lambda at: at.home / ".copilot" / "hooks" / "cstp.json"},
         ),
         Client(
             "gemini-cli",
             "Gemini CLI",
             ("mcpServers", NAME),
-            {
-                "user": lambda at: at.home / ".gemini" / "settings.json",
-                "project": lambda at: at.project / ".gemini" / "settings.json",
-            },
+            _both(".gemini/settings.json"),
             lambda url: _headed(f"${TOKEN}", httpUrl=url),
+            form=GEMINI,
+            hooks=_both(".gemini/settings.json"),
         ),
     )
 }

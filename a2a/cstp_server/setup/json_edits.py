@@ -1,7 +1,8 @@
 """Edits of JSON with comments as text: unedited text keeps every byte, and a removal undoes the addition.
 
-An empty object gets an addition directly before the closing bracket; an object made by an addition has a blank or a
-line break there. From this a removal knows which objects to remove as well.
+Additions have the style of the text: its indentation, lists on one line if it has such, all on one line if it is. An
+object or array that was empty gets a blank before the line break of an addition, or none before the closing bracket; it
+is the other way round if an addition makes it. From this a removal knows which to remove as well.
 """
 
 import json
@@ -20,6 +21,7 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 _LINE_START: Final = re.compile(r"\r?\n[ \t]*\Z")
+_FILLED: Final = re.compile(r" \r?\n[ \t]*")
 
 
 class NotJson(ValueError):
@@ -75,9 +77,27 @@ def find(root: Node, path: Sequence[Step]) -> Node | None:
     return root
 
 
-def new_text(path: Sequence[str], value: Json) -> str:
-    """Return a new file's text with `value` at a path of keys."""
-    return json.dumps(_nested(path, value), indent=2, ensure_ascii=False) + "\n"
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """Of a text: its line ends, the indentation per level, separators, lists on one line; `flat` is all on one line."""
+
+    line: str
+    unit: str
+    comma: str
+    colon: str
+    flat: bool
+    lists: bool
+
+    def write(self, value: Json) -> str:
+        """Return a value on one line."""
+        return json.dumps(value, ensure_ascii=False, separators=(self.comma, self.colon))
+
+
+def new_text(path: Sequence[str], value: Json, head: Mapping[str, Json] = {}) -> str:
+    """Return a new file's text with the members of `head`, and `value` at a path of keys."""
+    nested = _nested(path, value)
+    assert isinstance(nested, Mapping)
+    return json.dumps({**head, **nested}, indent=2, ensure_ascii=False) + "\n"
 
 
 def add_member(text: str, path: Sequence[str], value: Json, *, made: int = 0) -> str:
@@ -95,9 +115,9 @@ def add_member(text: str, path: Sequence[str], value: Json, *, made: int = 0) ->
     assert place is not None
     if place.kind != "{":
         raise NoSuchPlace(f"{path[known]!r} is not in an object")
-    key, nested = path[known], _nested(path[known + 1 :], value)
+    nested = _nested(path[known + 1 :], value)
     made += len(path) - known - 1
-    return _insert(text, root, place, f"{json.dumps(key, ensure_ascii=False)}: ", nested, made)
+    return _insert(text, _style(text, root), place, path[known], nested, made)
 
 
 def add_item(text: str, path: Sequence[str], value: Json) -> str:
@@ -108,7 +128,7 @@ def add_item(text: str, path: Sequence[str], value: Json) -> str:
         return add_member(text, path, [value], made=1)
     if place.kind != "[":
         raise NoSuchPlace(f"{path[-1]!r} is not an array")
-    return _insert(text, root, place, "", value, 0)
+    return _insert(text, _style(text, root), place, None, value, 0)
 
 
 def replace_value(text: str, path: Sequence[Step], value: Json) -> str:
@@ -136,12 +156,19 @@ def remove(text: str, path: Sequence[Step]) -> str | None:
 
 
 def _was_empty(text: str, place: Node) -> bool:
-    only = place.members[0]
-    return text[only.node.end : place.end - 1] == ""
+    return place.members[0].node.end == place.end - 1 or _is_filled(text, place)
+
+
+def _is_filled(text: str, place: Node) -> bool:
+    """Return whether the first member was put between the brackets of nothing."""
+    first = place.members[0]
+    return first.node.end < place.end - 1 and bool(_FILLED.fullmatch(text, place.start + 1, first.start))
 
 
 def _cut(text: str, place: Node, at: int) -> str:
     member, last = place.members[at], at == len(place.members) - 1
+    if len(place.members) == 1 and _is_filled(text, place):
+        return text[: place.start + 1] + text[place.end - 1 :]
     start = _LINE_START.search(text, 0, member.start)
     begin = start.start() if start else member.start
     if member.comma is not None:
@@ -159,36 +186,46 @@ def _cut(text: str, place: Node, at: int) -> str:
     return text[:comma] + between + text[member.node.end :]
 
 
-def _insert(text: str, root: Node, place: Node, key: str, value: Json, made: int) -> str:
-    line, unit = _newline(text), _unit(text, root)
+def _insert(text: str, style: _Style, place: Node, key: str | None, value: Json, made: int) -> str:
+    name = "" if key is None else json.dumps(key, ensure_ascii=False) + style.colon
     if not place.members:
-        before = _indent_at(text, place.start) + unit
-        piece = f"{line}{before}{key}{_dump(value, before, unit, line)}"
+        if style.flat:
+            return text[: place.end - 1] + name + _flat(style, value, made) + text[place.end - 1 :]
+        around = _indent_at(text, place.start)
+        before = around + style.unit
+        piece = f"{style.line}{before}{name}{_dump(value, before, style)}"
+        if place.end - place.start == 2:
+            piece = f" {piece}{style.line}{around}"
         return text[: place.end - 1] + piece + text[place.end - 1 :]
     first, last = place.members[0], place.members[-1]
     after = last.node.end if last.comma is None else last.comma + 1
     own_line = _LINE_START.search(text, 0, first.start)
     if own_line is None:
-        flat = json.dumps(value, ensure_ascii=False)
-        closing = len(flat) - made
-        piece = key + flat[:closing] + "".join(f" {bracket}" for bracket in flat[closing:])
-        piece = f", {piece}" if last.comma is None else f" {piece},"
+        piece = name + _flat(style, value, made)
+        piece = f"{style.comma}{piece}" if last.comma is None else f" {piece},"
         return text[:after] + piece + text[after:]
     before = own_line[0].lstrip("\r\n")
-    piece = f"{line}{before}{key}{_dump(value, before, unit, line)}"
+    piece = f"{style.line}{before}{name}{_dump(value, before, style)}"
     end = _end_of_comments(text, after, place.end - 1)
     if last.comma is None:
         return f"{text[:after]},{text[after:end]}{piece}{text[end:]}"
     return f"{text[:end]}{piece},{text[end:]}"
 
 
+def _flat(style: _Style, value: Json, made: int) -> str:
+    """Return a value on one line, with a blank before the closing brackets of `made` objects and arrays."""
+    flat = style.write(value)
+    closing = len(flat) - made
+    return flat[:closing] + "".join(f" {bracket}" for bracket in flat[closing:])
+
+
 def _replace(text: str, root: Node, path: Sequence[Step], value: Json) -> str:
-    node = find(root, path)
+    node, style = find(root, path), _style(text, root)
     assert node is not None
     if "\n" not in text[node.start : node.end] and node.kind:
-        new = json.dumps(value, ensure_ascii=False)
+        new = style.write(value)
     else:
-        new = _dump(value, _indent_at(text, node.start), _unit(text, root), _newline(text))
+        new = _dump(value, _indent_at(text, node.start), style)
     return text[: node.start] + new + text[node.end :]
 
 
@@ -198,18 +235,47 @@ def _nested(path: Sequence[str], value: Json) -> Json:
     return value
 
 
-def _dump(value: Json, before: str, unit: str, line: str) -> str:
-    return json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", line + before)
+def _dump(value: Json, before: str, style: _Style) -> str:
+    """Return a value over several lines, which begin with `before`."""
+    line = style.line + before
+    if isinstance(value, Mapping) and value:
+        parts = [
+            f"{json.dumps(key, ensure_ascii=False)}: {_dump(one, before + style.unit, style)}"
+            for key, one in value.items()
+        ]
+        brackets = "{}"
+    elif (
+        isinstance(value, Sequence) and not isinstance(value, str) and value and not (style.lists and _is_plain(value))
+    ):
+        parts, brackets = [_dump(one, before + style.unit, style) for one in value], "[]"
+    else:
+        return json.dumps(value, ensure_ascii=False)
+    inner = f",{line}{style.unit}".join(parts)
+    return f"{brackets[0]}{line}{style.unit}{inner}{line}{brackets[1]}"
 
 
-def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
+def _is_plain(items: Sequence[Json]) -> bool:
+    return not any(isinstance(one, Mapping | list) for one in items)
 
 
-def _unit(text: str, root: Node) -> str:
-    """Return the indentation per level, from the text's first member."""
-    found = _LINE_START.search(text, 0, root.members[0].start) if root.members else None
-    return (found[0].lstrip("\r\n") if found else "") or "  "
+def _style(text: str, root: Node) -> _Style:
+    """Return the style of a text; the indentation and the separators are those of the first member."""
+    first = root.members[0] if root.members else None
+    found = _LINE_START.search(text, 0, first.start) if first else None
+    unit = (found[0].lstrip("\r\n") if found else "") or "  "
+    flat = first is not None and "\n" not in text[root.start : root.end]
+    close = first is not None and flat and not text[first.node.start - 1].isspace()
+    line = "\r\n" if "\r\n" in text else "\n"
+    return _Style(line, unit, *((",", ":") if close else (", ", ": ")), flat, any(_flat_lists(text, root)))
+
+
+def _flat_lists(text: str, node: Node) -> Iterator[bool]:
+    """Yield True for each list of plain values on one line."""
+    plain = node.kind == "[" and node.members and isinstance(node.value, list) and _is_plain(node.value)
+    if plain and "\n" not in text[node.start : node.end]:
+        yield True
+    for member in node.members:
+        yield from _flat_lists(text, member.node)
 
 
 def _indent_at(text: str, place: int) -> str:

@@ -21,7 +21,7 @@ class NotOwn(ValueError):
     """A table in another form, impossible to edit as text; the message gives the reason."""
 
 
-def read_table(text: str, path: Sequence[str]) -> Mapping[str, object] | None:
+def read_table(text: str, path: Sequence[str]) -> Mapping[str, Any] | None:
     """Return the table at a path; None if there is none. Raise NotToml, and NotOwn for another type."""
     table: object = _parse(text)
     for key in path:

@@ -24,7 +24,7 @@ from cognition_engines.store.read_only import (
     translate_errors,
 )
 from cognition_engines.store.reads.by_key import EMBEDDED, SELECT_STORED, Reads
-from cognition_engines.store.reads.counts import counts_of, models_of, stored_dimension
+from cognition_engines.store.reads.counts import counts_of, governing_of, models_of, stored_dimension
 from cognition_engines.store.schema import BEFORE, HEAD, counter, meta, metadata, records, tombstones, vectors
 
 _PAGE: Final = 1000  # records per read
@@ -73,6 +73,7 @@ class Glance:
     schema: str
     kinds: Mapping[Kind, int]  # records by kind
     models: Mapping[str, int]  # records by model
+    governing: int = 0  # decisions with patterns
 
 
 def glance(url: str) -> Glance | None:
@@ -131,7 +132,7 @@ def _glance(url: str, file: Path | None) -> Glance | None:
             return None
         if schema != HEAD:
             return Glance(schema, {}, {})
-        return Glance(schema, counts_of(connection), models_of(connection))
+        return Glance(schema, counts_of(connection), models_of(connection), governing_of(connection))
 
 
 def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:

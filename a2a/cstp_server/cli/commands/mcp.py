@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Collection
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -44,12 +45,16 @@ def mcp_command(
         str | None,
         typer.Option(metavar="PROFILE", help="Tools: ask, record, all, or names with commas. Default: mcp.tools."),
     ] = None,
+    cwd: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Work in this folder, for a client that starts elsewhere.")
+    ] = None,
 ) -> None:
     """Serve MCP on standard input and output, for a client that starts it; see docs/mcp.md.
 
     The caller is --agent, or the token in CSTP_TOKEN. Tools that show an agent what applies to its work leave out the
     decisions in files of repositories other than the one in which this command runs.
     """
+    _enter(cwd)
     loaded = folder.load_settings()
     settings = loaded.settings
     if sys.stdin is None or sys.stdout is None:
@@ -76,6 +81,12 @@ def mcp_command(
         holding = take_if_free(settings)
     announce("opened", store_line(loaded), **places_of(loaded))
     asyncio.run(answer_from_folder(settings, identify, holding, chosen, here))
+
+
+def _enter(folder: Path | None) -> None:
+    if folder is not None and not folder.is_dir():
+        raise typer.BadParameter(f"{folder} is not a folder; open one in the client", param_hint="--cwd")
+    os.chdir(folder or ".")
 
 
 def _chosen(settings: Settings, tools: str | None) -> Collection[str]:

@@ -1,86 +1,137 @@
 """`cstp setup`: entries in configuration files of agents' programs."""
 
 import difflib
+import json
 import os
 import shlex
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from cognition_engines.errors import ConfigurationError
-from cstp_server.cli.conventions import DataDirOption
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.store.inspection import Glance, glance
+from cstp_server.cli.conventions import DataDirOption, OptionGroup
 from cstp_server.cli.options import FolderOptions, command_family, print_table
 from cstp_server.cli.remote import base_of
+from cstp_server.hook.programs import FORMS
 from cstp_server.hook.run import EVENTS, answer_hook
+from cstp_server.loaded_settings import LoadedSettings
+from cstp_server.mcp.profiles import UnknownTools, chosen_tools
 from cstp_server.settings import Settings
 from cstp_server.setup.clients import CLIENTS, TOKEN, Client, Entry, Places, Scope, places_here
-from cstp_server.setup.hook_entries import hook_entries
-from cstp_server.setup.installation import Change, apply_changes, count_entries, plan_addition, plan_removal
+from cstp_server.setup.hook_entries import HookEntry, hook_entries
+from cstp_server.setup.installation import (
+    Change,
+    Conflict,
+    apply_changes,
+    count_entries,
+    installed_server,
+    plan_changes,
+)
+from cstp_server.setup.trial import started_server, try_hook
 from cstp_server.terminal import say, say_lines
-from cstp_server.tokens import TokenBook, create_token
+from cstp_server.tokens import TokenBook, create_token, read_tokens, revoke_token
 
 app = command_family()
 _SCOPES: Final = ("read", "write", "review")  # of a new token: the hooks remind to record
 _LIFETIME: Final = timedelta(days=90)
+_RECORDS: Final = "record_decision"  # a tool
+_REMINDERS: Final = ("before-compact", "session-end")  # hooks that name it
 
 
-class Where(StrEnum):
-    USER = "user"
-    PROJECT = "project"
+@dataclass(frozen=True)
+class SetupOptions(OptionGroup):
+    """Options for the entries, and for what is done with them."""
+
+    scope: Annotated[
+        Scope, typer.Option(help="For this user, in this repository's files, or for this user in this repository.")
+    ] = Scope.USER
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", help=f"Use this server, with the token in {TOKEN}, not a data folder.")
+    ] = None
+    agent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The agent whose token is used. Default: the program's name.")
+    ] = None
+    tools: Annotated[
+        str | None,
+        typer.Option(metavar="PROFILE", help="Tools: ask, record, all, or names with commas. Default: mcp.tools."),
+    ] = None
+    hooks: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Only these hooks, with commas, or none. Default: all.")
+    ] = None
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes and make none.")] = False
+    replacing: Annotated[bool, typer.Option("--replace", help="Also replace or remove entries that differ.")] = False
+    removing: Annotated[bool, typer.Option("--remove", help="Take the entries out again.")] = False
+    revoking: Annotated[bool, typer.Option("--revoke", help="With --remove, revoke the agent's tokens.")] = False
+    listing: Annotated[bool, typer.Option("--list", help="List the clients that are set up.")] = False
+    untested: Annotated[bool, typer.Option("--no-test", help="Do not start what was written.")] = False
+
+    def __post_init__(self) -> None:
+        """Raise BadParameter for unknown tools, and for options that need another one."""
+        try:
+            chosen_tools(self.tools or "all")
+        except UnknownTools as error:
+            raise typer.BadParameter(str(error), param_hint="--tools") from None
+        if self.revoking and not self.removing:
+            raise typer.BadParameter("requires --remove", param_hint="--revoke")
+
+    @property
+    def tool_words(self) -> Sequence[str]:
+        """Return the option of `cstp mcp` for the tools."""
+        return () if self.tools is None else ("--tools", self.tools)
+
+    def hook_names(self, client: Client) -> Sequence[str]:
+        """Return the chosen hooks; reminders to record only with the tool for it. Raise BadParameter."""
+        if self.hooks is None:
+            records = _RECORDS in chosen_tools(self.tools or "all")
+            return [name for name in client.form.names if records or name not in _REMINDERS]
+        named = [name.strip() for name in self.hooks.split(",") if name.strip() != "none"]
+        if wrong := [name for name in named if name not in client.form.names]:
+            known = ", ".join((*client.form.names, "none"))
+            raise typer.BadParameter(
+                f"{wrong[0]!r} is not known; for {client.title} known are {known}", param_hint="--hooks"
+            )
+        return named
 
 
 @app.command("setup")
 def setup_command(
     folder: FolderOptions,
+    options: SetupOptions,
     client: Annotated[
         str | None, typer.Argument(metavar="[AGENT]", help=f"The program to set up: {', '.join(CLIENTS)}.")
     ] = None,
-    scope: Annotated[
-        Where, typer.Option(help="For this user, or in this repository's own files.", metavar="user|project")
-    ] = Where.USER,
-    url: Annotated[
-        str | None, typer.Option(metavar="URL", help=f"Use this server, with the token in {TOKEN}, not a data folder.")
-    ] = None,
-    agent: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The agent whose token is used. Default: the program's name.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes and make none.")] = False,
-    removing: Annotated[bool, typer.Option("--remove", help="Take the entries out again.")] = False,
-    listing: Annotated[bool, typer.Option("--list", help="List the clients that are set up.")] = False,
 ) -> None:
-    """Add CSTP to the configuration of an agent's program: the MCP server, and for Claude Code the hooks.
+    """Add CSTP to the configuration of an agent's program: the MCP server, and the hooks that can add context.
 
-    Other entries and comments keep every byte, a second run changes nothing, and --remove undoes it. Without --url the
-    agent gets a token in the data folder if it has none. No token is written into a file. See docs/agents-setup.md.
+    Other entries and comments keep every byte, a second run changes nothing, and --remove undoes it. Without --replace
+    an entry that differs is shown and kept. Without --url the agent gets a token in the data folder if it has none, and
+    the server and a hook are started once as a test. No token is written into a file. See docs/agents-setup.md.
     """
     places = places_here(Path.cwd(), os.environ)
-    if listing:
-        if client is not None or removing or dry_run or url is not None:
+    if options.listing:
+        if client is not None or options.removing or options.dry_run or options.url is not None:
             raise typer.BadParameter("takes no other argument", param_hint="--list")
         _print_clients(places)
         return
-    chosen, where = _chosen(client), _scope(scope)
-    if removing:
-        _show(plan_removal(chosen, where, places), where, dry_run=dry_run, done="removed from")
-    elif url is not None:
-        if agent is not None or folder.data_dir is not None or folder.config is not None:
+    chosen = _chosen(client)
+    if options.removing:
+        _remove(chosen, places, folder, options)
+    elif options.url is not None:
+        if options.agent is not None or folder.data_dir is not None or folder.config is not None:
             reason = f"requires a token in {TOKEN}, without --agent, --data-dir or --config"
             raise typer.BadParameter(reason, param_hint="--url")
-        _add_of_server(chosen, where, places, url, dry_run=dry_run)
+        _add_of_server(chosen, places, options.url, options)
     else:
-        named = folder.config or (Path(os.environ["CSTP_CONFIG"]) if os.environ.get("CSTP_CONFIG") else None)
-        settings, name = folder.load_settings().settings, agent or chosen.name
-        words, hook_words = _build_words(settings, named, name)
-        _add(chosen, where, places, chosen.local(str(_program()), ["mcp", *words]), hook_words, dry_run=dry_run)
-        if not dry_run:
-            _ensure_token(settings, name)
+        _add_of_folder(chosen, places, folder, options)
 
 
 @app.command("hook")
@@ -96,28 +147,93 @@ def hook_command(
     tokens: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The file of tokens. Default: tokens.json in the data folder.")
     ] = None,
+    form: Annotated[
+        str | None, typer.Option(metavar="NAME", help=f"Form of input and answer, one of {', '.join(FORMS)}.")
+    ] = None,
 ) -> int:
     """Give an agent context at an event of its program, which `cstp setup` has call this.
 
     Reads the program's JSON on standard input and answers in its form. A process that holds the data folder, or a
     server, must run. A fault is one line on standard error with exit code 0, so that it stops no agent.
     """
-    given = {"--url": url, "--data-dir": data_dir, "--agent": agent, "--tokens": tokens}
+    given = {"--url": url, "--data-dir": data_dir, "--agent": agent, "--tokens": tokens, "--form": form}
     return answer_hook([event, *(f"{name}={value}" for name, value in given.items() if value is not None)])
 
 
-def _add_of_server(client: Client, scope: Scope, places: Places, url: str, *, dry_run: bool) -> None:
+def _add_of_server(client: Client, places: Places, url: str, options: SetupOptions) -> None:
     address = base_of(url, "--url").removesuffix("/mcp").rstrip("/")
-    local = client.local(str(_program()), ["mcp", "--url", address])
-    entry = local if client.remote is None else client.remote(f"{address}/mcp")
-    _add(client, scope, places, entry, ["--url", address], dry_run=dry_run)
-    if not dry_run:
+    local = client.local(str(_program()), ["mcp", "--url", address, *options.tool_words])
+    query = "" if options.tools is None else f"?tools={options.tools}"
+    entry = local if client.remote is None else client.remote(f"{address}/mcp{query}")
+    _add(client, places, entry, ["--url", address], options)
+    if not options.dry_run:
         say(f"{client.title} needs {TOKEN} in its environment, a token of that server", err=True)
+        say(f"restart {client.title}{client.then}")
 
 
-def _add(client: Client, scope: Scope, places: Places, entry: Entry, words: Sequence[str], *, dry_run: bool) -> None:
-    hooks = hook_entries(shlex.quote(str(_program())), shlex.join(words))
-    _show(plan_addition(client, scope, places, entry, hooks), scope, dry_run=dry_run, done="added to")
+def _add_of_folder(client: Client, places: Places, folder: FolderOptions, options: SetupOptions) -> None:
+    loaded, name = folder.load_settings(), options.agent or client.name
+    words, hook_words = _build_words(client, loaded, folder.config, name)
+    command = [str(_program()), "mcp", *words, *options.tool_words]
+    hooks = _add(client, places, client.local(command[0], command[1:]), hook_words, options)
+    if options.dry_run:
+        return
+    _ensure_token(loaded.settings, name)
+    if not options.untested:
+        with started_server(client.start_in(command, places.project), places.project):
+            for hook in hooks:
+                if hook.ours == "session-start":
+                    try_hook(hook, places.project)
+    found = glance(loaded.settings.store_url) or Glance("", {}, {})
+    count = found.kinds.get(Kind.DECISION, 0)
+    shown = f"{count} decision{'' if count == 1 else 's'}, {found.governing} with patterns"
+    more = "" if count else " (add some: cstp ingest PATH)"
+    say(f"{shown}{more}; restart {client.title}{client.then if hooks else ''}")
+
+
+def _add(
+    client: Client, places: Places, entry: Entry, words: Sequence[str], options: SetupOptions
+) -> Sequence[HookEntry]:
+    """Add the server and the hooks with these words. Return the hooks. Raise ConfigurationError for a conflict."""
+    names = options.hook_names(client) if options.scope in client.hooks else ()
+    hooks = hook_entries(client.form, shlex.quote(str(_program())), shlex.join(words), names)
+    changes, conflicts = plan_changes(client, options.scope, places, entry, hooks, replace=options.replacing)
+    if not options.replacing:
+        _refuse(conflicts, "nothing was changed; --replace puts the new entries in their place")
+    _show(changes, options, done="added to")
+    return hooks
+
+
+def _remove(client: Client, places: Places, folder: FolderOptions, options: SetupOptions) -> None:
+    args = (installed_server(client, options.scope, places) or {}).get("args")
+    named = dict(zip(args[1::2], args[2::2], strict=False)) if isinstance(args, list) else {}
+    changes, conflicts = plan_changes(client, options.scope, places, None, (), replace=options.replacing)
+    _show(changes, options, done="removed from")
+    if not options.dry_run and "--url" not in named:
+        written = Path(str(named["--data-dir"])) if "--data-dir" in named else None
+        settings = replace(folder, data_dir=folder.data_dir or written).load_settings().settings
+        _end_tokens(settings, options.agent or str(named.get("--agent", client.name)), revoke=options.revoking)
+    if not options.replacing:
+        _refuse(conflicts, "these are not as setup writes them and were kept; --replace removes them, too")
+
+
+def _refuse(conflicts: Sequence[Conflict], reason: str) -> None:
+    """Show the conflicts, and raise ConfigurationError if there are some."""
+    for one in conflicts:
+        before, after = ("" if value is None else json.dumps(value, indent=2) for value in (one.before, one.after))
+        _print_difference(one.place, before, after, err=True)
+    if conflicts:
+        raise ConfigurationError(reason)
+
+
+def _end_tokens(settings: Settings, agent: str, *, revoke: bool) -> None:
+    """Revoke the agent's live tokens, or name them."""
+    for token in read_tokens(settings.tokens_path):
+        if token.agent == agent and token.live(datetime.now(UTC)):
+            if revoke:
+                revoke_token(settings.tokens_path, token.id)
+            state = "is revoked" if revoke else f"stays live; to revoke it: cstp token revoke {token.id}"
+            say(f"the token {token.id} of {agent} {state}", err=True)
 
 
 def _chosen(name: str | None) -> Client:
@@ -130,10 +246,6 @@ def _chosen(name: str | None) -> Client:
     return CLIENTS[name]
 
 
-def _scope(where: Where) -> Scope:
-    return "user" if where is Where.USER else "project"
-
-
 def _program() -> Path:
     """Return the full path of `cstp`: the starting program has another folder and another PATH."""
     for path in (sys.argv[0], Path(sys.executable).with_name("cstp"), shutil.which("cstp")):
@@ -142,11 +254,21 @@ def _program() -> Path:
     raise ConfigurationError("the program cstp was not found; install it, and start it by its path")
 
 
-def _build_words(settings: Settings, config: Path | None, agent: str) -> tuple[list[str], list[str]]:
-    """Return the words after `cstp mcp` and after `cstp hook EVENT`, over a data folder."""
-    words = ["--data-dir", str(settings.data_dir.absolute()), "--agent", agent]
+def _build_words(
+    client: Client, loaded: LoadedSettings, config: Path | None, agent: str
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the words after `cstp mcp` and after `cstp hook EVENT`, over a data folder.
+
+    They name a folder only if it was named, or if the program cannot find it.
+    """
+    settings = loaded.settings
+    config = config or (Path(os.environ["CSTP_CONFIG"]) if os.environ.get("CSTP_CONFIG") else None)
+    place = ["--data-dir", os.path.abspath(settings.data_dir)]
+    named = loaded.origin_of("data_dir") != "default"
+    start = [*(client.start or ()), *(place if named or client.start is None else ())]
     tokens = [] if settings.auth.tokens_file is None else ["--tokens", str(settings.tokens_path.absolute())]
-    return words if config is None else [*words, "--config", str(config.absolute())], words + tokens
+    file = [] if config is None else ["--config", str(config.absolute())]
+    return [*start, "--agent", agent, *file], [*(place if named else ()), "--agent", agent, *tokens]
 
 
 def _ensure_token(settings: Settings, agent: str) -> None:
@@ -159,21 +281,23 @@ def _ensure_token(settings: Settings, agent: str) -> None:
     say(f"created a token of {agent} ({' '.join(token.scopes)}) until {token.expires}", err=True)
 
 
-def _show(changes: Sequence[Change], scope: Scope, *, dry_run: bool, done: str) -> None:
+def _show(changes: Sequence[Change], options: SetupOptions, *, done: str) -> None:
     """Apply the changes and print the files, or print the differences."""
-    if not any(change.differs for change in changes):
+    different = [change for change in changes if change.differs]
+    if not different:
         say("nothing to change")
-        return
-    if dry_run:
-        for change in changes:
-            path = str(change.file.path)
-            before, after = ((text or "").removesuffix("\n").split("\n") for text in (change.file.text, change.after))
-            say_lines("\n".join(difflib.unified_diff(before, after, path, path, lineterm="")))
-        return
-    apply_changes(changes, scope)
-    for change in changes:
-        if change.differs:
+    elif options.dry_run:
+        for change in different:
+            _print_difference(str(change.file.path), change.file.text or "", change.after or "")
+    else:
+        apply_changes(changes, options.scope)
+        for change in different:
             say(f"{done} {change.file.path}")
+
+
+def _print_difference(name: str, *texts: str, err: bool = False) -> None:
+    before, after = (text.removesuffix("\n").split("\n") if text else [] for text in texts)
+    say_lines("\n".join(difflib.unified_diff(before, after, name, name, lineterm="")), err=err)
 
 
 def _print_clients(places: Places) -> None:

@@ -3,13 +3,20 @@
 import sqlalchemy as sa
 
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.store.schema import DIMENSION, meta, records, vectors
+from cognition_engines.store.schema import DIMENSION, TABLES, meta, records, vectors
 
 
 def counts_of(connection: sa.Connection) -> dict[Kind, int]:
     """Count the records of each kind."""
     statement = sa.select(records.c.kind, sa.func.count()).group_by(records.c.kind).order_by(records.c.kind)
     return {Kind(kind): number for kind, number in connection.execute(statement)}
+
+
+def governing_of(connection: sa.Connection) -> int:
+    """Count the decisions with patterns or names in `affects`."""
+    table = TABLES[Kind.DECISION]
+    found: int = connection.execute(sa.select(sa.func.count()).where(table.c.governs.is_not(None))).scalar_one()
+    return found
 
 
 def models_of(connection: sa.Connection) -> dict[str, int]:
