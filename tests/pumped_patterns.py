@@ -24,6 +24,9 @@ _LEAST: Final = 0.03  # processor seconds below which a time is not judged
 _MOST: Final = 0.25  # seconds before a match of a part is given up
 _PARTS: Final = 16
 _BOUND: Final = 48  # times the time of a part; 16 for linear growth, 256 for quadratic growth
+_COSTLY: Final = 0.002  # seconds of a part from which a text of four parts shows the growth: 4 times, or 16
+_FEW_PARTS: Final = 4
+_FEW_BOUND: Final = 9
 _TRIES: Final = 2  # both must be slow
 _AT_THE_BEGINNING: Final = ("match", "fullmatch", "pattern", "flags", "groups")
 _DEEPEST: Final = 6  # levels of values in values
@@ -241,11 +244,13 @@ def grows_too_fast(used: UsedPattern) -> str | None:
 
 
 def _is_slow(used: UsedPattern, attack: str) -> bool:
-    """Return whether the full text takes far longer than in proportion to a part of it."""
+    """Return whether the full text, or four parts of it, takes far longer than in proportion to a part."""
     part = _seconds(used, attack[: LENGTH // _PARTS] + attack[-2:], _MOST)  # with the failing end
     if part < _LEAST / _PARTS**2:
         return False
-    return part >= _MOST or _seconds(used, attack, max(_LEAST, _BOUND * part)) >= max(_LEAST, _BOUND * part)
+    many, bound = (_PARTS, _BOUND) if part < _COSTLY else (_FEW_PARTS, _FEW_BOUND)
+    limit = max(_LEAST, bound * part)
+    return part >= _MOST or _seconds(used, attack[: LENGTH * many // _PARTS] + attack[-2:], limit) >= limit
 
 
 def _seconds(used: UsedPattern, text: str, limit: float) -> float:

@@ -12,17 +12,9 @@ _LARGEST: Final = 64 * 1024 * 1024  # maximum bytes of git's output
 _LONGEST_REASON: Final = 10_000  # bytes
 # first what a repository's configuration could run, then what it could change
 _OPTIONS: Final = (
-    *(
-        "--no-pager",
-        "-c",
-        "core.fsmonitor=false",
-        "-c",
-        f"core.hooksPath={os.devnull}",
-        "-c",
-        "log.showSignature=false",
-    ),
-    *("-c", "safe.bareRepository=explicit", "--no-optional-locks"),
-    *("-c", "core.quotePath=false", "-c", "log.showRoot=true"),
+    *("--no-pager", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "log.showSignature=false", "-c", "safe.bareRepository=explicit"),
+    *("--no-optional-locks", "-c", "log.showRoot=true"),
 )
 _NO_NETWORK: Final = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
 

@@ -99,6 +99,14 @@ def test_a_row_of_many_empty_cells_is_looked_through_once() -> None:
     assert found.title == "Cells"
 
 
+@pytest.mark.long("reads 10 MB")
+def test_a_text_of_ten_megabytes_is_read_to_its_last_paragraph() -> None:
+    parts = (f"## Part {number}\n\n{'The pilot waits for high water. ' * 50}\n\n" for number in range(6300))
+    text = f"# Harbours\n\n{''.join(parts)}The last lighthouse is green."
+    assert len(text) > 10_000_000
+    assert _document(f"{text}\n").pieces[-1].text.endswith("The last lighthouse is green.")
+
+
 def test_an_unstorable_text_is_refused() -> None:
     assert _refused("# A\n\nwords\0\n") == [(1, "the text must have no NUL")]
     code = "```\n" + "x = 1234\n" * 120_000 + "```\n"

@@ -70,6 +70,43 @@ def test_a_decision_without_a_date_has_that_of_the_first_commit_of_its_file(
     }
 
 
+def test_a_file_that_a_merge_adds_has_the_date_of_the_merge_or_of_its_name_before(
+    shop: Path, run: Run, records: Records
+) -> None:
+    commit(shop)
+    git(shop, "switch", "-qc", "side")
+    write(shop / "docs/adr/0002-cache.md")
+    commit(shop, "2021-01-01T00:00:00Z")
+    git(shop, "rm", "-q", "docs/adr/0001-queues.md")
+    commit(shop)
+    git(shop, "switch", "-q", "main")
+    git(shop, "commit", "-q", "--allow-empty", "-m", "Change")
+    git(shop, "merge", "-q", "--no-commit", "side")
+    git(shop, "checkout", "-q", "HEAD", "docs/adr/0001-queues.md")  # the merge keeps a file that one side deleted
+    git(shop, "mv", "docs/adr/0002-cache.md", "docs/adr/0003-cache.md")
+    write(shop / "docs/adr/0004-merged.md", "Words of the merge alone. " * 50)
+    commit(shop, "2022-01-01T00:00:00Z")
+    assert run(shop).warnings == ()
+    assert dates(records) == {
+        "Use 0001-queues": ("2020-01-02T01:04:05", "git"),
+        "Use 0002-cache": ("2021-01-01T00:00:00", "git"),
+        "Use 0004-merged": ("2022-01-01T00:00:00", "git"),
+    }
+
+
+def test_a_name_that_is_used_again_has_a_new_date(shop: Path, run: Run, records: Records) -> None:
+    write(shop / "docs/adr/0002-cache.md", "Words of the second record alone. " * 50)
+    commit(shop)
+    git(shop, "rm", "-q", "docs/adr/0001-queues.md")
+    git(shop, "mv", "docs/adr/0002-cache.md", "docs/adr/0003-cache.md")
+    commit(shop, "2021-01-01T00:00:00Z")
+    for name in ("0001-queues", "0002-cache"):
+        write(shop / f"docs/adr/{name}.md", f"Words of the new {name} alone. " * 50)
+    commit(shop, "2022-01-01T00:00:00Z")
+    run(shop)
+    assert sorted(f"{one.date:%Y}" for one in stored(records, Kind.DECISION)) == ["2020", "2022", "2022"]
+
+
 def test_a_commit_adds_a_date_and_a_stated_date_replaces_it(shop: Path, run: Run, records: Records) -> None:
     assert counts(run(shop)) == (1, 0, 0, 0)
     commit(shop)
@@ -118,7 +155,7 @@ def test_git_runs_nothing_that_the_repository_names(shop: Path, tmp_path: Path, 
     )
 
 
-@pytest.mark.parametrize("broken", ["version", "absent"])
+@pytest.mark.parametrize("broken", ["version", "HEAD", "absent"])
 def test_a_failing_git_is_one_warning_and_an_absent_one_none(
     broken: str, shop: Path, tmp_path: Path, run: Run, records: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,10 +163,12 @@ def test_a_failing_git_is_one_warning_and_an_absent_one_none(
     commit(shop)
     if broken == "version":
         git(shop, "config", "core.repositoryFormatVersion", "99")
+    elif broken == "HEAD":
+        (shop / ".git/HEAD").write_text("no branch")
     else:
         monkeypatch.setenv("PATH", str(tmp_path))
     found = [(Path(one.file).name, one.reason.partition(":")[0]) for one in run(shop).warnings]
-    assert found == ([("shop", "no dates of first commits are known")] if broken == "version" else [])
+    assert found == ([("shop", "no dates of first commits are known")] if broken != "absent" else [])
     assert set(dates(records).values()) == {("", None)}
 
 

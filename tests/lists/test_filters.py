@@ -126,7 +126,7 @@ def is_near(row: Row, value: float) -> bool | None:
 
 
 def has_status(row: Row, value: Any) -> bool:
-    words = row.whole.get("statusText")
+    words = row.item.get("statusText", row.item.get("provenance", {}).get("statusText"))
     stated = None if fold(words) in STATUSES else words
     return not {fold(row.get("status")), fold(stated)}.isdisjoint(map(fold, listed(value)))
 
@@ -299,7 +299,7 @@ METHODS_ASKED: Final[Mapping[str, Asked]] = {
         | {"maxConfidence": Filter(SHARES, partial(at_most, "confidence"))}
         | {"asOf": Filter(DAYS, was_in_force)}
         | _when("dateAfter", "dateBefore"),
-        {"query": WORDS[0], "limit": 50, "mode": "semantic"},
+        {"query": WORDS[0], "limit": 50, "mode": "semantic", "includeProvenance": True},
         full=True,
     ),
     "listMemories": Asked(["memories"], {**OF_MEMORIES, **_when("dateFrom", "dateTo")}, {"limit": 100}, full=True),
@@ -410,7 +410,10 @@ def _decisions(random: Random) -> Iterator[Entry]:
             valid_to=random.choice([None, None, EPOCH, IN_FUTURE]),
             supersedes=tuple(f"own-{random.randrange(25)}" for _ in range(random.randrange(2))),
             affects=tuple(AffectedPart("path", one) for one in random.sample(PATTERNS, k=random.randrange(2))),
-            details=DecisionDetails("Decided", review_by=random.choice([None, EPOCH, IN_FUTURE])),
+            details=None
+            if number % 3 == 0
+            else DecisionDetails("Decided", review_by=random.choice([None, EPOCH, IN_FUTURE])),
+            date_source="git" if number % 6 == 0 else None,
         )
 
 
@@ -499,6 +502,16 @@ def test_every_parameter_that_filters_is_checked() -> None:
     for name, asked in METHODS_ASKED.items():
         given, inner = set(FILTERED[name].params.model_json_schema()["properties"]), inner_names(name)
         assert (given - OTHERS - {"filters"}) | inner <= set(asked.filters) <= given | inner, name
+
+
+def test_each_row_of_a_decision_with_a_date_names_its_source(asking: Asking) -> None:
+    rows = [row for rows in asking.every.values() for row in rows if "status" in row.whole and "date" in row.item]
+    sources = {
+        id: asking.send("getDecision", id=id)["decision"]["dateSource"] for id in {row.item["id"] for row in rows}
+    }
+    assert {"git", "file", None} == set(sources.values())
+    for row in rows:
+        assert row.item.get("dateSource") == sources[row.item["id"]], row
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rules import LONG_FOLDERS
 from tests.suite.test_the_run import ROOT, run_tests
 
 KINDS = """
@@ -27,22 +28,33 @@ def test_of_sizes(size): ...
 BROWSER = "from tests.ui.visits import browser\n"
 
 
-def collected(lane: str) -> tuple[set[str], int]:
-    """Return ids of the project's own tests in a lane, and the number left to the other lane."""
-    options = ("--collect-only", "-o", "addopts=--import-mode=importlib -q", "-p", "no:cacheprovider", "--lane", lane)
+LISTING = """
+from pathlib import Path
+
+def pytest_deselected(items):
+    Path(__file__).with_name("left").write_text("\\n".join(item.nodeid for item in items))
+"""
+
+
+def test_each_test_is_in_one_lane(tmp_path: Path) -> None:
+    (tmp_path / "listing.py").write_text(LISTING)
+    options = ("--collect-only", "-o", "addopts=--import-mode=importlib -q", "-p", "no:cacheprovider", "-p", "listing")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "pytest", *options, "--lane", "long"],  # collects the files of all folders
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    left = re.search(r"\((\d+) deselected\)", done.stdout)
-    assert left, done.stdout[-500:]
-    return {line for line in done.stdout.splitlines() if line.startswith("tests/")}, int(left[1])
-
-
-def test_each_test_is_in_one_lane() -> None:
-    default, _ = collected("default")
-    long, left = collected("long")  # collects the files of all folders
-    assert default & long == set()
-    assert len(default) == left > 4000
+    long = {line for line in done.stdout.splitlines() if line.startswith("tests/")}
+    left = (tmp_path / "left").read_text().splitlines()
+    assert long.isdisjoint(left)
+    assert len(long) > 1000
+    assert len(left) == len(set(left)) > 4000
+    # the default lane does not collect these folders
+    assert [one for one in left if one.startswith(LONG_FOLDERS)] == []
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from cstp.values.base import DecisionId, DecisionIds, Wire
+from cstp.values.decisions import DateSource
 from cstp.values.fields import WHOLE, FilePath, InstantOut, Label, RepositoryName, each_once
 from cstp.values.reads import Present, ReadParams
 
@@ -47,6 +48,7 @@ class GoverningRecord(Wire):
     title: str
     status: str | None
     date: InstantOut | None
+    date_source: DateSource | None
     matched: list[str]
     files: Present[list[str]] = None
     snippet: Present[str] = None

@@ -174,7 +174,7 @@ class ListDecisionsParams(ReadParams):
 
 
 class ListedDecision(DecisionInShort):
-    """A listed decision; `affects` is present if stated."""
+    """A listed decision; `affects` and `statusText`, the status as spelled in the file, are present if stated."""
 
     review_by: InstantOut | None
     tags: list[str]
@@ -182,6 +182,7 @@ class ListedDecision(DecisionInShort):
     recorded_by: str | None
     recorded_at: InstantOut
     revision: int
+    status_text: Present[str] = None
     affects: Present[list[AffectedPart]] = None
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 from pydantic import AfterValidator, Field, JsonValue
 
 from cstp.values.base import Names, Wire, by_type
+from cstp.values.decisions import DateSource
 from cstp.values.fields import (
     WHOLE,
     FilePaths,
@@ -113,12 +114,13 @@ class SearchedRecord(Wire):
     share of equal matches in the measured sets with an answer to their question; scores are comparable across kinds and
     queries. `source` is the source title of a chunk or extraction, the system of an artifact, turn or event, and the
     file of a decision; `sourceId` the source's id, an event's artifact, or a turn's conversation. `date` is the date
-    filtered by `dateFrom` and `dateTo`. `origin` is the maker: a file, an agent, or an import (a collection or standard
-    input); `recordedBy` is the writing agent. `status` is a decision's status, and `supersededBy` are the successors'
-    ids for a decision out of force or a superseded memory. `conversation` is present for a turn: the conversation's
-    name in the source, else the id. `path` is present if a file has the record, except for a decision, and `place` if
-    known for a chunk; `url`, the record's page, over MCP if the server has a page. `content` and `explain` are present
-    exactly if requested, `truncated` with `maxTokens`; true if `content`, or without it the snippet, was cut to fit.
+    filtered by `dateFrom` and `dateTo`, `dateSource` as in decisions. `origin` is the maker: a file, an agent, or an
+    import (a collection or standard input); `recordedBy` is the writing agent. `status` is a decision's status, and
+    `supersededBy` are the successors' ids for a decision out of force or a superseded memory. `conversation` is present
+    for a turn: the conversation's name in the source, else the id. `path` is present if a file has the record, except
+    for a decision, and `place` if known for a chunk; `url`, the record's page, over MCP if the server has a page.
+    `content` and `explain` are present exactly if requested, `truncated` with `maxTokens`; true if `content`, or
+    without it the snippet, was cut to fit.
     """
 
     type: FoundType
@@ -129,6 +131,7 @@ class SearchedRecord(Wire):
     source: str | None
     source_id: Annotated[str | None, Names(lambda found: _SOURCES.get(found.type))]
     date: InstantOut | None
+    date_source: Present[DateSource] = None
     origin: RecordOrigin
     recorded_by: str | None
     status: str | None

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from cstp.values.base import DecisionId, Names, Wire
+from cstp.values.decisions import DateSource
 from cstp.values.fields import WHOLE, FilePath, InstantOut, Label, RepositoryName, each_once
 from cstp.values.reads import Present, Query, ReadParams, RecordOrigin
 from cstp.values.records import KindName, Since
@@ -59,12 +60,13 @@ class GetSessionContextParams(ReadParams):
 class BriefedRecord(Wire):
     """Common members of items. `origin` is the maker, `recordedBy` the writing agent, `path` the file, if any.
 
-    For a deleted record, only the id is known.
+    `dateSource` is present for a decision with a date in a file. For a deleted record, only the id is known.
     """
 
     id: str | int
     title: str | None
     date: InstantOut | None
+    date_source: Present[DateSource] = None
     recorded_by: str | None
     origin: Present[RecordOrigin] = None
     path: Present[str] = None

@@ -43,10 +43,18 @@ def main() -> None:
     try:
         code = command_line.run(sys.argv[1:])
     except SystemExit as stop:
-        code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+        code = _code_of(stop)
+    except RuntimeError as error:  # as Python 3.11 wraps an exception raised while a class names its members
+        if not isinstance(error.__cause__, SystemExit):
+            raise
+        code = _code_of(error.__cause__)
     except ModuleNotFoundError as error:  # of the module of a command
         code = _explain(error)
     _leave(code)
+
+
+def _code_of(stop: SystemExit) -> int:
+    return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
 
 
 def _explain(error: ModuleNotFoundError) -> int:

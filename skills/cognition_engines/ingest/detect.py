@@ -17,7 +17,7 @@ from cognition_engines.ingest.documents import as_document
 from cognition_engines.ingest.foreign.basic_memory import with_graph
 from cognition_engines.ingest.formats.converted import FORMATS, WRITTEN_AS_TEXT, Format, Unreadable
 from cognition_engines.ingest.formats.reader import FormatReader
-from cognition_engines.ingest.items import Item, RejectedRecord, Warned, rejected, warned
+from cognition_engines.ingest.items import Item, Warned, left_out, rejected, warned
 from cognition_engines.ingest.maps.dumps import read_dump
 from cognition_engines.ingest.options import BY_MARKS, Texts
 from cognition_engines.ingest.repository import STREAM, UNNAMED
@@ -26,7 +26,6 @@ from cognition_engines.ingest.text_kinds import TextKind
 from cognition_engines.markdown.asides import MDX, NOTE
 from cognition_engines.markdown.blobs import without_blobs
 from cognition_engines.markdown.document import MOST_LINES, Document, read_markdown
-from cognition_engines.models import Problem
 from cognition_engines.open_file import LARGEST_WHOLE, lines_of
 
 MARKDOWN: Final = frozenset({".md", ".markdown", ".mdx"})
@@ -40,7 +39,6 @@ _CLOSING: Final = re.compile(rb">{7}(?: .*)?", re.DOTALL)
 _MIDDLE: Final = b"======="
 _FENCES: Final = re.compile(rb" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)  # of Markdown
 _BLOCKS: Final = re.compile(rb"(?P<mark>-{4,}|\.{4,}|`{3,})(?P<info>\s*)")  # of AsciiDoc, unchanged
-_PIECE: Final = 2**20
 SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN | FORMATS.keys() | chat_exports.SUFFIXES
 _DIGITS: Final = 16  # hexadecimal, of the digest used as a name
 
@@ -115,7 +113,8 @@ def _read_other_encoding(path: str, content: bytes, at: int, explicit: bool, tex
     if _suffix(path) in JSON_LINES and not wide:
         return read_lines(path, BytesIO(content), explicit)
     stand_in = content.decode("utf-16" if wide else "latin-1", errors="replace")
-    if not explicit and _read_text(path, stand_in, explicit=False, texts=texts) is None:
+    items = None if explicit else _read_text(path, stand_in, explicit=False, texts=texts)
+    if not explicit and all(isinstance(item, Warned) for item in items or ()):
         return None
     found = "UTF-16 with a broken character" if wide else "another encoding, such as Latin-1"
     reason = f"the encoding must be UTF-8; this line is in {found}"
@@ -132,8 +131,7 @@ def _refused_conflict(path: str, file: BinaryIO, fences: re.Pattern[bytes] | Non
 
 def _too_large(path: str, explicit: bool) -> Iterator[Item]:
     most = f"has more than {LARGEST_WHOLE // 2**20} MiB, which only JSONL may: it is read line by line"
-    problem = Problem(path, None, most)
-    return iter([RejectedRecord(problem) if explicit else Warned(problem)])
+    return left_out(path, most, explicit)
 
 
 def _read_format(
@@ -206,7 +204,7 @@ def _read_as(kind: TextKind, path: str, text: str, explicit: bool) -> Iterator[I
             document = _read_markdown(_suffix(path), text)
             if not explicit and _suffix(path) in MARKDOWN and documents.is_index(document):
                 return None
-            return _read_adr(path, document, Texts(kind))
+            return _read_adr(path, document, Texts(kind)) or documents.blank_form(path, document, explicit)
         case TextKind.DOCUMENT if _suffix(path) in MARKDOWN:
             return _read_note(path, _read_markdown(_suffix(path), text), explicit)
         case TextKind.DOCUMENT:
@@ -227,20 +225,12 @@ def _find_conflict(file: BinaryIO, fences: re.Pattern[bytes] | None) -> tuple[in
     """
     start = file.tell()
     try:
-        return _conflict(file, fences) if _has_opening(file) else None
+        if not any(line is not None and b"<<<<<<<" in line for _, line in lines_of(file)):
+            return None
+        file.seek(start)
+        return _conflict(file, fences)
     finally:
         file.seek(start)
-
-
-def _has_opening(file: BinaryIO) -> bool:
-    """Return whether the marker is anywhere in the file, and restore the position."""
-    start, before = file.tell(), b""
-    while piece := file.read(_PIECE):
-        if b"<<<<<<<" in before + piece:
-            file.seek(start)
-            return True
-        before = piece[-6:]
-    return False
 
 
 def _conflict(file: BinaryIO, fences: re.Pattern[bytes] | None) -> tuple[int, int] | None:

@@ -11,11 +11,11 @@ from typing import Final
 
 from cognition_engines.drafts.chunking import Piece, cut, in_whole, too_long
 from cognition_engines.drafts.plain_values import RefusedValue, Unacceptable, Value
-from cognition_engines.ingest.adr.reader import is_form
+from cognition_engines.ingest.adr.reader import form_sign
 from cognition_engines.ingest.adr.titles import name_of_text
 from cognition_engines.ingest.dates import date_of_note, sure_date
 from cognition_engines.ingest.formats.converted import Converted, Format, Mark
-from cognition_engines.ingest.items import DocumentDraft, Item, Warned, rejected, warned
+from cognition_engines.ingest.items import DocumentDraft, Item, Warned, left_out, rejected, warned
 from cognition_engines.ingest.parse.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.fields import sound
@@ -103,15 +103,17 @@ def read(
 ) -> Iterator[Item] | None:
     """Return a file's document as a single item, with warnings before it; None without a document.
 
-    Empty forms yield no document. Neither do pages that are mostly a list of links and, with a warning, texts of
+    Blank forms are refused. Pages that are mostly a list of links yield no document, nor do, with a warning, texts of
     licences, unless the file was named explicitly (`explicit`). Chunk positions count characters from the start of the
     file, line ends as one character. In plain text (`markdown` False) indented lines are no code. `marks` are the
     positions of pages, slides or cells in another format. The title of a document `converted` from another format may
     be its first heading, at any level.
     """
     text = document.text
-    if not text.strip() or (markdown and is_form(path, document)):
+    if not text.strip():
         return None
+    if markdown and (form := blank_form(path, document, explicit)) is not None:
+        return form
     stem = re.split(r"[/\\]", path)[-1].rpartition(".")[0]
     if not explicit and _LICENCE.fullmatch(stem) and _OF_LICENCES.search(text[:_LOOKED_AT]):
         return iter([warned(path, "the text of a licence is not read; name the file itself to read it")])
@@ -133,6 +135,12 @@ def read(
         return iter([rejected(path, str(error), _line(document, str(error)))])
     assert isinstance(source, Source)
     return chain(map(Warned, notices), [DocumentDraft(source, tuple(pieces), 0, 1, is_file=True)])
+
+
+def blank_form(path: str, document: Document, explicit: bool) -> Iterator[Item] | None:
+    """Return the refusal of a blank form for decisions, a warning unless the file was named; None for other files."""
+    sign = form_sign(path, document) if document.text.strip() else None
+    return None if sign is None else left_out(path, f"is a blank form, not a decision: {sign}", explicit)
 
 
 def _check(text: str, pieces: Sequence[Piece]) -> None:

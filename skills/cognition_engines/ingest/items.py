@@ -80,6 +80,11 @@ def warned(path: str, reason: str, line: int | None = None) -> Warned:
 Item: TypeAlias = RecordDraft | DocumentDraft | RejectedRecord | Warned
 
 
+def left_out(path: str, reason: str, explicit: bool) -> Iterator[Item]:
+    """Return an item for a file that is not read: a refusal if the file was named, else a warning."""
+    return iter([rejected(path, reason) if explicit else warned(path, reason)])
+
+
 class Collection(Protocol):
     """Records from another origin than a file. Problems and origins name the `address`."""
 

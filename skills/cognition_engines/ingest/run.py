@@ -8,7 +8,7 @@ import os
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain, islice, pairwise
 from multiprocessing.pool import AsyncResult, ThreadPool
 from pathlib import Path
@@ -20,7 +20,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.detect import MARKDOWN, read
 from cognition_engines.ingest.discover import files_of
 from cognition_engines.ingest.final_checks import left_behind, less_guarded, pointing_nowhere, prune
-from cognition_engines.ingest.first_commits import FirstCommits
+from cognition_engines.ingest.first_commits import add_dates, read_dates
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.identify import AnyDraft, RecordIdentifier
 from cognition_engines.ingest.items import Collection, Entries, Item, ReadEntry, RejectedRecord, Warned, rejected
@@ -188,10 +188,11 @@ def _is_equal(run: _Run, file: RunFile, stored: StoredFile) -> bool:
 
 def _read_all(files: Iterable[RunFile], collections: Iterable[Collection], run: _Run) -> Iterator[_Read]:
     """Yield each record with the bytes read since the last record; at each file's end without a record."""
-    guards, commits = Guards(run.records.origins.guarded_files()), FirstCommits(run.tally.warnings)
+    guards = Guards(run.records.origins.guarded_files())
+    dates_in = cache(partial(read_dates, run.tally.warnings))
     for file in files:
         done = 0
-        items = commits.add_dates(_read_items(file, run), file)
+        items = add_dates(_read_items(file, run), file, dates_in)
         for entries, position in _identify_items(items, file.place, run, guards, file.path):
             yield entries, max(0, min(position, file.size) - done)
             done = max(done, min(position, file.size))

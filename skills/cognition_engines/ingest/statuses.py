@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 from unicodedata import normalize
 
-from cognition_engines.ingest.dates import find_dates
+from cognition_engines.ingest.dates import find_dates, first_date
 from cognition_engines.kinds.decisions import names_none
 
 
@@ -15,45 +16,40 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def _by_name(names: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the key of each name, from names between commas by key."""
+    return MappingProxyType({name: key for key, each in names.items() for name in each.split(", ")})
+
+
 # Phrases for a status at any position, longest first by construction of the search below.
-STRONG: Final[Mapping[str, str]] = MappingProxyType(
+STRONG: Final = _by_name(
     {
-        phrase: status
-        for status, phrases in (
-            ("proposed", "proposed, proposal, under discussion, in discussion, under consideration, provisional"),
-            ("proposed", "not yet accepted, not accepted yet, not yet approved, not approved yet, not yet decided"),
-            ("accepted", "accepted, approved, adopted, implemented, implementable, ratified, agreed, in force"),
-            ("accepted", "implementation complete, acceepted, accpeted, acepted"),
-            ("rejected", "rejected, declined, withdrawn, abandoned, denied, cancelled, canceled"),
-            ("rejected", "not accepted, not approved, not adopted, won t do, won t fix, wontfix"),
-            ("deprecated", "deprecated, obsolete, obsoleted, retired, removed, outdated, depreciated, depricated"),
-            ("deprecated", "rescinded, revoked, repealed, discontinued, invalidated, no longer, out of date"),
-            ("superseded", "superseded, superceded, supersceded, superseeded, superceeded, supersceeded"),
-            ("superseded", "replaced, overturned, overruled"),
-            ("draft", "draft, wip, work in progress, in progress, in draft"),
-            ("decided", "decided"),
-            ("reviewed", "reviewed"),
-            ("pending", "pending, in review, under review, for review, on hold, deferred, postponed, awaiting"),
-        )
-        for phrase in phrases.split(", ")
+        "proposed": "proposed, proposal, under discussion, in discussion, under consideration, provisional"
+        ", not yet accepted, not accepted yet, not yet approved, not approved yet, not yet decided",
+        "accepted": "accepted, approved, adopted, implemented, implementable, ratified, agreed, in force"
+        ", implementation complete, acceepted, accpeted, acepted",
+        "rejected": "rejected, declined, withdrawn, abandoned, denied, cancelled, canceled"
+        ", not accepted, not approved, not adopted, won t do, won t fix, wontfix",
+        "deprecated": "deprecated, obsolete, obsoleted, retired, removed, outdated, depreciated, depricated"
+        ", rescinded, revoked, repealed, discontinued, invalidated, no longer, out of date",
+        "superseded": "superseded, superceded, supersceded, superseeded, superceeded, supersceeded"
+        ", replaced, overturned, overruled",
+        "draft": "draft, wip, work in progress, in progress, in draft",
+        "decided": "decided",
+        "reviewed": "reviewed",
+        "pending": "pending, in review, under review, for review, on hold, deferred, postponed, awaiting",
     }
 )
 # Words too common in prose to mean a status unless they come first.
-WEAK: Final[Mapping[str, str]] = MappingProxyType(
+WEAK: Final = _by_name(
     {
-        phrase: status
-        for status, phrases in (
-            (
-                "accepted",
-                "active final finalised finalized done completed current merged deployed established implementing",
-            ),
-            ("proposed", "open rfc proposing submitted discussion tbd"),
-            ("rejected", "decline discarded"),
-            ("deprecated", "reverted archived expired invalid void"),
-            ("draft", "drafted"),
-            ("pending", "review"),
-        )
-        for phrase in phrases.split()
+        "accepted": "active, final, finalised, finalized, done, completed, current, merged, deployed, established"
+        ", implementing",
+        "proposed": "open, rfc, proposing, submitted, discussion, tbd",
+        "rejected": "decline, discarded",
+        "deprecated": "reverted, archived, expired, invalid, void",
+        "draft": "drafted",
+        "pending": "review",
     }
 )
 LONGEST: Final = 4000  # examined characters of a statement
@@ -77,21 +73,31 @@ _STRUCK: Final = re.compile(
 )
 SHORTCODE: Final = re.compile(r"(?<![^\W_]):[a-z][a-z0-9_+-]{1,40}:", re.IGNORECASE)  # the name of an emoji
 SUPERSEDE: Final = r"super(?:s|c|sc)ee?d"  # the beginning of its forms, also misspelt
+_OVER: Final = re.compile(rf"{SUPERSEDE}es|replaces|obsoletes")
 _RELATES: Final = re.compile(rf"{SUPERSEDE}|replace|obsolete|amend|refine|relate|extend|clarif|complet|require")
 PARTLY: Final = _words(
     "partly partially partial mostly largely teilweise partiellement parcialmente parzialmente gedeeltelijk deels"
     " delvis częściowo частично 部分 一部 일부"
 )
-# The words before a part of a record, as in "ADR-3, but only § 4" and "ADR-3's section on ropes".
-_BEFORE_PART: Final = _words(", ( [ – — - : but at least for the its s")
-_PART_WORDS: Final = PARTLY | _words(
-    "only section sections part parts § paragraph paragraphs chapter clause point item aspects except abschnitt teil"
-    " sección parte partie"
+_PARTLY: Final = "|".join(sorted(PARTLY))
+_IN_PART: Final = r"(?:in parts?|en partie|e[nm] parte|in parte)"
+_PART: Final = (
+    r"(?:sections?|parts?|§|paragraphs?|chapters?|clauses?|points?|items?|aspects?|abschnitt|teil|sección|parte|partie)"
+)
+# Behind a record, in lower case with blanks around marks: "s section", "( the part of it )", "for new clients".
+_LIMITS: Final = re.compile(
+    rf"s |(?:(?:[,(\[–—:-]|but|at|least|for|the|its) ){{0,5}}(?:{_IN_PART}|{_PART}|only|except|{_PARTLY})(?!\w)"
+    rf"|\( [^.;|)]{{0,90}}\b(?:{_PARTLY})\b|[^.;|)]{{0,99}}\bonly(?: [.;|)]|$)"
+    rf"|(?:[,(–—:-] )?(?:the|its) (?:\w{{1,30}} ){{1,3}}{_PART}(?: (?:of|about|on|for)\b| [.,;|)]|$)"
+    r"|(?:[,(] )?(?:regarding|concerning|with (?:regard|respect) to|as (?:to|regards)) "
+    r"|(?:[,(] )?for (?!(?:[^\W_]{1,30} ){0,4}(?:good|ever|now|all|any|every|everything|being|more|further"
+    r"|details?|reasons?|history|historical|information|context|background|clarity|consistency|simplicity|performance|sake|time)\b)\w"
 )
 _NEGATIONS: Final = _words(
     "not no never non without be nothing none nor neither cannot isn hasn wasn aren won if when once until unless"
     " might can could should must"
 )
+_PARTIAL: Final = re.compile(rf"\b{_IN_PART}(?: |$)")
 _FOLLOWING: Final = 16  # words and marks behind a phrase that may limit it
 _IF: Final = _words("if when once unless")
 _HAVING: Final = _words("has have had")  # "has superseded" is about another record
@@ -105,79 +111,53 @@ _OWN: Final = _words(
 _OF_DECISIONS: Final = _words("proposed accepted rejected deprecated superseded decided")
 _WORD: Final = re.compile(r"[a-z]+")
 _UNDONE: Final = _words("superseded deprecated rejected")
-JOINING: Final = _words("and then on now later")
-_OPENING: Final = {"[": "]", "{": "}", "(": ")", "<": ">"}
-_CLOSING: Final = frozenset(_OPENING.values())
+JOINING: Final = _words("and then on now later in since as of")
+_LONGEST_END: Final = 60  # characters
+_CUT: Final = re.compile(r"(?:[.,;(→–—]|->|\s-\s)\s{0,3}(?=[^\W\d_])")
+_BRACKETS: Final = re.compile(r"(\[[^\[\]]{0,999}\]|\{[^{}]{0,999}\}|\([^()]{0,999}\)|<[^<>]{0,999}>)")
 _OR: Final = r"\b(?:or|oder|ou|o|eller|lub|или)\b|または|或"
 _ALTERNATIVES: Final = re.compile(rf"\||/|{_OR}", re.IGNORECASE)
 _LISTED: Final = re.compile(rf"[,|/]|{_OR}", re.IGNORECASE)
 _CHOSEN: Final = re.compile(r"(\*\*|__|`)[^*_`\n]{1,100}\1")
-_RECORD_BETWEEN: Final = r"[^\n]{1,200}"  # the record named before the verb of a German or Chinese sentence
 # German, French, Spanish, Portuguese, Italian, Dutch, Swedish, Polish, Russian, Japanese, Chinese, Korean.
-_FOREIGN: Final = (
-    (
-        "superseded by",
-        r"(?:ersetzt|abgelöst)(?: worden)? (?:durch|von)|remplacée?s? par|(?:re[ei]mpla[zc]a|sustitui)d[oa]s? por"
-        r"|substituíd[oa]s? por|(?:sostituit|superat)[oa] da(?:ll[ao]|l)?|vervangen door|ersatt av|zastąpion[yae] przez"
-        rf"|замен[её]н[оа]? на|durch(?={_RECORD_BETWEEN} (?:ersetzt|abgelöst))",
-    ),
-    (
-        "replaces",
-        r"ersetzt(?= (?:\[|die |den |das |adr|rfc|#?\d{1,6}(?![\d-])))|remplace|reemplaza|sustituye|substitui"
-        r"|sostituisce|vervangt",
-    ),
-    (
-        "replaced",
-        r"ersetzt|abgelöst|remplacée?s?|(?:reemplazad|sustituid|substituíd|sostituit)[oa]s?|vervangen|ersatt"
-        r"|zastąpion[yae]|замен[её]н[оа]?|已?被?(?:取代|替代|代替|替换)|置き?換え?済み?|置換済み?|대체됨?",
-    ),
-    (
-        "proposed",
-        r"vorgeschlagen|vorschlag|proposée?s?|proposition|propuest[oa]s?|propost[oa]s?|voorgesteld|föreslagen"
-        r"|zaproponowan[yae]|предложен[оа]?|提案(?:中|済み?)?|提[议議]中?|已提[议議出]|拟议|제안(?:됨|중)?",
-    ),
-    (
-        "accepted",
-        r"akzeptiert|angenommen|genehmigt|freigegeben|verabschiedet|acceptée?s?|approuvée?s?|adoptée?s?|validée?s?"
-        r"|aceptad[oa]s?|aprobad[oa]s?|adoptad[oa]s?|aceit[oea]s?|aprovad[oa]s?|accettat[oa]|approvat[oa]|adottat[oa]"
-        r"|geaccepteerd|aanvaard|goedgekeurd|accepterad|godkänd|zaakceptowan[yae]|przyjęt[yae]|zatwierdzon[yae]"
-        r"|принят[оа]?|утвержд[её]н[оа]?|одобрен[оа]?|承認(?:済み?)?|採用(?:済み?)?|採択(?:済み?)?|受理"
-        r"|umgesetzt|implementiert|in kraft|implémentée?s?|en vigueur|implementad[oa]s?|vigentes?|e[nm] vigor|in vigore"
-        r"|実装済み?|有効|已?(?:接受|采纳|採納|批准|核准|实施|生效)|已通过|已通過|승인됨?|채택됨?|수락됨?",
-    ),
-    ("decided", r"beschlossen|entschieden|décidée?s?|decidid[oa]s?|deciso|besloten|決定(?:済み?)?|已[决決]定|결정됨?"),
-    (
-        "rejected",
-        r"abgelehnt|verworfen|zurückgewiesen|zurückgezogen|rejetée?s?|refusée?s?|abandonnée?s?|retirée?s?"
-        r"|rechazad[oa]s?|descartad[oa]s?|retirad[oa]s?|rejeitad[oa]s?|recusad[oa]s?|rifiutat[oa]|respint[oa]|scartat[oa]"
-        r"|afgewezen|verworpen|avvisad|avslagen|odrzucon[yae]|отклон[её]н[оа]?|отвергнут[оа]?"
-        r"|却下(?:済み?)?|不採用|棄却|否決|取り?下げ|已?(?:拒绝|拒絕|否决|否決|驳回|駁回)|被(?:拒绝|否决|驳回)|거부됨?|거절됨?|기각됨?|반려됨?",
-    ),
-    (
-        "deprecated",
-        r"veraltet|überholt|obsolet|au(?:ß|ss)er kraft|obsolètes?|dépréciée?s?|périmée?s?|obsolet[oa]s?|deprecad[oa]s?"
-        r"|descontinuad[oa]s?|deprecat[oa]|verouderd|föråldrad|przestarzał[yae]|устарел[оа]?|устаревш(?:ий|ее|ая)"
-        r"|非推奨|廃止(?:済み?|予定)?|已?(?:废弃|廢棄|弃用|棄用|作废|作廢|过时|過時)|폐기됨?|폐지됨?",
-    ),
-    (
-        "draft",
-        r"entwurf|in (?:arbeit|bearbeitung)|brouillon|ébauche|en cours|borrador|rascunho|em andamento|bozza|utkast"
-        r"|szkic|черновик|下書き|ドラフト|起草中|作成中|草案|草稿|초안",
-    ),
-    (
-        "pending",
-        r"ausstehend|zurückgestellt|verschoben|in (?:prüfung|diskussion)|en attente|reportée?s?|pendientes?|en revisión"
-        r"|aplazad[oa]|pendentes?|em revisão|adiad[oa]|in attesa|in behandeling|保留中?|検討中|レビュー中|審議中"
-        r"|待定|待审[核批]|审核中|讨论中|评审中|보류|검토 ?중",
-    ),
-    ("but", r"aber|mais|pero|mas|ma|maar|но"),
-    ("and", r"und|et|e|ed|en|och|и"),
-    ("was", r"wurde|fue|foi|fu|werd|a été|ha sido"),
-    ("is", r"ist|est"),
-)
+_FOREIGN: Final = {
+    "superseded by": r"(?:ersetzt|abgelöst)(?: worden)? (?:durch|von)|remplacée?s? par"
+    r"|(?:re[ei]mpla[zc]a|sustitui)d[oa]s? por|substituíd[oa]s? por|(?:sostituit|superat)[oa] da(?:ll[ao]|l)?"
+    r"|vervangen door|ersatt av|zastąpion[yae] przez|замен[её]н[оа]? на"
+    r"|durch(?=[^\n]{1,200} (?:ersetzt|abgelöst))",  # the record stands before the verb
+    "replaces": r"ersetzt(?= (?:\[|die |den |das |adr|rfc|#?\d{1,6}(?![\d-])))|remplace|reemplaza|sustituye|substitui"
+    r"|sostituisce|vervangt",
+    "replaced": r"ersetzt|abgelöst|remplacée?s?|(?:reemplazad|sustituid|substituíd|sostituit)[oa]s?|vervangen|ersatt"
+    r"|zastąpion[yae]|замен[её]н[оа]?|已?被?(?:取代|替代|代替|替换)|置き?換え?済み?|置換済み?|대체됨?",
+    "proposed": r"vorgeschlagen|vorschlag|proposée?s?|proposition|propuest[oa]s?|propost[oa]s?|voorgesteld|föreslagen"
+    r"|zaproponowan[yae]|предложен[оа]?|提案(?:中|済み?)?|提[议議]中?|已提[议議出]|拟议|제안(?:됨|중)?",
+    "accepted": r"akzeptiert|angenommen|genehmigt|freigegeben|verabschiedet|acceptée?s?|approuvée?s?|adoptée?s?"
+    r"|validée?s?|aceptad[oa]s?|aprobad[oa]s?|adoptad[oa]s?|aceit[oea]s?|aprovad[oa]s?|accettat[oa]|approvat[oa]|adottat[oa]"
+    r"|geaccepteerd|aanvaard|goedgekeurd|accepterad|godkänd|zaakceptowan[yae]|przyjęt[yae]|zatwierdzon[yae]"
+    r"|принят[оа]?|утвержд[её]н[оа]?|одобрен[оа]?|承認(?:済み?)?|採用(?:済み?)?|採択(?:済み?)?|受理"
+    r"|umgesetzt|implementiert|in kraft|implémentée?s?|en vigueur|implementad[oa]s?|vigentes?|e[nm] vigor|in vigore"
+    r"|実装済み?|有効|已?(?:接受|采纳|採納|批准|核准|实施|生效)|已通过|已通過|승인됨?|채택됨?|수락됨?",
+    "decided": r"beschlossen|entschieden|décidée?s?|decidid[oa]s?|deciso|besloten|決定(?:済み?)?|已[决決]定|결정됨?",
+    "rejected": r"abgelehnt|verworfen|zurückgewiesen|zurückgezogen|rejetée?s?|refusée?s?|abandonnée?s?|retirée?s?"
+    r"|rechazad[oa]s?|descartad[oa]s?|retirad[oa]s?|rejeitad[oa]s?|recusad[oa]s?|rifiutat[oa]|respint[oa]|scartat[oa]"
+    r"|afgewezen|verworpen|avvisad|avslagen|odrzucon[yae]|отклон[её]н[оа]?|отвергнут[оа]?"
+    r"|却下(?:済み?)?|不採用|棄却|否決|取り?下げ|已?(?:拒绝|拒絕|否决|否決|驳回|駁回)|被(?:拒绝|否决|驳回)|거부됨?|거절됨?|기각됨?|반려됨?",
+    "deprecated": r"veraltet|überholt|obsolet|au(?:ß|ss)er kraft|obsolètes?|dépréciée?s?|périmée?s?|obsolet[oa]s?"
+    r"|deprecad[oa]s?|descontinuad[oa]s?|deprecat[oa]|verouderd|föråldrad|przestarzał[yae]|устарел[оа]?|устаревш(?:ий|ее|ая)"
+    r"|非推奨|廃止(?:済み?|予定)?|已?(?:废弃|廢棄|弃用|棄用|作废|作廢|过时|過時)|폐기됨?|폐지됨?",
+    "draft": r"entwurf|in (?:arbeit|bearbeitung)|brouillon|ébauche|en cours|borrador|rascunho|em andamento|bozza|utkast"
+    r"|szkic|черновик|下書き|ドラフト|起草中|作成中|草案|草稿|초안",
+    "pending": r"ausstehend|zurückgestellt|verschoben|in (?:prüfung|diskussion)|en attente|reportée?s?|pendientes?"
+    r"|en revisión|aplazad[oa]|pendentes?|em revisão|adiad[oa]|in attesa|in behandeling|保留中?|検討中|レビュー中"
+    r"|審議中|待定|待审[核批]|审核中|讨论中|评审中|보류|검토 ?중",
+    "but": r"aber|mais|pero|mas|ma|maar|но",
+    "and": r"und|et|e|ed|en|och|и",
+    "was": r"wurde|fue|foi|fu|werd|a été|ha sido",
+    "is": r"ist|est",
+}
 # Not in a name with points, strokes or slashes, as of a file.
 _ANY_FOREIGN: Final = re.compile(
-    rf"(?<![\w./-])(?:(?:{'|'.join(f'({words})' for _, words in _FOREIGN)})(?!\w|[./-]\w| werden\b)"
+    rf"(?<![\w./-])(?:(?:{'|'.join(f'({words})' for words in _FOREIGN.values())})(?!\w|[./-]\w| werden\b)"
     r"|已?[被由](?P<by>[^\n]{1,200}?)(?:取代|替代|代替|替换))",
     re.IGNORECASE,
 )
@@ -201,6 +181,7 @@ class Meaning:
     followed_by_by: bool
 
 
+@lru_cache(8)  # for the parts that look through the same statement
 def in_english(text: str) -> str:
     """Return a statement with English words in place of those for statuses in other languages."""
     composed = normalize("NFC", text)
@@ -213,8 +194,7 @@ def _translate(match: re.Match[str]) -> str:
     start = max(match.start() - _LONGEST_CLAUSE, 0)
     words = _LETTERS.findall(_CLAUSE_END.split(match.string[start : match.start()])[-1].casefold())
     known = all(word in _HARMLESS or _ANY_FOREIGN.fullmatch(word) is not None for word in words)
-    at = next(number for number in range(len(_FOREIGN)) if match[number + 1] is not None)
-    return _FOREIGN[at][0] if known else match[0]
+    return list(_FOREIGN)[(match.lastindex or 0) - 1] if known else match[0]
 
 
 def hide_titles(text: str) -> str:
@@ -263,11 +243,7 @@ def _lead(gap: str, own: bool, related: bool) -> tuple[bool, bool]:
 def _begins_as_status(words: str) -> bool:
     tokens = [token for token in _TOKEN.findall(_flat(words).lower()) if token.isalnum()]
     first = next((at for at, token in enumerate(tokens) if token not in _OWN), len(tokens))
-    return phrase_at(tokens, first, first=True) is not None or (first < len(tokens) and _is_relation(tokens[first]))
-
-
-def _is_relation(token: str) -> bool:
-    return re.fullmatch(rf"{SUPERSEDE}es|replaces|obsoletes", token) is not None
+    return phrase_at(tokens, first, first=True) is not None or _OVER.fullmatch(" ".join(tokens[first:][:1])) is not None
 
 
 def phrase_at(tokens: Sequence[str], at: int, *, first: bool) -> tuple[str, int] | None:
@@ -319,11 +295,12 @@ def meanings(text: str) -> Iterator[Meaning]:
 
 
 def _find_meaning(phrase: str, before: Sequence[str], after: Sequence[str]) -> Meaning | None:
-    if not _NEGATIONS.isdisjoint(before):
+    if not _NEGATIONS.isdisjoint(before) or (after[:1] == ["?"] and not _NEGATIONS.isdisjoint(after[1:2])):
         return None
     status = STRONG.get(phrase) or WEAK[phrase]
     clause = _clause(after[:5])
-    partly = not PARTLY.isdisjoint([*before, *clause[:1]]) or _in_part(before[-2:]) or _in_part(clause[:2])
+    near = " ".join([*before[-2:], "", *clause[:2]])
+    partly = not PARTLY.isdisjoint([*before, *clause[:1]]) or _PARTIAL.search(near) is not None
     if status == "superseded" and "by" in clause:
         named = after[clause.index("by") + 1 :]
         partly |= any(token[-1].isdigit() and limits(" ".join(named[at:])) for at, token in enumerate(named[:3], 1))
@@ -334,19 +311,9 @@ def _find_meaning(phrase: str, before: Sequence[str], after: Sequence[str]) -> M
     return Meaning(status, partly, phrase in STRONG, "by" in clause)
 
 
-def _in_part(words: Sequence[str]) -> bool:
-    return " ".join(words) in {"in part", "in parts", "en partie", "en parte", "em parte", "in parte"}
-
-
 def limits(behind: str) -> bool:
     """Return whether the text behind a record means only a part of it, as in "ADR-3 (section 4)"."""
-    after = _TOKEN.findall(behind[:_LONGEST_CLAUSE].lower())
-    start = next((at for at, token in enumerate(after[:5]) if token not in _BEFORE_PART), len(after))
-    end = next((at for at, token in enumerate(after) if token in {".", ";", "|", ")"}), len(after))
-    inside = after[:end] if after[:1] == ["("] else []
-    if after[:1] == ["s"] or _in_part(after[start : start + 2]) or not PARTLY.isdisjoint(inside):
-        return True
-    return not _PART_WORDS.isdisjoint(after[start : start + 1]) or after[max(end - 1, 0) : end] == ["only"]
+    return _LIMITS.match(" ".join(_TOKEN.findall(behind[:_LONGEST_CLAUSE].lower()))) is not None
 
 
 def _clause(tokens: Sequence[str]) -> list[str]:
@@ -386,13 +353,23 @@ def normalise_status(text: str) -> str:
     The first word for a status decides, except that "superseded by" anywhere wins if the record itself is meant. Partly
     superseded, deprecated or rejected is "other". The titles of linked records mean nothing.
     """
-    found = list(meanings(text))
+    found = list(meanings(split_ending(text)[1] or text))
     if not found:
         return "other"
     if any(each.status == "superseded" and each.followed_by_by and not each.partly for each in found):
         return "superseded"
     first = found[-1] if _is_progress(text, found) else found[0]
     return "other" if first.partly and first.status in _UNDONE else first.status
+
+
+def split_ending(text: str) -> tuple[str, str]:
+    """Return the parts before and from a later end with a date, as in "Accepted 2024-01-02, superseded 2025-02-03"."""
+    for cut in _CUT.finditer(text[:LONGEST]) if first_date(text) is not None else ():
+        hit = first_date(text[cut.end() :][:_LONGEST_END])
+        end = text[cut.end() :][: hit.end] if hit is not None else ""
+        if end and is_status_alone(end, JOINING) and not _UNDONE.isdisjoint(_kinds(end)):
+            return text[: cut.start()], text[cut.end() :]
+    return text, ""
 
 
 def _is_progress(text: str, found: Sequence[Meaning]) -> bool:
@@ -428,23 +405,6 @@ def _kinds(text: str) -> set[str]:
     return {each.status for each in meanings(text)}
 
 
-def _groups(text: str) -> Iterator[tuple[bool, slice]]:
-    """Yield the pieces of a text, each with whether it is inside outermost brackets."""
-    depth, start = 0, 0
-    for at, character in enumerate(text):
-        if character in _OPENING:
-            if depth == 0:
-                yield False, slice(start, at)
-                start = at
-            depth += 1
-        elif character in _CLOSING and depth:
-            depth -= 1
-            if depth == 0:
-                yield True, slice(start, at + 1)
-                start = at + 1
-    yield False, slice(start, len(text))
-
-
 def drop_choices(text: str) -> str | None:
     """Return the text without lists of choices; None when it is such a list, or a placeholder, with nothing chosen.
 
@@ -453,11 +413,13 @@ def drop_choices(text: str) -> str | None:
     text = text[:LONGEST]
     kept: list[str] = []
     lists = False
-    for inside, piece in _groups(hide_titles(text)):
-        if inside and len(_kinds(text[piece])) >= 2 and _LISTED.search(text[piece]):
+    start = 0
+    for at, piece in enumerate(_BRACKETS.split(hide_titles(text))):
+        words, start = text[start : start + len(piece)], start + len(piece)
+        if at % 2 and len(_kinds(words)) >= 2 and _LISTED.search(words):
             lists = True
         else:
-            kept.append(text[piece])
+            kept.append(words)
     rest = "".join(kept).strip(" \t\"'.:;,-*" if lists else " \t\"'.:;,-")
     if not rest and lists:
         return None

@@ -24,6 +24,7 @@ _RAW_NAMES: Final = ("table", "pre", "script", "style")
 _RAW: Final = re.compile(rf"<({'|'.join(_RAW_NAMES)})\b", re.IGNORECASE)
 _NUMBERED: Final = re.compile(r"\d{1,9}[.)] ")
 _ANCHOR: Final = re.compile(r"\{:? ?[#.][^{}\n]{1,200}\}$")
+_TARGET: Final = re.compile(r"<(?:a|span)\s[^<>]{1,300}>|</(?:a|span)>", re.IGNORECASE)
 _GRID: Final = re.compile(r"\+[-=+]{3,}")
 
 
@@ -312,8 +313,8 @@ def _without_comments(text: str) -> str:
 
 
 def _without_anchor(text: str) -> str:
-    """Return a heading without the name that links to it use, as in `Context {#context}`."""
-    text = text.strip()
+    """Return a heading without the name that links to it use, as in `Context {#context}` or `<a id="x"></a>Context`."""
+    text = _TARGET.sub("", text[:LONGEST_LINE]).strip() + text[LONGEST_LINE:]
     anchor = _ANCHOR.search(text[-LONGEST_LINE:])
     return text if anchor is None else text[: -len(anchor[0])].rstrip()
 

@@ -9,6 +9,7 @@ from math import ceil
 from cognition_engines.models import Viewer
 from cognition_engines.queries.answers.fitting import TOKEN_BYTES, Cutting, size_of
 from cognition_engines.queries.answers.shown_items import make_items
+from cognition_engines.queries.decision_values import date_source
 from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.governing import ContextRequest, DecisionContext, GoverningDecision, read_context
 from cognition_engines.queries.lists import Listings
@@ -125,6 +126,7 @@ def _record(one: GoverningDecision, snippets: Mapping[int, str], *, files: bool)
         title=one.decision.title,
         status=one.decision.status,
         date=one.decision.date,
+        date_source=date_source(one.decision),
         matched=[text.partition(":")[2] for text in one.matched],
         files=list(one.files) if files else None,
         snippet=snippets.get(one.stored.key),

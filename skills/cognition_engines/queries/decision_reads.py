@@ -131,6 +131,7 @@ def _to_listed(stored: StoredRecord) -> ListedDecision:
         recorded_by=stored.origin.recorded_by,
         recorded_at=stored.recorded_at,
         revision=stored.revision,
+        status_text=decision.status_text,
         affects=list(decision.affects) or None,
     )
 

@@ -26,11 +26,11 @@ def decision_members(decision: Decision) -> dict[str, Any]:
     }
 
 
-def date_source(decision: Decision) -> DateSource | None:
-    """Return the source of the date; None without a date in a file."""
-    if decision.date is None or decision.details is not None:
+def date_source(record: object) -> DateSource | None:
+    """Return the source of a decision's date; None without a date in a file, and for other records."""
+    if not isinstance(record, Decision) or record.date is None or record.details is not None:
         return None
-    return decision.date_source or "file"
+    return record.date_source or "file"
 
 
 def edge_of(link: DecisionLink) -> DecisionEdge:

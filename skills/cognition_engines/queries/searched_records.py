@@ -13,6 +13,7 @@ from cognition_engines.kinds.registry import add_prefix, keyword_text, spec_of
 from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import Decision
 from cognition_engines.queries.answers.search_options import explain_result, shown_path, shown_place
+from cognition_engines.queries.decision_values import date_source
 from cognition_engines.queries.knowledge import cite_source, title
 from cognition_engines.queries.search import CurrentHit
 from cognition_engines.store.reads.knowledge import SourceName, source_of
@@ -44,6 +45,7 @@ def searched_record(
         source=source,
         source_id=source_id,
         date=stored.facets.at,
+        date_source=date_source(record),
         origin=stored.origin.made_by,
         recorded_by=stored.origin.recorded_by,
         status=record.status if isinstance(record, Decision) else None,

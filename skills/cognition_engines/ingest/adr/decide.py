@@ -1,9 +1,10 @@
 """Derives the status and the date of a record from its statements."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import itemgetter
 from typing import Final
 
 from cognition_engines.ingest.adr.header import StatedText
@@ -19,6 +20,7 @@ from cognition_engines.ingest.statuses import (
     is_status_alone,
     meanings,
     normalise_status,
+    split_ending,
     tokens_of,
 )
 from cognition_engines.markdown.front_block import Notice
@@ -50,6 +52,9 @@ _GUIDANCE: Final = re.compile(
 _CALLOUT: Final = re.compile(r"\[![a-z]{1,20}\][+-]?", re.IGNORECASE)  # the mark above a note of GitHub or Obsidian
 _PROSE_WORDS: Final = 8  # from which on a statement without a leading status is prose
 _CHANGE_WORDS: Final = 6  # of a change log entry with a status
+_EXPIRY: Final = re.compile(
+    r"\b(?:expire[sd]?|expir(?:y|ation)|until)\b", re.IGNORECASE
+)  # a later day is not the record's
 _TICKED: Final = ("[x] ", "[X] ")
 
 
@@ -67,7 +72,7 @@ def status_of(text: str) -> Status:
     words = one_line(without_links(without_links(without_marks(text))).replace("**", ""))
     words = _SAYS_NAME.sub("", words, count=1)[:STATUS_LENGTH].strip()
     status = normalise_status(drop_choices(text) or text)
-    dates = [hit.date for hit in find_dates(bare(text))] or [None]
+    dates = [hit.date for hit in find_dates(_EXPIRY.split(bare(split_ending(text)[0]))[0])] or [None]
     first = next(meanings(text), None)
     return Status(words, status, dates[0 if first is None or first.status == status else -1])
 
@@ -85,17 +90,11 @@ def _is_guidance(text: str) -> bool:
     return not states and (drop_choices(text) is None or prose)
 
 
-def _history(lines: Sequence[StatedText]) -> StatedText | None:
-    """Return the latest of several dated lines with a status; None if there are fewer than two."""
-    dated: list[tuple[datetime, StatedText]] = []
-    for line in lines:
-        hit = first_date(bare(line.text))
-        if hit is not None and hit.date is not None and normalise_status(line.text) != "other":
-            dated.append((hit.date, line))
-    if len(dated) < 2:
-        return None
-    latest = max(date for date, _ in dated)
-    return [line for date, line in dated if date == latest][-1]
+def _dated(lines: Iterable[StatedText], counts: Callable[[str], bool]) -> list[StatedText]:
+    """Return the lines that count and have a date, by date."""
+    hits = ((first_date(bare(line.text)), line) for line in lines if counts(line.text))
+    dated = [(hit.date, line) for hit, line in hits if hit is not None and hit.date is not None]
+    return [line for _, line in sorted(dated, key=itemgetter(0))]
 
 
 def _ticked_lines(lines: Sequence[StatedText]) -> list[StatedText] | None:
@@ -116,7 +115,10 @@ def _without_legend(statements: Sequence[StatedText]) -> Sequence[StatedText]:
 
 def _deciding(statements: Sequence[StatedText]) -> StatedText | None:
     """Return the statement that gives the status; None if none is about the record itself."""
-    superseding = _history(statements) or next((each for each in statements if _is_superseding(each.text)), None)
+    history = _dated(statements, lambda text: normalise_status(text) != "other")
+    if len(history) > 1:
+        return history[-1]
+    superseding = next((each for each in statements if _is_superseding(each.text)), None)
     if superseding is not None:
         return superseding
     own = [each for each in statements if not (_RELATION.match(bare(each.text)) or _CALLOUT.fullmatch(each.text))]
@@ -144,6 +146,9 @@ def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
         if len(ticked) != 1:
             return Notice(statements[0].line, "no status: none, or more than one, of the choices is ticked")
         return status_of(ticked[0].text)
+    joined = "|".join(each.text for each in statements)
+    if len(statements) > 2 and (chosen := drop_choices(joined)) is not None and chosen != joined:
+        return status_of(chosen)
     statements = _without_legend(statements)
     deciding = _deciding(statements)
     if deciding is None and _IN_FORCE.match(bare(statements[0].text)):
@@ -157,13 +162,12 @@ def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
 
 def changed_status(changes: Sequence[StatedText]) -> Status | None:
     """Return the status of the latest log entry with only a status and a date; keep the date only for an approval."""
-    entries = [(hit.date, each) for each in changes if (hit := first_date(bare(each.text))) is not None and hit.date]
-    found = [(date, each) for date, each in entries if _says_status(each.text)]
-    latest = max((date for date, _ in found), default=None)
-    texts = [each.text for date, each in found if date == latest]
-    status = status_of(texts[-1]) if texts else None
-    approved = status is not None and status.status == "accepted" and is_of_decisions(texts[-1])
-    return status if status is None or approved else replace(status, date=None)
+    entries = _dated(changes, _says_status)
+    if not entries:
+        return None
+    status = status_of(entries[-1].text)
+    approved = status.status == "accepted" and is_of_decisions(entries[-1].text)
+    return status if approved else replace(status, date=None)
 
 
 def _says_status(entry: str) -> bool:

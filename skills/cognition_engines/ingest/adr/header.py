@@ -59,6 +59,7 @@ _BETWEEN_FIELDS: Final = re.compile(
     r"(?:\s{0,9}(?:[|·•—–/,;(]|(?<=\s)--?(?=\s)|<br\s?/?>|&nbsp;)\s{0,9}|\s{2,9}|\s(?=\*\*|__|(?:Status|Date):))"
     rf"(?={_NAME})"
 )
+_DASHED: Final = re.compile(r"[*_`]{0,3}([\w ]{1,40}?)[*_`]{0,3}(?:\s?(?:=|→|[-=]>)|\s[-–—]{1,2}(?=\s))\s?(.{1,300})")
 _BADGE: Final = re.compile(
     r"!\[([^\[\]\n]{0,300})\]\(<?https?://[\w.-]{0,60}shields\.io/badge/([\w%+-]{1,200})-\w{1,30}(?:\.svg)?[^()\s]{0,300}\)"
 )
@@ -77,7 +78,6 @@ _WIDE: Final = 40  # characters of a possibly wrapped line
 _WITH_FIELDS: Final = frozenset({"status", "date", "meta", "intro"})
 # A table with such a column lists records; it is no record's header.
 _RECORD_COLUMNS: Final = frozenset({"adr", "title", "decision", "record", "id", "name", "number", "no", "link"})
-_RELATION: Final = re.compile(rf"(?:{SUPERSEDE}(?:es|ed)|replace[sd])\b", re.IGNORECASE)
 _STATED: Final = re.compile(r"\bstatus\b", re.IGNORECASE)
 _DAY: Final = re.compile(r"[ >]{0,20}(\d{1,2}\.)[ ]")
 
@@ -139,6 +139,12 @@ def _kind_of(name: str, value: str) -> str | None:
 
 def _field_of(text: str) -> tuple[str, str] | None:
     """Return the kind and value of a line such as `Status: accepted` or `**Date**: 2020-01-02`."""
+    if text.startswith("[") and text.endswith("]"):
+        text = text.strip("[]")
+    dashed = _DASHED.fullmatch(text)
+    if dashed is not None and _kind_of(dashed[1], dashed[2]) == "status":
+        alone = is_status_alone(dashed[2], JOINING) or references_in(dashed[2]).superseded_by
+        return ("status", dashed[2]) if alone else None
     bold = _BOLD_NAME.match(text)
     if bold is not None:
         kind = _kind_of(bold[2], bold[5])
@@ -224,34 +230,25 @@ def read_statements(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
 
 
 def _join_lines(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
-    parts: list[str] = []
-    first: Line | None = None
-    length = 0
+    held: Line | None = None  # the statement
+    last = ""  # its last line
     for entry in entries:
-        if (
-            isinstance(entry, Line)
-            and parts
-            and entry.continues
-            and length < LONGEST_LINE
-            and _continues(parts, entry.text)
-        ):
-            parts.append(entry.text)
-            length += len(entry.text) + 1
-            continue
-        if first is not None:
-            yield replace(first, text=" ".join(parts))
-        first = entry if isinstance(entry, Line) else None
-        parts = [entry.text] if isinstance(entry, Line) else []
-        length = sum(map(len, parts))
-        if isinstance(entry, Table):
-            yield entry
-    if first is not None:
-        yield replace(first, text=" ".join(parts))
+        follows = held is not None and isinstance(entry, Line) and entry.continues and len(held.text) < LONGEST_LINE
+        if held is not None and isinstance(entry, Line) and follows and _continues(held.text, last, entry.text):
+            held = replace(held, text=f"{held.text} {entry.text}")
+        else:
+            if held is not None:
+                yield held
+            held = entry if isinstance(entry, Line) else None
+            if held is None:
+                yield entry
+        last = entry.text if isinstance(entry, Line) else ""
+    if held is not None:
+        yield held
 
 
-def _continues(parts: Sequence[str], line: str) -> bool:
-    """Return whether a line continues the sentence of earlier lines in its paragraph."""
-    before = parts[-1]
+def _continues(statement: str, before: str, line: str) -> bool:
+    """Return whether a line continues the sentence of a statement whose last line is `before`."""
     if len(line) <= LONGEST_LINE and (_BOLD_NAME.match(line) or _NAMED.match(line)) is not None:
         return False
     if _UNFINISHED.search(before[-_WIDE:]):
@@ -263,7 +260,7 @@ def _continues(parts: Sequence[str], line: str) -> bool:
     if words[:3].lower() == "by ":
         return True
     if begins_with_status(words) or _RELATION_WORD.match(words):
-        return words[:1].islower() and not (len(parts) == 1 and is_status_alone(before))
+        return words[:1].islower() and not (statement == before and is_status_alone(before))
     return not words[:1].isupper() or len(before) >= _WIDE
 
 
@@ -355,8 +352,8 @@ class _Reader:
                 status.append(line)
         elif kind in FIELDS:
             self.header.take(kind, line.text, line.line)
-        elif _RELATION.match(line.text.lstrip("*_ [")) or (
-            kind == "intro" and _RELATION.search(line.text) and references_in(line.text).superseded_by
+        elif _RELATION_WORD.match(line.text.lstrip("*_ [")) or (
+            kind == "intro" and references_in(line.text).superseded_by
         ):
             self.header.relations.append(line)
 

@@ -20,11 +20,12 @@ from cognition_engines.ingest.adr.references import listed_references, reference
 from cognition_engines.ingest.adr.sections import (
     DECIDING,
     NYGARD,
-    decides,
+    PAIRS,
     field_sections,
+    filling,
     form_sections,
+    has_several,
     is_minutes,
-    is_unfilled,
 )
 from cognition_engines.ingest.adr.titles import (
     FileName,
@@ -46,7 +47,7 @@ from cognition_engines.kinds.decisions import TEXT_LENGTH
 from cognition_engines.kinds.fields import sound
 from cognition_engines.markdown.document import Document, Heading
 from cognition_engines.markdown.front_block import Notice
-from cognition_engines.markdown.inline import LONGEST_LINE, bare, excerpt, without_links
+from cognition_engines.markdown.inline import LONGEST_LINE, bare, without_links
 from cognition_engines.models import Decision, Problem
 
 _CHECKED: Final = (
@@ -74,7 +75,6 @@ _READ: Final = frozenset(
 )
 _OF_TEXT: Final = frozenset(map(plain_name, HEADINGS))
 _QUIET: Final = frozenset({"deciders", "decisionmakers", "consulted", "informed", "number", "links", *_KIND_MEMBERS})
-_UNTITLED_FORMS: Final = ("title of the decision", "decision record title", "short title of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,27 +96,26 @@ class _Title:
     heading: Heading | None  # the heading left out of the text
     from_member: bool
     from_name: bool = False
-    from_form: bool = False  # the file's own title is still the template's
 
 
 def _title(file: _File) -> _Title | None:
     """Return the title from front matter, else a heading, else the words in the file name; None if all lack a title."""
     member = file.front.text("title")
     heading = file.heading
-    form = heading if heading is not None and _is_untitled(file.front, heading, file.name) else None
+    words = clean_title(heading.text, file.name) if heading is not None else ""
     if member and not names_form(member):
         title = clean_title(member, file.name)
-        same = heading if heading is not None and clean_title(heading.text, file.name) == title else None
-        return _Title(title, file.front.line("title"), same, from_member=True)
-    if heading is not None and form is None and clean_title(heading.text, file.name):
-        return _Title(clean_title(heading.text, file.name), heading.start + 1, heading, from_member=False)
+        return _Title(title, file.front.line("title"), heading if title == words else None, from_member=True)
+    form = heading if not member and is_placeholder(words) else None
+    if heading is not None and form is None and words:
+        return _Title(words, heading.start + 1, heading, from_member=False)
     line = title_line(file.document) if heading is None else None
     if line is not None and not is_placeholder(line.text):
         return _Title(clean_title(line.text, file.name), line.line, None, from_member=False)
     words = file.name.words()
     if not words:
         return None
-    return _Title(words, 1, form, from_member=False, from_name=True, from_form=form is not None)
+    return _Title(words, 1, form, from_member=False, from_name=True)
 
 
 def _states_date(file: _File) -> bool:
@@ -195,12 +194,18 @@ def _stated_statuses(file: _File) -> list[str]:
     return ([front] if front else []) + [group[0].text for group in groups]
 
 
-def _is_empty_form(file: _File, title: _Title | None) -> bool:
-    """Return whether the file was never filled in: by its name or sections, or by title without a status or date."""
-    if file.name.template or is_unfilled(file.document):
-        return True
+def _form_sign(file: _File, title: _Title | None) -> str | None:
+    """Return what shows that the file was never filled in, a title only without a status or date; None if filled."""
+    untitled = title is None or title.from_name
+    guided, filled = filling(file.document, asks=untitled or file.name.template)
+    if file.name.template and (untitled or guided or not filled):
+        return "its name is that of a form"
+    if guided and not filled:
+        return "its sections have blanks or the guidance of a form only"
     known = any(normalise_status(text) != "other" for text in _stated_statuses(file))
-    return title is not None and title.from_form and not (known and _states_date(file))
+    of_form = title is not None and title.from_name and title.heading is not None
+    unknown = of_form and not (known and _states_date(file))
+    return "its title is a placeholder" if unknown else None
 
 
 def _is_decision(file: _File, title: _Title, folders: Collection[str]) -> bool:
@@ -215,7 +220,8 @@ def _is_decision(file: _File, title: _Title, folders: Collection[str]) -> bool:
     in_folder = not file.name.listing and file.name.lies_in(folders)
     if in_folder and file.name.has_number:
         return not title.from_name or bool(roles - {"status"}) or bool(file.document.entries)
-    if is_minutes(file.document) or (names_guide(file.heading) and not (statuses or file.name.has_number)):
+    guides = names_guide(file.heading) and not (statuses or file.name.has_number)
+    if guides or is_minutes(file.document) or (has_several(file.document) and not file.name.has_number):
         return False
     if file.name.listing:
         return _is_stated(roles, [text for text in statuses if normalise_status(text) != "other"])
@@ -224,7 +230,12 @@ def _is_decision(file: _File, title: _Title, folders: Collection[str]) -> bool:
     if in_folder and marked and (typical or not (statuses and file.name.has_date)):
         return True
     in_table = bool(file.header.supersedes) and typical
-    return decides(roles) or in_table or _is_stated(roles, statuses) or _is_named(file, roles, typical=typical)
+    return (
+        any(roles >= pair for pair in PAIRS)
+        or in_table
+        or _is_stated(roles, statuses)
+        or _is_named(file, roles, typical=typical)
+    )
 
 
 def _is_stated(roles: AbstractSet[str], statuses: Sequence[str]) -> bool:
@@ -290,7 +301,8 @@ def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem
     consumed |= {status_member} if status is not None and status_member else set()
     consumed |= set(members) if date.source is not None and date.source in stated[: len(members)] else set()
     text = _body(file, title, frozenset(consumed))
-    notices += [*_noticed_title(title), *file.front.notices, *date.notices]
+    unnamed = [Notice(title.line, "no title in the file: the words of its name are taken")] if title.from_name else []
+    notices += [*unnamed, *file.front.notices, *date.notices]
     if names := _others(file.front, _READ | _OF_TEXT | _QUIET):
         notices.append(Notice(1, f"members kept in the metadata of decisions: {list_names(names)}"))
     warnings = tuple(Problem(file.path, notice.line, notice.reason) for notice in notices)
@@ -329,13 +341,6 @@ def _make_decision(front: FrontMatter, title: str, text: str) -> Decision:
     return decision
 
 
-def _noticed_title(title: _Title) -> Iterator[Notice]:
-    if title.from_name:
-        yield Notice(title.line, "no title in the file: the words of its name are taken")
-    elif title.text.lower().startswith(_UNTITLED_FORMS):
-        yield Notice(title.line, f"the title is that of an empty form: {excerpt(title.text)}")
-
-
 def _file(path: str, document: Document) -> _File:
     heading = title_heading(document)
     front = read_front_matter(document.front, document.flaw)
@@ -343,16 +348,10 @@ def _file(path: str, document: Document) -> _File:
     return _File(path, document, front, heading, read_header(document, above), file_name(path))
 
 
-def is_form(path: str, document: Document) -> bool:
-    """Return whether a Markdown file is an empty form for decision records."""
-    front = read_front_matter(document.front, document.flaw)
-    heading = title_heading(document)
-    named = heading is not None and _is_untitled(front, heading, file_name(path))
-    return named or file_name(path).template or is_unfilled(document)
-
-
-def _is_untitled(front: FrontMatter, heading: Heading, name: FileName) -> bool:
-    return not front.text("title") and is_placeholder(clean_title(heading.text, name))
+def form_sign(path: str, document: Document) -> str | None:
+    """Return what shows that a Markdown file is a blank form for decisions; None for other files."""
+    file = _file(path, document)
+    return _form_sign(file, _title(file))
 
 
 def read_adr(
@@ -365,7 +364,7 @@ def read_adr(
     """
     file = _file(path, document)
     title = _title(file)
-    if _is_empty_form(file, title) or not (document.text.strip() and (is_decision or title is not None)):
+    if _form_sign(file, title) is not None or not (document.text.strip() and (is_decision or title is not None)):
         return None
     if title is None:
         reason = "a decision must have a title: a heading, `title` in front matter, or words in the name of the file"

@@ -1,7 +1,7 @@
 """References of statements to superseded and superseding records."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
@@ -56,12 +56,23 @@ _STEM: Final = re.compile(
     r"(?:(?:ADR|MADR|RFC|DR|AD|decision)[-_]?)?\d{1,6}[-_][^\W\d_][\w-]{0,200}(?![\w/])", re.IGNORECASE
 )
 # "ADR 23" is a name; "Redis 3" is not, so a blank is allowed after words for a record only.
-_NAME: Final = re.compile(
-    r"(?:[A-Za-z]{1,10}[-_]?\d{1,6}|(?:ADR|DR|AD|RFC|decision|record|number|no\.?)[ #-]{1,2}\d{1,6})(?![\w/]|-\d)",
+_PREFIX: Final = r"(?:[A-Za-z]{1,10}[-_]?|(?:ADR|DR|AD|RFC|decision|record|number|no\.?)[ #-]{1,2})"
+_NAME: Final = re.compile(rf"{_PREFIX}\d{{1,6}}(?![\w/]|-\d)", re.IGNORECASE)
+_THROUGH: Final = (
+    r"(?:\s?(?:\.{2,3}|…)\s?|\s(?:to|through|thru|until|till|bis)\s|\s?[-–—]\s?(?!\d{1,6}\s(?!on |and )\w))"
+)
+# Several records by the first and the last number; "2024-01" is a month.
+_SPAN: Final = re.compile(
+    rf"(?!\d{{4}}-\d\d?(?!\d))#?({_PREFIX}?)(\d{{1,6}}){_THROUGH}#?({_PREFIX}?)(\d{{1,6}})(?![\w/-])", re.IGNORECASE
+)
+_LINKED_SPAN: Final = re.compile(
+    rf"\[({_PREFIX}?\d{{1,6}})\b[^\[\]\n]{{0,200}}\]\([^()\s]{{0,300}}\){_THROUGH}"
+    rf"\[({_PREFIX}?\d{{1,6}})\b[^\[\]\n]{{0,200}}\]\([^()\s]{{0,300}}\)",
     re.IGNORECASE,
 )
+_LONGEST_SPAN: Final = 20  # records; a longer one is taken as a name, so a warning shows it
 _NUMBER: Final = re.compile(r"#?(\d{1,6})(?![\w/]|-\d)")
-_BARE: Final = _FILE, _STEM, _NAME, _NUMBER
+_BARE: Final = _FILE, _STEM, _SPAN, _NAME, _NUMBER
 _BETWEEN: Final = re.compile(
     r"[`>\"”*_)]{0,4}\s{0,9}(?:,\s{0,9}and\b|,|;|&|\+|\b(?:and|und|et|y|e)\b(?:\s{1,3}by\b)?)\s{0,9}", re.IGNORECASE
 )
@@ -90,7 +101,8 @@ def _of_link(link: re.Match[str]) -> str | None:
     """Return the link target's name, else a name at the text's start; without a target the text must be only a name."""
     target, text = link[2] or link[3], link[1].strip()
     if target is not None:
-        return _of_target(target) or _bare(text, 0)[0]
+        none = names_none(text) and any(character.isalpha() for character in text)
+        return None if none else _of_target(target) or _bare(text, 0)[0]
     return _bare(text, 0)[0] if any(pattern.fullmatch(text) for pattern in _BARE) else None
 
 
@@ -101,9 +113,13 @@ def _tokens(text: str, at: int) -> Iterator[str]:
     while at < len(text):
         marks = _MARKS.match(text, at)
         at = marks.end() if marks is not None else at
-        wiki, link, target, url = (pattern.match(text, at) for pattern in (_WIKI, _LINK, _TARGET, _URL))
+        span, wiki, link, target, url = (
+            pattern.match(text, at) for pattern in (_LINKED_SPAN, _WIKI, _LINK, _TARGET, _URL)
+        )
         token: str | None
-        if wiki is not None:
+        if span is not None:
+            token, at = f"{span[1]} to {span[2]}", span.end()
+        elif wiki is not None:
             token, at = wiki[1].rpartition("/")[2].strip(), wiki.end()
         elif link is not None:
             token, at = _of_link(link), link.end()
@@ -116,11 +132,20 @@ def _tokens(text: str, at: int) -> Iterator[str]:
             if token is None:
                 return
         if token is not None and not (names_none(token) or limits(text[at:])):
-            yield token
+            yield from _each(token)
         between = _BETWEEN.match(text, at)
         if between is None or between.end() == at:
             return
         at = between.end()
+
+
+def _each(name: str) -> Sequence[str]:
+    """Return the names in a span such as "ADR-2 to ADR-5"; other names, and spans that are too long, as they are."""
+    span = _SPAN.fullmatch(name)
+    first, last = (int(span[2]), int(span[4])) if span is not None else (0, 0)
+    if span is None or span[3] not in {"", span[1]} or not 0 < last - first < _LONGEST_SPAN:
+        return [name]
+    return [f"{span[1]}{number:0{len(span[2])}d}" for number in range(first, last + 1)]
 
 
 def _bare(text: str, at: int) -> tuple[str | None, int]:
@@ -175,4 +200,4 @@ def listed_references(text: str) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(_tokens(text, 0)))
     if found or not text or len(text) > 200 or any(character.isspace() for character in text):
         return found
-    return (text,) if any(character.isalnum() for character in text) and not names_none(text) else ()
+    return (text,) if any(character.isalnum() for character in text) and not names_none(text.partition("](")[0]) else ()

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Final
 
 from cognition_engines.ingest.adr.header import heading_kind, name_of
-from cognition_engines.markdown.document import Document, Heading, Line, Table
+from cognition_engines.markdown.document import Document, Heading, Line
 from cognition_engines.markdown.inline import LONGEST_LINE
 
 # Names in lower case by the part that a section has in the form of a record.
@@ -33,7 +33,7 @@ _NAMES: Final = {
 }
 _ROLES: Final = {name: role for role, names in _NAMES.items() for name in names.split(", ")}
 # Each makes a file a decision, whatever it is called and wherever it lies.
-_PAIRS: Final = (
+PAIRS: Final = (
     {"context", "options"},
     *({"decision", other} for other in ("context", "problem", "options", "drivers", "rationale")),
 )
@@ -48,11 +48,12 @@ _FIELD: Final = re.compile(r"(?P<name>[^\W\d_][^*_:\n]{1,40}):(?:\s|$)")
 _GUIDANCE: Final = re.compile(
     r"(?:(?:good|bad|neutral), because |chosen option: |option \d{1,2}: ?)?[\"'*_]{0,3}"
     r"(?:\{[^{}]{2,1000}\}|\[[^\[\]]{2,1000}\](?![(\[:])|<(?!https?:|[a-z/])[^<>]{2,1000}>)"
-    r"|what is the (?:issue|change) that we.re|what becomes easier or (?:more )?difficult"
+    r"|what is the (?:issue|change)\b|what (?:did|do) we decide\b|what becomes easier or (?:more )?difficult"
     r"|the issue motivating this decision|the change that we.re proposing|what is the status, such as"
     r"|this section (?:contains|describes|explains)|describe (?:the|here|how|what|in|your)\b",
     re.IGNORECASE,
 )
+_ASKING: Final = re.compile(r"(?:what|which|why|who|how|when|explain|list|summari[sz]e|provide)\b", re.IGNORECASE)
 _FILLED: Final = frozenset({"status", "date", "changes", "links"})  # by the program that made the form
 _LEFT_OPEN: Final = frozenset({"TBD", "TODO", "…", ""})
 
@@ -85,9 +86,16 @@ def _named_paragraphs(document: Document, form: re.Pattern[str]) -> set[str]:
     return {_ROLES[name] for name, count in names.items() if name in _ROLES and count == 1}
 
 
-def decides(roles: frozenset[str]) -> bool:
-    """Return whether the sections are those of a decision, whatever else is known of the file."""
-    return any(roles >= pair for pair in _PAIRS)
+def has_several(document: Document) -> bool:
+    """Return whether sections of a page are decisions themselves: each has a section Status or Decision."""
+    found: set[Heading] = set()
+    above: list[Heading] = []
+    for heading in document.headings:
+        above = [each for each in above if each.level < heading.level]
+        if len(above) > 1 and role_of(above[-1]) is None:
+            found |= {above[-1]} if role_of(heading) == "decision" or heading_kind(heading)[0] == "status" else set()
+        above.append(heading)
+    return len(found) > 1 and len({each.level for each in found}) == 1
 
 
 def is_minutes(document: Document) -> bool:
@@ -95,23 +103,23 @@ def is_minutes(document: Document) -> bool:
     return any(name_of(heading.text) in _MINUTES for heading in document.headings)
 
 
-def is_unfilled(document: Document) -> bool:
-    """Return whether the sections of a form have its own guidance, and no other words."""
+def filling(document: Document, *, asks: bool) -> tuple[bool, bool]:
+    """Return whether sections of a record have blanks or the guidance of a form, and whether any has other words.
+
+    With `asks`, paragraphs that begin as questions and requests do are guidance, too.
+    """
     sections = [heading for heading in document.headings if role_of(heading) is not None]
-    if not sections:
-        return False
-    guided, in_guidance = False, False
-    for entry in document.entries:
+    guided = filled = in_guidance = False
+    for entry in document.entries if sections else ():
         at = bisect_right(document.headings, entry.at, key=attrgetter("start")) - 1
         if at < 0 or (at == 0 and document.headings[0] not in sections):
             continue
         if heading_kind(document.headings[at])[0] in _FILLED:
             continue
-        if isinstance(entry, Table):
-            return False
-        in_guidance = (entry.continues and in_guidance) or _GUIDANCE.match(entry.text) is not None
-        left_open = entry.text.strip(" .*_").upper() in _LEFT_OPEN
-        if not (in_guidance or left_open or document.lines[entry.at].lstrip().startswith(">")):
-            return False
-        guided = guided or in_guidance or left_open
-    return guided
+        text = entry.text if isinstance(entry, Line) else "|"
+        guides = _GUIDANCE.match(text) or (asks and _ASKING.match(text))
+        in_guidance = bool(guides) or (isinstance(entry, Line) and entry.continues and in_guidance)
+        blank = in_guidance or text.strip(" .*_").upper() in _LEFT_OPEN
+        guided = guided or blank
+        filled = filled or not (blank or document.lines[entry.at].lstrip().startswith(">"))
+    return guided, filled

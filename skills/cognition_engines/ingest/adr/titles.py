@@ -7,23 +7,25 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
-from cognition_engines.ingest.adr.header import StatedText, fields_of, heading_kind, name_of, read_statements
+from cognition_engines.ingest.adr.header import FIELDS, StatedText, fields_of, heading_kind, name_of, read_statements
 from cognition_engines.ingest.adr.sections import role_of
-from cognition_engines.ingest.dates import date_in_name
+from cognition_engines.ingest.dates import date_in_name, first_date
 from cognition_engines.ingest.options import bare_name
 from cognition_engines.markdown.document import Document, Heading, Line, Table
 from cognition_engines.markdown.inline import LONGEST_LINE, plain_text
 
 # First headings that name a section or the form, never the record itself.
 _FORM_NAMES: Final = re.compile(
-    r"(?:executive |decision )?summary|abstract|title|tl ?dr|(?:m?adr|rfc|decision)? ?template"
-    r"|(?:m?adr|[a-z]?dr|rfc|(?:(?:architectur(?:e|al) )?decision(?: record)?))(?: ?-?#?\d{1,6})?"
+    r"(?:executive |decision )?summary|abstract|tl ?dr|template|[\W\d_]+|(?:technical |software )?design doc(?:ument)?"
+    r"|(?:adr[ -]?)?decision record title\b.*|title(?: of (?:the |this )?(?:adr|decision|record)\b.*)?"
+    r"|(?:m?adr|[a-z]?dr|rfc|(?:architectur(?:e|al) )?decision(?: record| document)?)"
+    r"(?: ?-?#?(?:\d{1,6}|[nx]{3,6}))?(?:[ -]?title| template)?"
 )
 _GENERAL: Final = frozenset({"goal", "goals", "introduction", "overview", "purpose", "scope", "description"})
 _RECORD: Final = r"(?:M?ADR|architect(?:ure|ural)\s+decision(?:\s+record)?|decision\s+record)"
-_DAY: Final = r"(?:19|20)\d\d-\d\d-\d\d"
-_NUMBER: Final = rf"(?:{_DAY}|\d{{1,6}})"
-_LEAD: Final = re.compile(rf"(?:{_DAY}\s{{0,3}}[:.–—-]|title\s{{0,3}}:)\s+(?=\S)", re.IGNORECASE)
+_NUMBER: Final = r"(?:(?:19|20)\d\d-\d\d-\d\d|\d{1,6})"
+_LEAD: Final = re.compile(r"(?P<mark>\s{0,3}[:.–—-])?\s+(?=\S)")  # between a date and a title
+_TITLE_NAME: Final = re.compile(r"title\s{0,3}:\s+(?=\S)", re.IGNORECASE)
 _PREFIXES: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -67,8 +69,9 @@ _TEMPLATE_WORDS: Final = (
     | _BLANK_WORDS
 )
 _NO_NUMBER: Final = re.compile(r"(?:[a-z]{1,8}[-_. ])?(?:n{3,6}|x{3,6})(?=[-_. ]|$)", re.IGNORECASE)
-_NUMBER_OF_FORM: Final = re.compile(r"(?:[a-z]{1,8}[-_. ]?)?0{3,6}[-_. ]", re.IGNORECASE)
-_PLACEHOLDER: Final = re.compile(r"(?:\{[^{}]*\}|\[[^\[\]\s]*\s[^\[\]]*\]|<[^<>]*>)[.\s]*|(?:NUMBER\.\s*)?TITLE")
+_PLACEHOLDER: Final = re.compile(
+    r"(?:\{[^{}]*\}|\[[^\[\]\s]*\s[^\[\]]*\]|<[^<>]*>)[.\s]*|(?:NUMBER\.\s*)?TITLE|[Ss]hort title of .*"
+)
 _FOLDER_FILES: Final = frozenset({"readme", "index", "adr", "decision"})
 LISTING_FILES: Final = frozenset(
     {"readme", "index", "contributing", "changelog", "summary", "license", "notice", "security"}
@@ -123,14 +126,13 @@ class FileName:
 
     @property
     def template(self) -> bool:
-        """Return whether the name denotes an empty form."""
+        """Return whether the name is one of a blank form; the file may still be filled."""
         words = [word for word in re.split(r"[-_. \d]+", self.stem.lower()[:200]) if word]
         if _BLANK_WORDS.isdisjoint(words):
             return _NO_NUMBER.match(self.stem) is not None
         if self.has_date:
             return False
-        numbered = _NUMBER_OF_FORM.match(self.stem) is not None and words[-1] == "template"
-        return numbered or _TEMPLATE_WORDS.issuperset(words)
+        return (self.number == 0 and words[-1] == "template") or _TEMPLATE_WORDS.issuperset(words)
 
     def words(self) -> str:
         """Return the words of the name after date and number; empty if it has no others."""
@@ -138,6 +140,8 @@ class FileName:
         for _ in range(2):
             match = _NAME_PREFIX.match(rest)
             rest = rest[match.end() :] if match is not None else rest
+        if not any(map(str.isalpha, rest)):
+            return self.stem if any(map(str.isdigit, rest)) else ""
         return " ".join(re.split(r"[-_\s]+", rest)).strip()
 
 
@@ -180,8 +184,8 @@ def title_heading(document: Document) -> Heading | None:
         return below if below is not None and not (_is_section(below) or names_form(below.text)) else None
     if first is None or not _is_section(first):
         return first
-    top = next((heading for heading in headings if heading.level == 1), None)
-    return top if top is not None and top is not first and not (_is_section(top) or names_form(top.text)) else None
+    top = next((each for each in headings if each.level == 1 and heading_kind(each)[0] not in FIELDS), None)
+    return top if top is not None and not (_is_section(top) or names_form(top.text)) else None
 
 
 def title_line(document: Document) -> StatedText | None:
@@ -208,7 +212,12 @@ def clean_title(text: str, name: FileName) -> str:
     only that of the file's name.
     """
     title = plain_text(" ".join(text.split()))
-    for patterns in ((_LEAD,), _PREFIXES):
+    day = date_in_name(title) or first_date(title)
+    lead = _LEAD.match(title, day.end) if day is not None and day.start == 0 else None
+    # words behind a date in letters may go on with it, as in `1 May 2020 release`
+    if lead is not None and (lead["mark"] or not any(map(str.isalpha, title[: lead.start()]))):
+        title = title[lead.end() :]
+    for patterns in ((_TITLE_NAME,), _PREFIXES):
         match = next(filter(None, (pattern.match(title) for pattern in patterns)), None)
         title = title[match.end() :] if match is not None else title
     match = _NUMBER_ALONE.match(title)

@@ -30,11 +30,6 @@ _READERS: Final[Mapping[str, tuple[Callable[[ExportFile], Iterator[Item] | None]
     ".mbox": (mail.read_mbox,),
     "": (mail.read_mbox,),  # as Thunderbird names folders
 }
-# Conversations that are named and not read, by suffix: marks in their beginning, and the program.
-_UNREAD: Final[Mapping[str, tuple[tuple[bytes, ...], str]]] = {
-    ".json": ((b'"date_unixtime"', b'"text_entities"', b'"messages"'), "Telegram"),
-    ".jsonl": ((b'"session_meta"', b'"payload"', b'"cwd"'), "Codex"),
-}
 _READ_WITHIN: Final = _READERS.keys() - {""}
 _MOST_MEMBERS: Final = 200_000
 _LARGEST: Final = 32 * 2**30  # bytes of all members
@@ -74,12 +69,7 @@ def _read_file(file: ExportFile) -> Iterator[Item] | None:
         if items is not None:
             return items
         file.file.seek(0)
-    marks, program = _UNREAD.get(file.name.suffix.lower(), ((b"",), ""))
-    if not (program and all(mark in file.head for mark in marks)):
-        return None
-    return iter(
-        [(rejected if file.explicit else warned)(file.path, f"is a conversation of {program}, which is not read")]
-    )
+    return None
 
 
 class _Members:

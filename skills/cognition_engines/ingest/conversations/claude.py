@@ -1,7 +1,7 @@
 """Reads a Claude account's export: `conversations.json`, each conversation with `chat_messages`."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -27,9 +27,7 @@ from cognition_engines.kinds.artifacts import Role
 from cognition_engines.markdown.inline import excerpt
 
 _LONGEST_INPUT: Final = 100_000  # characters of a tool's arguments
-_MARKS: Final = tuple(
-    f'"{name}"'.encode() for name in ("chat_messages", "docs", "conversations_memory", "data_files", "uuid")
-)
+_MARKS: Final = (b'uuid"', b'"data_files"')
 _PROJECT: Final = frozenset({"uuid", "name", "docs"})
 _MEMORY: Final = frozenset({"conversations_memory", "project_memories", "memory_files"})
 _ROLES: Final[Mapping[str, Role]] = {"human": "user", "user": "user", "assistant": "assistant"}
@@ -104,32 +102,26 @@ def read(file: ExportFile) -> Iterator[Item] | None:
         return drafts(file.path, items_of(file.file), partial(_messages, file.left_out))
     if first.keys() >= _PROJECT or not first.keys().isdisjoint(_MEMORY):
         return drafts(file.path, items_of(file.file), lambda item: built(partial(_held_text, item), _held_texts(item)))
-    if objects(first, "data_files") and "total_files" in first:
-        return _absent_archives(file, texts_in("data_files", "filename")(first))
+    if "total_files" in first and (names := texts_in("data_files", "filename")(first)):
+        absent = [name for name in names if not file.around.has(file.name.parent, name)]
+        reason = f"archives of this export are not in the folder: {', '.join(map(excerpt, absent[:5]))}"
+        return iter([warned(file.path, reason)] if 0 < len(absent) < len(names) else [])
     is_user = file.name.name == "users.json" and text(first, "uuid") is not None
     return iter(()) if is_user and file.around.has(file.name.parent, "conversations.json") else None
 
 
-def _absent_archives(file: ExportFile, names: Sequence[str]) -> Iterator[Item]:
-    """Yield a warning for the archives of an export of which only others are in the folder."""
-    absent = [name for name in names if not file.around.has(file.name.parent, name)]
-    if absent and len(absent) < len(names):
-        yield warned(file.path, f"archives of this export are not in the folder: {', '.join(map(excerpt, absent[:5]))}")
-
-
-def _held_texts(item: Value) -> Iterator[tuple[str | None, Value, str]]:
-    """Yield where a project or a memory has words: the name of a file, the object, and its member."""
-    yield from ((None, item, name) for name in ("description", "prompt_template", "conversations_memory"))
+def _held_texts(item: Value) -> Iterator[tuple[Value, str]]:
+    """Yield where a project or a memory has words: an object and its member."""
     of_projects = member(item, "project_memories")
-    yield from ((None, of_projects, id) for id in (of_projects if isinstance(of_projects, dict) else ()))
-    for each in (*objects(item, "docs"), *objects(item, "memory_files")):
-        yield text(each, "filename") or text(each, "path"), each, "content"
+    yield from ((item, name) for name in ("description", "prompt_template", "conversations_memory"))
+    yield from ((of_projects, id) for id in (of_projects if isinstance(of_projects, dict) else ()))
+    yield from ((each, "content") for each in (*objects(item, "docs"), *objects(item, "memory_files")))
 
 
-def _held_text(item: Value, place: tuple[str | None, Value, str]) -> Message | None:
+def _held_text(item: Value, place: tuple[Value, str]) -> Message | None:
     """Return a text of a project or a memory, as a turn."""
-    name, holder, inner = place
-    content, of = content_text(holder, inner), text(item, "uuid") or text(item, "account_uuid") or "memory"
+    (holder, inner), of = place, text(item, "uuid") or text(item, "account_uuid") or "memory"
+    name, content = text(holder, "filename") or text(holder, "path"), content_text(holder, inner)
     if not content.strip():
         return None
     return Message(

@@ -21,6 +21,7 @@ from cognition_engines.ingest.conversations.turn_drafts import (
     objects,
     one_each,
     text,
+    words_in,
 )
 from cognition_engines.ingest.items import Item
 from cognition_engines.ingest.parse.json_values import BrokenJson, first_of, items_of, items_under, members_before
@@ -111,32 +112,21 @@ def _object(content: bytes | None) -> Value:
         return None
 
 
-_EMBEDDED: Final = ("title", "description", "name", "value", "text")  # of an embed, its author, fields and footer
+_EMBEDDED: Final = ("author", "title", "description", "name", "value", "fields", "footer", "text")
 
 
 def _words(item: Value) -> str:
     """Return a message's text and, if it has none or is a bot's, that of embeds; then the message that it forwards."""
-    content, embeds = content_text(item, "content"), objects(item, "embeds")
+    content = content_text(item, "content")
     if not content.strip() or _is_bot(item):
-        parts = [part for each in embeds for part in (member(each, "author"), each, *objects(each, "fields"))]
-        parts += [member(each, "footer") for each in embeds]
-        content = "\n".join(
-            filter(str.strip, [content, *(text(part, name) or "" for part in parts for name in _EMBEDDED)])
-        )
+        content = "\n".join(filter(str.strip, [content, *words_in(member(item, "embeds"), _EMBEDDED)]))
     return "\n\n".join(filter(str.strip, [content, *map(_words, _forwarded(item))]))
 
 
 def _forwarded(item: Value) -> list[Value]:
     """Return the message that a message forwards, which forwards none itself."""
-    forwards = [
-        member(item, "forwardedMessage"),
-        *(member(each, "message") for each in objects(item, "message_snapshots")),
-    ]
-    return [dict(each, forwardedMessage=None, message_snapshots=None) for each in forwards if isinstance(each, dict)]
-
-
-def _files(item: Value) -> list[str]:
-    return [name for each in (item, *_forwarded(item)) for names in (_ATTACHED, *_STICKERS) for name in names(each)]
+    listed = [member(item, "forwardedMessage"), *(each.get("message") for each in objects(item, "message_snapshots"))]
+    return [{**each, "forwardedMessage": None, "message_snapshots": None} for each in objects({"all": listed}, "all")]
 
 
 def _is_bot(item: Value) -> bool:
@@ -149,8 +139,9 @@ def _event(item: Value) -> str | None:
     return None if type in _WRITTEN else type
 
 
-_ATTACHED: Final = texts_in("attachments", "fileName", "filename")
-_STICKERS: Final = (texts_in("stickers", "name"), texts_in("sticker_items", "name"))
+_ATTACHED: Final = tuple(
+    texts_in(place, "fileName", "filename", "name") for place in ("attachments", "stickers", "sticker_items")
+)
 _MENTIONED: Final = texts_in("mentions", "nickname", "name")
 _FIELDS: Final = MessageFields(
     system="discord",
@@ -160,7 +151,7 @@ _FIELDS: Final = MessageFields(
     speaker=("author.nickname", "author.name"),
     bot=_is_bot,
     event=lambda item: _event(item) is not None,
-    files=_files,
+    files=lambda item: [name for each in (item, *_forwarded(item)) for find in _ATTACHED for name in find(each)],
     mentions=lambda item: tuple(dict.fromkeys(_MENTIONED(item))),
     metadata={
         "subtype": _event,

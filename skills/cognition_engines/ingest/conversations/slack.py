@@ -2,11 +2,14 @@
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from html import escape, unescape
+from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import BinaryIO, Final
 
@@ -24,6 +27,7 @@ from cognition_engines.ingest.conversations.turn_drafts import (
     require_text,
     text,
     texts,
+    words_in,
 )
 from cognition_engines.ingest.items import Item
 from cognition_engines.ingest.parse.json_values import BrokenJson, first_of, items_of
@@ -53,20 +57,18 @@ _WRITTEN: Final = frozenset(
 _CHANGED: Final = "message_changed"
 _SHARED: Final = frozenset({"is_share", "is_msg_unfurl"})
 _PREVIEWED: Final = frozenset({"from_url", "original_url", "app_unfurl_url"})  # of a page that is linked
-_DEEPEST: Final = 20
-_HELD: Final = ("title", "text", "elements", "fields", "rows")  # members of blocks with others in them
-_TEXTS: Final = frozenset({"mrkdwn", "plain_text", "markdown", "raw_text"})  # parts of blocks, as in a message's text
-# By the type of a part of a block, its form in a message's text, and the members in it.
-_INLINE: Final[Mapping[str | None, tuple[str, ...]]] = {
-    **dict.fromkeys(_TEXTS, ("{}\n", "text")),
-    "text": ("{}", "text"),
-    "link": ("<{}|{}>", "url", "text"),
-    "user": ("<@{}>", "user_id"),
-    "channel": ("<#{}>", "channel_id"),
-    "usergroup": ("@{}", "usergroup_id"),
-    "broadcast": ("<!{}>", "range"),
-    "emoji": (":{}:", "name"),
-    "date": ("{}", "fallback"),
+_ATTACHED: Final = ("pretext", "title", "text", "fields", "value")
+_BLOCKS: Final = ("title", "text", "elements", "fields", "rows", "blocks", "message_blocks", "message")
+# By the type of a part of a line in a block, its form in a message's text.
+_INLINE: Final[Mapping[str | None, str]] = {
+    "text": "{text}",
+    "link": "<{url}|{text}>",
+    "user": "<@{user_id}>",
+    "channel": "<#{channel_id}>",
+    "usergroup": "@{usergroup_id}",
+    "broadcast": "<!{range}>",
+    "emoji": ":{name}:",
+    "date": "{fallback}",
 }
 
 
@@ -211,8 +213,8 @@ def read(file: ExportFile) -> Iterator[Item] | None:
     fields, changed = _list_fields(workspace), _changed_messages(file.file)
 
     def build(item: Value) -> Message | None:
-        id, is_change = _id_of(item), text(item, "subtype") == _CHANGED
-        current = changed.pop(id, None if is_change and id is not None else item)
+        id = _changed_id(item)
+        current = changed.pop(id or text(item, "ts"), None if id else item)
         return None if current is None else read_message(fields, channel, file.left_out, current)
 
     return drafts(file.path, items_of(file.file), one_each(build))
@@ -221,19 +223,16 @@ def read(file: ExportFile) -> Iterator[Item] | None:
 def _changed_messages(file: BinaryIO) -> dict[str | None, Value]:
     """Return changed messages by id, from the first LARGEST_WHOLE bytes of a day; restore the start."""
     found: dict[str | None, Value] = {}
-    try:
-        for item in items_of(file):
-            if text(item, "subtype") == _CHANGED and _id_of(item) is not None and file.tell() <= LARGEST_WHOLE:
-                found[_id_of(item)] = member(item, "message")
-    except BrokenJson:
-        pass  # reported where the messages are read
+    with suppress(BrokenJson):  # reported where the messages are read
+        for item in takewhile(lambda _: file.tell() <= LARGEST_WHOLE, items_of(file)):
+            if (id := _changed_id(item)) is not None:
+                found[id] = member(item, "message")
     file.seek(0)
     return found
 
 
-def _id_of(item: Value) -> str | None:
-    """Return the id of a message, or of the one that is changed."""
-    return text(item, "message", "ts") if text(item, "subtype") == _CHANGED else text(item, "ts")
+def _changed_id(item: Value) -> str | None:
+    return text(item, "message", "ts") if text(item, "subtype") == _CHANGED else None
 
 
 def _is_list(file: ExportFile) -> bool:
@@ -293,40 +292,27 @@ def _is_bot(workspace: Workspace, item: Value) -> bool:
 def _words(item: Value) -> str:
     """Return a message's text, else that of its blocks; then its attachments. With a text, previews are left out."""
     content = content_text(item, "text")
-    content = content if content.strip() else _block_words(member(item, "blocks"))
     attached = objects(item, "attachments")
     if content.strip():
         attached = [each for each in attached if each.keys() & _SHARED or not each.keys() & _PREVIEWED]
+    else:
+        content = "\n".join(words_in(member(item, "blocks"), _BLOCKS, _inline))
     return "\n\n".join(filter(str.strip, [content, *map(_attached_words, attached)]))
 
 
 def _attached_words(attached: Value) -> str:
-    """Return the words of an attachment; without any, its fallback."""
-    words = [text(attached, name) for name in ("pretext", "title", "text")]
-    if words[2] is None:
-        shared = (member(each, "message", "blocks") for each in objects(attached, "message_blocks"))
-        words += map(_block_words, (member(attached, "blocks"), *shared))
-    words += [text(each, name) for each in objects(attached, "fields") for name in ("title", "value")]
-    return "\n".join(filter(None, words)) or text(attached, "fallback") or ""
+    """Return the words of an attachment, blocks only without a text; without any, its fallback."""
+    words = words_in(attached, _ATTACHED)
+    if text(attached, "text") is None:
+        words += words_in([member(attached, name) for name in ("blocks", "message_blocks")], _BLOCKS, _inline)
+    return "\n".join(words) or text(attached, "fallback") or ""
 
 
-def _block_words(blocks: Value) -> str:
-    return "\n".join(filter(str.strip, "".join(_block_parts(blocks, 0)).split("\n")))
-
-
-def _block_parts(blocks: Value, depth: int) -> Iterator[str]:
-    """Yield the texts in blocks, with marks as in the text of a message."""
-    for each in blocks if isinstance(blocks, list) and depth < _DEEPEST else ():
-        kind = text(each, "type")
-        if kind in _INLINE:
-            form, *names = _INLINE[kind]
-            found = [one if isinstance(one := member(each, name), str) else "" for name in names]
-            yield form.format(*(one if kind in _TEXTS else escape(one, quote=False) for one in found))
-        elif isinstance(each, dict | list):
-            inner = [each.get(name) for name in _HELD] if isinstance(each, dict) else [each]
-            for held in inner:
-                yield from _block_parts(held if isinstance(held, list) else [held], depth + 1)
-            yield "\n"
+def _inline(part: Value) -> str:
+    """Return the form of a part of a line in a message's text; "" for any other part."""
+    given = part if isinstance(part, dict) else {}
+    members = {name: escape(value, quote=False) for name, value in given.items() if isinstance(value, str)}
+    return _INLINE.get(members.get("type"), "").format_map(defaultdict(str, members))
 
 
 def _edited(item: Value) -> str | None:

@@ -1,7 +1,7 @@
 """Access to members of export objects, and conversion of messages to checked turns."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from re import compile as compiled
@@ -18,6 +18,7 @@ from cognition_engines.models import Sensitivity
 
 T = TypeVar("T")
 _LONGEST_ID: Final = 190
+_DEEPEST: Final = 20  # nested values with words
 _IS_PRINTABLE: Final = compiled(PRINTABLE)
 
 
@@ -71,6 +72,18 @@ def content_text(value: Value, name: str) -> str:
 def drop_empty(**members: Value) -> dict[str, Value]:
     """Return the members without empty values."""
     return {name: value for name, value in members.items() if value not in (None, False, "", [], {})}
+
+
+def words_in(
+    value: Value, names: Sequence[str], inline: Callable[[Value], str] = lambda _: "", depth: int = _DEEPEST
+) -> list[str]:
+    """Return the texts at the members `names`, through lists and objects; the `inline` words in a list are a line."""
+    if isinstance(value, str):
+        return [value.strip("\n")] if value.strip() else []
+    if isinstance(value, list) and (line := "".join(map(inline, value))):
+        return words_in(line, names)
+    held = value if isinstance(value, list) else map(value.get, names) if isinstance(value, dict) else ()
+    return [words for each in held if depth for words in words_in(each, names, inline, depth - 1)]
 
 
 def listed_texts(found: Iterable[str | None]) -> list[Value]:

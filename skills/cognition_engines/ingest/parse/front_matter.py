@@ -133,6 +133,9 @@ def read_front_matter(members: Sequence[Member], flaw: Notice | None = None) -> 
         elif name in _LENIENT and isinstance(value, RefusedValue) and member.source.lstrip()[:1] in _OPENING:
             notices.append(Notice(member.line, "a quote or bracket is not closed: the member is not read"))
             ignored.append(member)
+        elif name in _LENIENT and (isinstance(value, bool) or (isinstance(value, dict) and any(value.values()))):
+            notices.append(Notice(member.line, f"{safe_name(member.name, 'a member')} is no text: it is not read"))
+            ignored.append(member)
         else:
             first[name], values[name] = member, value
     return FrontMatter(MappingProxyType(first), MappingProxyType(values), tuple(ignored), tuple(notices), flaw)

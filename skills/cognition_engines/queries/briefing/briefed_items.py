@@ -10,6 +10,7 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
 from cognition_engines.queries.answers.search_options import shown_path
 from cognition_engines.queries.briefing.token_budget import Item
+from cognition_engines.queries.decision_values import date_source
 from cognition_engines.store.values import StoredRecord
 from cstp.values.records import RecordChange
 from cstp.values.session_context import (
@@ -89,6 +90,7 @@ def _list_members(stored: StoredRecord) -> dict[str, Any]:
     return {
         "title": _title(stored),
         "date": stored.facets.at,
+        "date_source": date_source(stored.record),
         "recorded_by": stored.origin.recorded_by,
         "origin": stored.origin.made_by,
         "path": shown_path(stored.origin) if stored.origin.made_by == "file" else None,

@@ -172,7 +172,7 @@
         ["Confidence", decision.confidence !== null && html`<${cstp.Percent} value=${decision.confidence} />`],
         ["Category", decision.category],
         ["Stakes", decision.stakes],
-        ["Date", decision.date && html`<${cstp.Time} at=${decision.date} />${decision.dateSource === "git" ? " (first commit)" : ""}`],
+        ["Date", decision.date && html`<${cstp.Time} at=${decision.date} source=${decision.dateSource} />`],
         ["Review by", decision.reviewBy && html`<${cstp.Time} at=${decision.reviewBy} />`],
         ["Valid", known(decision.validFrom ?? decision.validTo) && html`<${cstp.Time} at=${decision.validFrom} /> to <${cstp.Time} at=${decision.validTo} />`],
         ["Tags", decision.tags.length > 0 && html`${decision.tags.map((tag, at) => html`${at ? ", " : ""}<a href=${cstp.address.to("decisions", { tag })}>${tag}</a>`)}`],

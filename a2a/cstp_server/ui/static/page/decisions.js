@@ -17,7 +17,7 @@
     stakes: { label: "Stakes", least: 5, sort: "stakes", show: (one) => one.stakes ?? "–" },
     confidence: { label: "Confidence", least: 7, sort: "confidence", show: (one) => html`<${cstp.Percent} value=${one.confidence} />` },
     outcome: { label: "Outcome", least: 6.5, show: (one) => html`<${cstp.Pill} kind="outcome" value=${one.outcome} />` },
-    date: { label: "Date", least: 7, sort: "date", show: (one) => html`<${cstp.Time} at=${one.date} />` },
+    date: { label: "Date", least: 7, sort: "date", show: (one) => html`<${cstp.Time} at=${one.date} source=${one.dateSource} />` },
     reviewBy: { label: "Review by", least: 8, sort: "reviewBy", show: (one) => html`<${Due} one=${one} />` },
     recordedAt: { label: "Recorded", least: 7, sort: "recordedAt", show: (one) => html`<${cstp.Time} at=${one.recordedAt} />` },
     recordedBy: { label: "By", least: 8, show: (one) => one.recordedBy ?? "–" },

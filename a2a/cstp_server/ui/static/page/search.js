@@ -121,7 +121,7 @@
       <p class="meta">
         <${cstp.Pill} kind="kind" value=${SINGULAR[one.type] ?? one.type} />
         ${one.score !== null && html`<span>score ${rounded(one.score)}</span>`}
-        ${one.date && html`<${cstp.Time} at=${one.date} />`}
+        ${one.date && html`<${cstp.Time} at=${one.date} source=${one.dateSource} />`}
         ${one.source && !title.startsWith(one.source) && html`<span>${one.source}</span>`}
       </p>
       <${cstp.Snippet} text=${one.snippet} query=${query} />

@@ -7,13 +7,13 @@
   const dayFormat = cstp.once(() => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" }));
   const timeFormat = cstp.once(() => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }));
 
-  /** A time as a day, or with the hour; the whole of it in the tooltip. */
-  function Time({ at, hours = false }) {
+  /** A time as a day, or with the hour; the whole of it in the tooltip. A date of git is that of a first commit. */
+  function Time({ at, hours = false, source }) {
     if (!at) return html`<span class="none">–</span>`;
     const moment = new Date(at);
     if (Number.isNaN(moment.valueOf())) return html`<span>${String(at)}</span>`;
     const text = (hours ? timeFormat : dayFormat)().format(moment);
-    return html`<time datetime=${at} title=${at}>${text}</time>`;
+    return html`<time datetime=${at} title=${at}>${text}</time>${source === "git" ? " (first commit)" : ""}`;
   }
 
   function Percent({ value }) {
