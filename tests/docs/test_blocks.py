@@ -106,8 +106,9 @@ def programs(tmp_path: Path, cstp_for_shells: Path) -> Path:
 
 @pytest.fixture
 def home(tmp_path: Path, world: tuple[Path, Serving]) -> Path:
-    """Make a working folder with the files mentioned on the pages."""
+    """Make a repository with the files mentioned on the pages."""
     folder = tmp_path / "home"
+    run_program("git", "init", "-q", folder, check=True)
     shutil.copytree(world[0], folder / "data")
     shutil.copytree(ROOT / "docs" / "decisions", folder / "docs" / "adr")
     (folder / "notes.jsonl").write_text('{"kind": "episode", "query": "a lock", "reward": 1, "id": 700}\n')

@@ -39,7 +39,17 @@ def test_the_first_screen_names_mcp_and_shows_ones_own_records() -> None:
     assert "make demo" in before
     assert "cstp ingest" in after
     assert "\ncstp setup claude-code " in after
+    assert all(one in after for one in ("`affects: ", "\ncstp check ", "\ncstp context "))
     assert '"mcpServers"' in after
+
+
+def test_the_readme_searches_right_after_an_ingest() -> None:
+    assert re.search(r"^cstp ingest .*\ncstp search ", FIRST, re.MULTILINE)
+
+
+def test_getting_started_shows_the_decisions_that_govern_a_file() -> None:
+    page = (ROOT / "docs/getting-started.md").read_text(encoding="utf-8")
+    assert all(one in page for one in ("\naffects: [", "\ncstp check ", "\ncstp context "))
 
 
 def test_the_readme_is_short() -> None:

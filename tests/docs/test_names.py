@@ -18,7 +18,7 @@ OTHER_PAGES = {"CHANGELOG.md", "moving.md", "configuration.md"}  # former names,
 OF_OTHERS = {
     *("mongodump", "mongoexport", "apoc.export.json", "apoc.export.json.all", "start_id", "start_name", "end_id"),
     *("end_name", "CHROMA_SERVER_AUTHN_...", "TimeoutStopSec", "limit_conn", "Digest", "ETag", "api_key_env_var"),
-    "fs.protected_hardlinks",
+    *("fs.protected_hardlinks", "BeforeTool", "PreCompress", "chat.hookFilesLocations", "preCompact", "preToolUse"),
 }
 EXAMPLES = {
     "aaa",

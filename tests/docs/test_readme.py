@@ -118,7 +118,7 @@ def unknown_variables(page: Path) -> Iterator[str]:
 def unknown_methods(page: Path) -> set[str]:
     modules = {path.stem for path in (ROOT / "a2a" / "cstp").iterdir()}
     text = page.read_text(encoding="utf-8")
-    named = set(re.findall(r"\bcstp\.([A-Za-z]+)\b", text)) - set(re.findall(r'name="cstp\.(\w+)"', text))
+    named = set(re.findall(r"(?<!/)\bcstp\.([A-Za-z]+)\b", text)) - set(re.findall(r'name="cstp\.(\w+)"', text))
     return named - modules - {method.name.removeprefix("cstp.") for method in METHODS} - set(cstp.__all__)
 
 

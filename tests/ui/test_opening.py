@@ -200,7 +200,7 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
 @pytest.mark.long("starts a demo, or builds the wheel")
 def test_a_demo_ends_with_a_link_to_all_rights(demo: Callable[..., list[str]], tmp_path: Path) -> None:
     *_, sentence, link = demo(9)
-    assert sentence == "Open this link in a browser, once within 10 minutes, with every right:"
+    assert sentence == "Open this link in a browser (single use, valid for 10 minutes, full access):"
     (grant,) = (path for path in tmp_path.glob("cstp-demo-*/ui-links/*") if path.suffix != ".lock")
     left = datetime.fromisoformat(json.loads(grant.read_text())["ends"]) - datetime.now(UTC)
     assert timedelta(minutes=8) < left <= timedelta(minutes=10)

@@ -231,7 +231,7 @@ class Search:
     ) -> Work[None]:
         """Raise NoGoodMatch if no record is near enough; it names no deleted or expired record.
 
-        What turns say of a speaker that the query names counts, too; end in the pool of vectors if it does not raise.
+        Also accepts turns about a speaker named in the query. Ends in the pool of vectors if it does not raise.
         """
         nearest = find_nearest(spaces)
         if nearest is None:

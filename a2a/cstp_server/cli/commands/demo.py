@@ -144,7 +144,7 @@ def _say(say_calls: Callable[[str, str, Settings], None], token: str, url: str, 
     with suppress(OSError):  # the reader is closed; calls are still answered
         say_calls(token, url, settings)
         if settings.ui_enabled:
-            say(f"Open this link in a browser, once within {_LINK_MINUTES} minutes, with every right:")
+            say(f"Open this link in a browser (single use, valid for {_LINK_MINUTES} minutes, full access):")
             say(_link(url, settings))
 
 
@@ -175,7 +175,7 @@ def _program() -> str:
 
 
 def _link(url: str, settings: Settings) -> str:
-    """Return a link for a token with every right in a demo."""
+    """Return a link for a token with full access to a demo."""
     grant = make_grant(
         "ui",
         scopes=("read", "write", "review", "admin"),

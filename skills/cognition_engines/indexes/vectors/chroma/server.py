@@ -208,7 +208,7 @@ class SharedChroma:
         return behind
 
     def _is_broken(self, index: ChromaIndex) -> bool:
-        """Return whether an existing collection cannot be searched; ask after a failed search, and now and then."""
+        """Return whether an existing collection cannot be searched, checked after a failed search, and periodically."""
         failed, now = self._failed.count(index.identity), monotonic()
         if now >= self._next_probe:
             self._failed.clear()
