@@ -20,14 +20,17 @@ GOVERNING: Final = 20  # one decision in twenty has a pattern
 ROUNDS: Final = 100
 BOUND: Final = 150  # ms
 WORDLESS: Final = {"CSTP_EMBEDDING__MODEL": "none"}  # no hook embeds anything
+_PYTHON: Final = "Python alone"
+_EXPLAINED: Final = "before an edit of a file that was explained"
+_SILENT: Final = (_PYTHON, _EXPLAINED)
 _PROGRAM: Final = (sys.executable, "-c", "from cstp_server.cli.entry import main; main()")
 HOOKS_READING: Final = f"""Reading the tables:
 
 - A row is {ROUNDS} processes, one after another, in milliseconds from the start of the process to its end. *Python
   alone* is `python -c pass` in the same rounds: no hook can take less.
 - The server has {DECISIONS:,} decisions, of which {DECISIONS // GOVERNING} have a pattern. Each edit is of another
-  file, which two decisions govern. *Over the folder* is the default of `cstp setup`, the socket of the process that
-  holds the data folder; *over HTTP* is with `--url`.
+  file, which two decisions govern. *Over the folder* is the default of `cstp setup`: the hook finds the repository and
+  its data folder, and asks the socket of the holding process; *over HTTP* is with `--url`.
 - The bound is {BOUND} ms for the median of an edit.
 """
 
@@ -44,13 +47,14 @@ def measure_hooks() -> Sequence[HookRow]:
     """Fill a folder, serve it, and run the hooks in turns."""
     with TemporaryDirectory(prefix="cstp-benchmark-") as name:
         folder = Path(name)
-        settings = Settings(data_dir=folder / "data")
-        (folder / "decisions.jsonl").write_text("".join(_lines()))
-        words = ["ingest", str(folder / "decisions.jsonl"), "--data-dir", str(settings.data_dir)]
+        repository = folder / "repository"
+        settings = Settings(data_dir=repository / ".cstp")
+        (repository / ".git").mkdir(parents=True)
+        (repository / "decisions.jsonl").write_text("".join(_lines()))
+        words = ["ingest", str(repository / "decisions.jsonl"), "--data-dir", str(settings.data_dir)]
         run_cstp(words, clean_environment(WORDLESS))
-        (folder / "repository/.git").mkdir(parents=True)
         with served(settings, WORDLESS) as caller:
-            return _measure(folder, settings, caller)
+            return _measure(folder, caller)
 
 
 def render_hooks(rows: Sequence[HookRow]) -> Sequence[str]:
@@ -78,9 +82,9 @@ def _lines() -> Iterator[str]:
         yield json.dumps(decision) + "\n"
 
 
-def _measure(folder: Path, settings: Settings, caller: Caller) -> Sequence[HookRow]:
+def _measure(folder: Path, caller: Caller) -> Sequence[HookRow]:
     variables = clean_environment({"XDG_CACHE_HOME": str(folder / "caches"), "CSTP_TOKEN": caller.token})
-    by_folder = ("--data-dir", str(settings.data_dir))
+    by_folder = ("--agent", "benchmark")
     by_http = ("--url", f"http://127.0.0.1:{caller.port}")
     rows: dict[str, list[float]] = {}
     for number in range(ROUNDS):
@@ -88,15 +92,16 @@ def _measure(folder: Path, settings: Settings, caller: Caller) -> Sequence[HookR
         other = _input(folder, "PreToolUse", session_id="other", tool_input={"file_path": f"src/part{number}/a.py"})
         start = _input(folder, "SessionStart", source="startup")
         runs: Sequence[tuple[str, Sequence[str], str]] = (
-            ("Python alone", (sys.executable, "-c", "pass"), ""),
+            (_PYTHON, (sys.executable, "-c", "pass"), ""),
             ("before an edit, over the folder", (*_PROGRAM, "hook", "before-edit", *by_folder), edit),
             ("before an edit, over HTTP", (*_PROGRAM, "hook", "before-edit", *by_http), other),
-            ("before an edit of a file that was explained", (*_PROGRAM, "hook", "before-edit", *by_folder), edit),
+            (_EXPLAINED, (*_PROGRAM, "hook", "before-edit", *by_folder), edit),
             ("at the start of a session, over the folder", (*_PROGRAM, "hook", "session-start", *by_folder), start),
             ("before a compaction", (*_PROGRAM, "hook", "before-compact", *by_folder), start),
         )
         for name, command, given in runs:
-            rows.setdefault(name, []).append(_milliseconds(command, given, variables))
+            answers = name not in _SILENT
+            rows.setdefault(name, []).append(_milliseconds(command, given, variables, answers=answers))
     return [HookRow(name, sorted(times)) for name, times in rows.items()]
 
 
@@ -105,11 +110,11 @@ def _input(folder: Path, event: str, session_id: str = "measured", **members: ob
     return json.dumps(given)
 
 
-def _milliseconds(command: Sequence[str], given: str, variables: Mapping[str, str]) -> float:
-    """Return the time of a process. Raise CalledProcessError, RuntimeError if it writes to standard error."""
+def _milliseconds(command: Sequence[str], given: str, variables: Mapping[str, str], *, answers: bool) -> float:
+    """Return the time of a process. Raise CalledProcessError, and RuntimeError unless it only answers if expected."""
     began = perf_counter()
     done = subprocess.run(command, input=given.encode(), capture_output=True, env=variables, cwd=os.sep, check=True)
     took = (perf_counter() - began) * 1000
-    if done.stderr:
-        raise RuntimeError(done.stderr.decode())
+    if done.stderr or bool(done.stdout) != answers:
+        raise RuntimeError(f"{command}: {(done.stderr or done.stdout).decode() or 'no answer'}")
     return took
