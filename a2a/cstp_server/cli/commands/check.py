@@ -101,7 +101,7 @@ def _check_place(here: Path, place: ReadPlace, asked: _Asked) -> int:
     """Check as asked; return the exit code."""
     root = find_root(here)
     files = tracked_files(root) if asked.stale else _files(root, here, asked)
-    whose = repositories_around(str(root))[0].name, asked.project
+    whose = next((one.name for one in repositories_around(str(root))), str(root)), asked.project
     check = partial(_print_check, root=root, files=files, asked=asked)
     if (url := place.server) is not None:
         on_server: _CheckOnServer = import_module(_SERVER_CHECK).check_on_server

@@ -19,7 +19,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.inspection import Glance, glance
 from cstp_server.cli.conventions import DataDirOption, OptionGroup
-from cstp_server.cli.options import FolderOptions, command_family, print_table
+from cstp_server.cli.options import FolderOptions, command_family, print_store, print_table
 from cstp_server.cli.remote import base_of
 from cstp_server.hook.programs import FORMS
 from cstp_server.hook.run import EVENTS, answer_hook
@@ -173,6 +173,7 @@ def _add_of_server(client: Client, places: Places, url: str, options: SetupOptio
 
 def _add_of_folder(client: Client, places: Places, folder: FolderOptions, options: SetupOptions) -> None:
     loaded, name = folder.load_settings(), options.agent or client.name
+    print_store(loaded)
     words, hook_words = _build_words(client, loaded, folder.config, name)
     command = [str(_program()), "mcp", *words, *options.tool_words]
     hooks = _add(client, places, client.local(command[0], command[1:]), hook_words, options)
