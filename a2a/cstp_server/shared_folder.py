@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from math import inf
 from time import monotonic, sleep
 from typing import Final, TypeVar
 
@@ -44,36 +45,29 @@ class _SharedMethods(Methods):
     def send(self, call: Call[R]) -> R:
         until = monotonic() + self._seconds
         while self._own is None:
-            with suppress(FileNotFoundError, ConnectionError):
+            pause = _PAUSE_SECONDS
+            try:
                 return self._ask_holder(call, until)
-            with suppress(FolderInUse):  # the holder starts just now, or ends
-                self._own = self._stack.enter_context(folder_methods(self._settings, self._token))
-                break
-            self._wait(_PAUSE_SECONDS, until)
+            except (FileNotFoundError, ConnectionError):  # no holder
+                with suppress(FolderInUse):  # it starts just now, or ends
+                    self._own = self._stack.enter_context(folder_methods(self._settings, self._token))
+                    break
+            except (RateLimited, Overloaded) as error:
+                pause = error.retry_after
+            except TimeoutError:
+                pause = inf
+            if monotonic() + pause > until:
+                held = f"{self._settings.data_dir} is held by a process that does not answer within {self._seconds:g} s"
+                raise EngineError(f"{held}; stop it, or raise --timeout")
+            sleep(pause)
         return self._own.send(call)
 
     def _ask_holder(self, call: Call[R], until: float) -> R:
-        """Return the holder's answer. Raise CstpError, and FileNotFoundError or ConnectionError without a holder."""
-        while True:
-            with closing(folder_socket.connect(self._settings.indexes_path)) as connection:
-                connection.settimeout(max(_PAUSE_SECONDS, until - monotonic()))
-                try:
-                    connection.sendall(caller_line(Caller(self._token, "cstp")) + request_body(call) + b"\n")
-                    answer = b"".join(iter(lambda: connection.recv(_CHUNK), b""))
-                except TimeoutError:
-                    raise self._no_answer() from None
-            if not answer.endswith(b"\n"):
-                raise ConnectionResetError
-            try:
-                return read_answer(HttpAnswer(200, None, answer), call)
-            except (RateLimited, Overloaded) as error:
-                self._wait(error.retry_after, until)
-
-    def _wait(self, seconds: float, until: float) -> None:
-        if monotonic() + seconds > until:
-            raise self._no_answer()
-        sleep(seconds)
-
-    def _no_answer(self) -> EngineError:
-        held = f"{self._settings.data_dir} is held by a process that does not answer within {self._seconds:g} s"
-        return EngineError(f"{held}; stop it, or raise --timeout")
+        """Return the holder's answer. Raise CstpError, TimeoutError, and another OSError without a holder."""
+        with closing(folder_socket.connect(self._settings.indexes_path)) as connection:
+            connection.settimeout(max(_PAUSE_SECONDS, until - monotonic()))
+            connection.sendall(caller_line(Caller(self._token, "cstp")) + request_body(call) + b"\n")
+            answer = b"".join(iter(lambda: connection.recv(_CHUNK), b""))
+        if not answer.endswith(b"\n"):
+            raise ConnectionResetError
+        return read_answer(HttpAnswer(200, None, answer), call)

@@ -5,8 +5,8 @@ Hooks import this module before each edit, so it imports little.
 
 import os
 import re
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 _SECTION: Final = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\](.*)')
@@ -15,6 +15,9 @@ _SCP: Final = re.compile(r"(?:[^@/\s]+@)?(\[[^\]/]+\]|[^:/\s]+):(?!//)(.*)")
 _LONGEST: Final = 1_000  # characters of a name
 _DEEPEST: Final = 64  # folders above a path
 _LARGEST_FILE: Final = 1_000_000  # read bytes
+
+
+Read: TypeAlias = Callable[[str], str | None]  # returns the text of a file; None without one
 
 
 class Repository(NamedTuple):
@@ -30,10 +33,10 @@ def repositories_around(folder: str) -> Sequence[Repository]:
     folder, inner = os.path.realpath(folder), ""  # as ingest: a checkout is the same through any link
     for _ in range(_DEEPEST):
         if os.path.lexists(os.path.join(folder, ".git")):
-            git = _git_folder(folder)
+            git = git_folder(folder, _text_of)
             if found and not inner.startswith(os.path.join(git, "modules", "")):
                 break  # a clone inside of another one is no submodule of it
-            found.append(Repository(folder, _name_of(folder, git)))
+            found.append(Repository(folder, name_of_checkout(folder, git, _text_of) or folder))
             inner = git
         if folder == os.path.dirname(folder):
             break
@@ -41,26 +44,32 @@ def repositories_around(folder: str) -> Sequence[Repository]:
     return found
 
 
-def _name_of(root: str, git: str) -> str:
-    """Return the remote's name, else the folder of the main work tree."""
-    main, common = root, _text_of(os.path.join(git, "commondir"))
+def name_of_checkout(root: str, git: str, read: Read) -> str | None:
+    """Return the remote's name, `origin` before others, else the folder of the main work tree. Ignore includes.
+
+    None if the configuration cannot be read.
+    """
+    main, common = root, read(os.path.join(git, "commondir"))
     if common is not None:  # of a worktree
-        git = _join_path(git, common)
+        git = join_path(git, common)
         main = os.path.dirname(git) if os.path.basename(git) == ".git" else git
-    urls = values_in(_text_of(os.path.join(git, "config")) or "", "remote", "url")
+    config = read(os.path.join(git, "config"))
+    if config is None:
+        return None
+    urls = values_in(config, "remote", "url")
     url = urls.get("origin") or next((url for name, url in urls.items() if name), None)
     return (None if url is None else remote_name(url, root)) or main
 
 
-def _git_folder(root: str) -> str:
+def git_folder(root: str, read: Read) -> str:
     """Return the folder that `.git` is, or names."""
     marker = os.path.join(root, ".git")
-    line = _text_of(marker) or ""
-    return _join_path(root, line.removeprefix("gitdir:")) if line.startswith("gitdir:") else marker
+    line = read(marker) or ""
+    return join_path(root, line.removeprefix("gitdir:")) if line.startswith("gitdir:") else marker
 
 
-def _join_path(folder: str, written: str) -> str:
-    """Return a path from a file of git."""
+def join_path(folder: str, written: str) -> str:
+    """Return a path from a file of git, without access to the disk."""
     return os.path.normpath(os.path.join(folder, written.strip()))
 
 

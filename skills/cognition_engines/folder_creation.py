@@ -5,13 +5,8 @@ from pathlib import Path
 
 def make_data_folder(folder: Path) -> None:
     """Make a folder with its parents, unless it exists. A new or empty folder ignores itself in git. Raise OSError."""
-    try:
-        folder.mkdir(mode=0o700, parents=True)
-    except FileExistsError:
-        if not folder.is_dir():
-            raise
-        if any(folder.iterdir()):
-            return
-    ignored = folder / ".gitignore"
-    ignored.touch(mode=0o600)
-    ignored.write_text("*\n", encoding="utf-8")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not any(folder.iterdir()):
+        ignored = folder / ".gitignore"
+        ignored.touch(mode=0o600)
+        ignored.write_text("*\n", encoding="utf-8")

@@ -8,10 +8,11 @@ Inside a given folder, `.git` leads to no file outside it, unless that file name
 
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from cognition_engines.checkouts import remote_name, values_in
+from cognition_engines.checkouts import git_folder, join_path, name_of_checkout, remote_name, values_in
 from cognition_engines.open_file import NotAFile, open_file
 
 _LARGEST: Final = 1_000_000  # read bytes of a git file
@@ -115,64 +116,34 @@ def scope_within(scope: str, other: str | None) -> bool:
 
 
 def checkout_at(root: Path, inside: Path | None = None) -> Checkout:
-    """Return the checkout whose top folder is `root`, with the remote `origin` before others. Ignore includes.
+    """Return the checkout whose top folder is `root`.
 
     `inside` is the given folder if the checkout is in it: files of others there must not lead elsewhere.
     """
-    found = _git_folder(root, inside)
-    if found is None:
-        return Checkout(root.as_posix(), root, readable=False)
-    main, config = found
-    urls = values_in(config, "remote", "url")
-    url = urls.get("origin") or next((url for name, url in urls.items() if name), None)
-    name = None if url is None else remote_name(url, root)
-    return Checkout(name or main.as_posix(), root, readable=True)
-
-
-def _git_folder(root: Path, inside: Path | None) -> tuple[Path, str] | None:
-    """Return the main checkout and the configuration of a checkout; None if its `.git` may not be read.
-
-    `.git` is a folder, or a file naming a folder.
-    """
-    marker = root / ".git"
-    if (text := _text_of(marker / "config", inside)) is not None:
-        return root, text
-    line = _text_of(marker, inside)
-    if line is None or not line.startswith("gitdir:"):
-        return None
-    folder = _join_path(root, line.removeprefix("gitdir:"))
-    if inside is not None and not folder.is_relative_to(inside):
-        if not _names(folder, root):
-            return None
+    git = Path(git_folder(str(root), partial(_text_of, inside=inside)))
+    if inside is not None and not git.is_relative_to(inside):
+        if not _names(git, root):
+            return Checkout(root.as_posix(), root, readable=False)
         inside = None
-    main, common = root, _text_of(folder / "commondir", inside)
-    if common is not None:  # of a worktree
-        folder = _join_path(folder, common)
-        main = folder.parent if folder.name == ".git" else folder
-    config = _text_of(folder / "config", inside)
-    return None if config is None else (main, config)
+    name = name_of_checkout(str(root), str(git), partial(_text_of, inside=inside))
+    return Checkout(name or root.as_posix(), root, readable=name is not None)
 
 
 def _names(folder: Path, root: Path) -> bool:
     """Return whether a git folder states that it belongs to the worktree or submodule at `root`."""
-    worktree = _text_of(folder / "gitdir", None)
+    worktree = _text_of(f"{folder}/gitdir", None)
     if worktree is not None:
-        return _join_path(folder, worktree) == root / ".git"
-    submodule = values_in(_text_of(folder / "config", None) or "", "core", "worktree").get("")
-    return submodule is not None and _join_path(folder, submodule) == root
+        return join_path(str(folder), worktree) == str(root / ".git")
+    submodule = values_in(_text_of(f"{folder}/config", None) or "", "core", "worktree").get("")
+    return submodule is not None and join_path(str(folder), submodule) == str(root)
 
 
-def _join_path(folder: Path, written: str) -> Path:
-    """Return a path from a file of git, without access to the disk."""
-    return Path(os.path.normpath(folder / written.strip()))
-
-
-def _text_of(path: Path, inside: Path | None) -> str | None:
+def _text_of(path: str, inside: Path | None) -> str | None:
     """Return a file's text; None if it does not exist, or not inside that folder without a link."""
-    if inside is not None and not path.is_relative_to(inside):
+    if inside is not None and not Path(path).is_relative_to(inside):
         return None
     try:
-        with open_file(path, inside) as file:
+        with open_file(Path(path), inside) as file:
             content = file.read(_LARGEST + 1)
     except (OSError, ValueError, NotAFile):
         return None
