@@ -134,6 +134,11 @@ def test_one_setup_serves_both_repositories_with_tokens_and_decisions_of_each(
                 assert answer.stderr == ""
                 assert [one for one in NAMES if f"Keep the {one} in" in answer.stdout] == [name]
         assert agents(cstp, name) == [("claude-code", ["read", "write", "review"])]
+    folder = data_folder("bank")
+    monkeypatch.chdir("bank/src")
+    done = cstp("setup", "claude-code", "--remove")
+    assert done.places == f"cstp: records: {folder}/records.sqlite3; settings: CSTP_EMBEDDING__MODEL\n"
+    assert "of claude-code stays live" in done.err
 
 
 def test_a_revoked_token_of_an_agent_is_not_replaced(cstp: Cstp) -> None:

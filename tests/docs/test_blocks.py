@@ -123,6 +123,8 @@ def home(tmp_path: Path, world: tuple[Path, Serving]) -> Path:
         block = re.search(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
         assert block is not None
         (folder / path).write_text(block[1])
+    (folder / ".venv/bin").mkdir(parents=True)
+    (folder / ".venv/bin/activate").touch()
     (folder / "my-server.yaml").write_text("server:\n  grace_seconds: 5\n")
     return folder
 

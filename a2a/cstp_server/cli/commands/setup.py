@@ -212,8 +212,9 @@ def _remove(client: Client, places: Places, folder: FolderOptions, options: Setu
     _show(changes, options, done="removed from")
     if not options.dry_run and "--url" not in named:
         written = Path(str(named["--data-dir"])) if "--data-dir" in named else None
-        settings = replace(folder, data_dir=folder.data_dir or written).load_settings().settings
-        _end_tokens(settings, options.agent or str(named.get("--agent", client.name)), revoke=options.revoking)
+        loaded = replace(folder, data_dir=folder.data_dir or written).load_settings()
+        print_store(loaded)
+        _end_tokens(loaded.settings, options.agent or str(named.get("--agent", client.name)), revoke=options.revoking)
     if not options.replacing:
         _refuse(conflicts, "these are not as setup writes them and were kept; --replace removes them, too")
 
