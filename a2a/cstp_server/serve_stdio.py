@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import structlog
 
+from cognition_engines.checkouts import Repository
 from cognition_engines.errors import EngineError, FolderInUse
 from cognition_engines.indexes.index_folder import FolderLock
 from cstp.call import Call
@@ -98,7 +99,7 @@ async def answer_from_folder(
     identify: Identify,
     holding: "Holding | None",
     tools: Collection[str],
-    repository: str | None,
+    repository: Repository | None,
 ) -> None:
     """Answer until standard input ends, or SIGTERM or SIGINT arrives; then close the folder if this process holds it.
 

@@ -41,6 +41,15 @@ def repositories_around(folder: str) -> Sequence[Repository]:
     return found
 
 
+def path_from_root(path: str, root: str) -> str:
+    """Return an absolute path in the checkout at `root` from there; any other path as it is."""
+    if not os.path.isabs(path):
+        return path
+    folder, name = os.path.split(os.path.normpath(path))
+    inside = os.path.relpath(os.path.join(os.path.realpath(folder), name), root)
+    return path if inside.startswith(os.pardir) else inside.replace(os.sep, "/")
+
+
 def _name_of(root: str, git: str) -> str:
     """Return the remote's name, else the folder of the main work tree."""
     main, common = root, _text_of(os.path.join(git, "commondir"))

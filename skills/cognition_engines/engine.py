@@ -162,7 +162,7 @@ class Engine:
         self.search_knowledge, self.get_chunk = knowledge.search, knowledge.chunk
         episodes = Episodes(records, self.listings, searching, self.pools)
         self.get_episode, self.list_episodes, self.find_episodes = episodes.get, episodes.list, episodes.find
-        self.decision_context: Final = DecisionContexts(governing, passages, indexes.set_aside).read
+        self.decision_context: Final = DecisionContexts(governing, indexes.set_aside).read
         self.list_memories: Final = Memories(*read).list
         extractions = Extractions(*read)
         self.list_extracted_decisions: Final = extractions.decisions

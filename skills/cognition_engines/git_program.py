@@ -23,18 +23,24 @@ class GitFailed(Exception):
     """Git gave no answer; the message says the reason and the remedy."""
 
 
-def run_git(folder: Path, *words: str, environment: Mapping[str, str] = os.environ) -> bytes:
+def run_git(
+    folder: Path,
+    *words: str,
+    environment: Mapping[str, str] = os.environ,
+    seconds: float = _SECONDS,
+    largest: int = _LARGEST,
+) -> bytes:
     """Return git's output. Raise GitFailed if git fails, takes too long or prints too much."""
     command, variables = ["git", *_OPTIONS, *words], {**environment, **_NO_NETWORK}
     try:
         with Popen(command, cwd=folder, env=variables, stdin=DEVNULL, stdout=PIPE, stderr=PIPE) as process:
-            timer = Timer(_SECONDS, process.kill)
+            timer = Timer(seconds, process.kill)
             timer.start()
             try:
                 assert process.stdout is not None
                 assert process.stderr is not None
-                output = process.stdout.read(_LARGEST + 1)
-                if len(output) > _LARGEST:
+                output = process.stdout.read(largest + 1)
+                if len(output) > largest:
                     process.kill()
                 errors = os.fsdecode(process.stderr.read(_LONGEST_REASON)).strip().splitlines()
                 process.wait()
@@ -44,7 +50,7 @@ def run_git(folder: Path, *words: str, environment: Mapping[str, str] = os.envir
     except FileNotFoundError:
         raise GitFailed("git is not installed") from None
     if process.returncode < 0:
-        limits = f"{_SECONDS:.0f} s, or printed more than {_LARGEST >> 20} MiB"
+        limits = f"{seconds:.0f} s, or printed more than {largest >> 20} MiB"
         raise GitFailed(f"git {words[0]} took more than {limits}")
     if process.returncode:
         raise GitFailed(errors[-1] if errors else f"git {words[0]} ended with {process.returncode}")

@@ -14,8 +14,9 @@ import pytest
 
 from cstp.validation import parse_params
 from cstp.values.decision_writes import RecordDecisionParams
-from cstp_server.hook.sessions import add_mark, forget_files, is_full, read_marks, remove_old
+from cstp_server.hook.sessions import add_marks, forget_shown, is_full, read_marks, remove_old
 from cstp_server.hook.texts import FORM
+from cstp_server.mcp.profiles import NAMES, PROFILES
 from tests.programs import COMMAND, run_cstp
 
 SESSION = "5f6b0c1e-7d2a-4c53-9a53-2f6f3b0b9d11"
@@ -84,6 +85,7 @@ def test_the_page_shows_the_context(asked: Callable[..., Any], cstp: Callable[..
     done = cstp("call", "cstp.recordDecision", "decision=Keep orders in PostgreSQL", "confidence:=0.8", pattern)
     assert done.code == 0
     context = context_of(hook("before-edit", edit("src/orders/book.py")), "PreToolUse")
+    assert set(re.findall(r"\w+", context)) & set(NAMES) <= set(PROFILES["ask"])
     page = (Path(__file__).parents[2] / "docs/agents-setup.md").read_text()
     shown = re.search(r"^```text\n(.*?)\n```$", page, re.MULTILINE | re.DOTALL)
     assert shown is not None
@@ -139,16 +141,15 @@ def test_the_holder_of_the_data_folder_answers_for_the_agent(
 
 
 def test_marks_of_old_sessions_are_removed_and_marks_of_each_session_bounded(caches: Path) -> None:
-    add_mark("old", "0123456789abcdef")
+    add_marks("old", ["0123456789abcdef"])
     [old] = caches.iterdir()
     os.utime(old, (0, 0))
     remove_old()
     assert not old.exists()
-    for number in range(2002):
-        add_mark(SESSION, f"{number:016x}")
+    add_marks(SESSION, [f"{number:016x}" for number in range(2002)])
     marks = read_marks(SESSION)
     assert (len(marks), is_full(marks)) == (2000, True)
-    forget_files(SESSION)
+    forget_shown(SESSION)
     assert read_marks(SESSION) == set()
 
 

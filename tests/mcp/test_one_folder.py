@@ -245,3 +245,22 @@ def test_killed_holders_lose_and_double_no_write(window: Open, data: Path, wait_
     assert len(killed) == KILLS
     assert len(found) == len(set(found))
     assert set(written) <= set(found)
+
+
+def test_hooks_and_programs_that_start_together_all_answer(data: Path, window: Open, tmp_path: Path) -> None:
+    first = window()
+    first.call("record_decision", decision="Keep orders in PostgreSQL", confidence=0.9)
+    first.close()
+    given = json.dumps({"session_id": "s", "source": "startup", "cwd": str(tmp_path)})
+    words = [*COMMAND, "hook", "session-start", "--data-dir", str(data), "--agent", "reader"]
+    environment = plain_environment(XDG_CACHE_HOME=str(tmp_path / "caches"))
+
+    def run_hook(_: int) -> str:
+        return subprocess.run(words, input=given, capture_output=True, text=True, env=environment, check=True).stdout
+
+    def ask(_: int) -> str:
+        return json.dumps(window("reader").call("get_session_context"))
+
+    with ThreadPoolExecutor(12) as threads:
+        answers = [*threads.map(run_hook, range(6)), *threads.map(ask, range(6))]
+    assert ["Keep orders in PostgreSQL" in answer for answer in answers] == [True] * 12

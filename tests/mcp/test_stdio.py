@@ -225,12 +225,18 @@ async def test_tools_leave_out_decisions_of_other_repositories(
 
         async def titles(tool: str, member: str, **arguments: object) -> list[str]:
             found = body_of(await client.call_tool(tool, {"files": ["src/x.py"], **arguments}))
-            return sorted(one["title"] for one in found[member])
+            return sorted(one["title"] for one in found.get(member, ()))
 
         assert await titles("get_decision_context", "governing") == ["b"]
         assert await titles("get_session_context", "decisions", format="json") == ["b"]
         assert await titles("get_session_context", "decisions", format="json", repository=None) == ["a", "b"]
         assert await titles("get_decision_context", "governing", repository=str(tmp_path / "a")) == ["a"]
+        inside, outside = [[str(tmp_path / name / "src/x.py")] for name in ("b", "a")]
+        assert await titles("get_decision_context", "governing", files=inside) == ["b"]
+        assert await titles("get_session_context", "decisions", format="json", files=inside) == ["b"]
+        assert await titles("get_decision_context", "governing", repository=str(tmp_path / "a"), files=outside) == ["a"]
+        refused = await client.call_tool("get_decision_context", {"files": outside})
+        assert "files[0]" in refused.content[0].text
 
 
 @pytest.mark.long("starts a program that speaks MCP")

@@ -1,8 +1,8 @@
 """Values of `cstp.getDecisionContext`: decisions governing files."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from cstp.values.base import DecisionId, DecisionIds, Wire
 from cstp.values.decisions import DateSource
@@ -14,7 +14,12 @@ class GetDecisionContextParams(ReadParams):
     """Files to change, from their repository root, and names of packages, interfaces and data."""
 
     files: Annotated[
-        list[FilePath], Field(min_length=1, max_length=256, description="With `/` between names, no `.` or `..`.")
+        list[FilePath],
+        Field(
+            min_length=1,
+            max_length=256,
+            description="With `/` between names, no `.` or `..`; absolute only below a `repository` that is a folder.",
+        ),
     ]
     repository: RepositoryName | None = Field(
         default=None,
@@ -31,17 +36,28 @@ class GetDecisionContextParams(ReadParams):
     include: Annotated[list[Literal["snippet", "files"]], Field(max_length=2), AfterValidator(each_once)] | None = (
         Field(
             default=None,
-            description="What each decision has in addition. `snippet`: the sentences of its text that are nearest to "
-            "the names in the paths, at most 600 characters. `files`: those of the files that it governs.",
+            description="What each decision has in addition. `snippet`: its summary, at most 600 characters. "
+            "`files`: those of the files that it governs.",
         )
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def make_relative(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters with absolute paths from the root of a repository that its folder names."""
+        root, files = given.get("repository"), given.get("files")
+        if isinstance(root, str) and root.startswith("/") and isinstance(files, list):
+            inside = [one.removeprefix(f"{root}/") if isinstance(one, str) else one for one in files]
+            return {**given, "files": inside}
+        return given
 
 
 class GoverningRecord(Wire):
     """A decision; `matched` are the matching patterns and names, the most specific first.
 
-    `supersededBy` are the successors' ids if the decision is no longer in force. `snippet` and `files` are present if
-    requested; a snippet is omitted if there is no room or the text cannot be cut.
+    `path` is the decision's file, from the root of its repository. `supersededBy` are the successors' ids if the
+    decision is no longer in force. `snippet` and `files` are present if requested; a snippet, the first sentences of
+    the decision section, is omitted if there is no room or the text cannot be read.
     """
 
     id: DecisionId
@@ -49,6 +65,7 @@ class GoverningRecord(Wire):
     status: str | None
     date: InstantOut | None
     date_source: DateSource | None
+    path: Present[str] = None
     matched: list[str]
     files: Present[list[str]] = None
     snippet: Present[str] = None

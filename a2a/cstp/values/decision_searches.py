@@ -107,8 +107,9 @@ class QueryDecisionsParams(ReadParams):
     include: Parts | None = Field(
         default=None,
         description="What each decision has in addition to its fields. `snippet`: the sentences of its text that are "
-        "nearest to the query, at most 600 characters. `links`: the decisions that it supersedes or is superseded by. "
-        "`provenance`: its project, its file and its status as the file spells it.",
+        "nearest to the query, at most 600 characters; its summary if they have no word of the query. `links`: the "
+        "decisions that it supersedes or is superseded by. `provenance`: its project, its file and its status as the "
+        "file spells it.",
     )
     include_links: bool = Field(
         default=False, description="As `links` in `include`, with all links that agents made as `edges`."

@@ -110,17 +110,17 @@ class SearchedRecord(Wire):
 
     `title` is the title of a decision, an artifact, a chunk or the chunk's source, the heading of an extraction, the
     speaker of a turn, or the category of an event. `snippet` has the sentences nearest to the query, at most 600
-    characters; it is null if this server cannot cut the text, and `content` is then absent. `score` is 0 to 1: the
-    share of equal matches in the measured sets with an answer to their question; scores are comparable across kinds and
-    queries. `source` is the source title of a chunk or extraction, the system of an artifact, turn or event, and the
-    file of a decision; `sourceId` the source's id, an event's artifact, or a turn's conversation. `date` is the date
-    filtered by `dateFrom` and `dateTo`, `dateSource` as in decisions. `origin` is the maker: a file, an agent, or an
-    import (a collection or standard input); `recordedBy` is the writing agent. `status` is a decision's status, and
-    `supersededBy` are the successors' ids for a decision out of force or a superseded memory. `conversation` is present
-    for a turn: the conversation's name in the source, else the id. `path` is present if a file has the record, except
-    for a decision, and `place` if known for a chunk; `url`, the record's page, over MCP if the server has a page.
-    `content` and `explain` are present exactly if requested, `truncated` with `maxTokens`; true if `content`, or
-    without it the snippet, was cut to fit.
+    characters, or the summary of a decision in which these have no word of the query; it is null if this server cannot
+    cut the text, and `content` is then absent. `score` is 0 to 1: the share of equal matches in the measured sets with
+    an answer to their question; scores are comparable across kinds and queries. `source` is the source title of a chunk
+    or extraction, the system of an artifact, turn or event, and the file of a decision; `sourceId` the source's id, an
+    event's artifact, or a turn's conversation. `date` is the date filtered by `dateFrom` and `dateTo`, `dateSource` as
+    in decisions. `origin` is the maker: a file, an agent, or an import (a collection or standard input); `recordedBy`
+    is the writing agent. `status` is a decision's status, and `supersededBy` are the successors' ids for a decision out
+    of force or a superseded memory. `conversation` is present for a turn: the conversation's name in the source, else
+    the id. `path` is present if a file has the record, except for a decision, and `place` if known for a chunk; `url`,
+    the record's page, over MCP if the server has a page. `content` and `explain` are present exactly if requested,
+    `truncated` with `maxTokens`; true if `content`, or without it the snippet, was cut to fit.
     """
 
     type: FoundType

@@ -73,10 +73,11 @@ class BriefedRecord(Wire):
 
 
 class BriefedDecision(BriefedRecord):
-    """A decision in force, or a proposal; `text` are the sentences nearest to the task, at most 300 characters.
+    """A decision in force, or a proposal; `text` is its summary, at most 300 characters.
 
-    `why` gives the cause: the decision governs a file by the patterns in `matched`, or will if accepted (`proposed`);
-    it matches the task, or without a task it is among the newest.
+    The summary has the first sentences of the decision section, or of the whole text without one. `why` gives the
+    cause: the decision governs a file by the patterns in `matched`, or will if accepted (`proposed`); it matches the
+    task, or without a task it is among the newest.
     """
 
     id: DecisionId
@@ -105,7 +106,7 @@ class BriefedChange(BriefedRecord):
 
 
 class BriefedExtraction(BriefedRecord):
-    """A pattern or a warning; `text` as for a decision."""
+    """A pattern or a warning; `text` are the sentences nearest to the task, at most 300 characters."""
 
     id: Annotated[str, Names("extraction")]
     text: str

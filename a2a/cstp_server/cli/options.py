@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cognition_engines.checkouts import repositories_around
+from cognition_engines.checkouts import Repository, repositories_around
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.escapes import one_line
 from cstp_server.cli.conventions import (
@@ -87,10 +87,10 @@ class ServerOrFolder(OptionGroup):
         return settings_for(self.ctx, self.data_dir, self.config)
 
 
-def repository_here() -> str | None:
-    """Return the name of the repository in which the command runs; None outside of a checkout."""
+def repository_here() -> Repository | None:
+    """Return the checkout in which the command runs; None outside of one."""
     with suppress(OSError):  # the working folder is removed
-        return next((one.name for one in repositories_around(str(Path.cwd()))), None)
+        return next(iter(repositories_around(str(Path.cwd()))), None)
     return None
 
 

@@ -1,12 +1,11 @@
 """Records opened for reading only."""
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.store.database import failures
-from cognition_engines.store.opening import open_store
-from cognition_engines.store.read_only import may_be_written, read_only_store, schema_at
+from cognition_engines.store.read_only import schema_at
+from cognition_engines.store.readable_records import readable_records
 from cognition_engines.store.record_reads import RecordReads
 from cstp_server.cli.options import print_store, without_secrets
 from cstp_server.loaded_settings import LoadedSettings
@@ -28,21 +27,14 @@ def require_records(loaded: LoadedSettings) -> None:
 
 
 @contextmanager
-def readable_records(loaded: LoadedSettings) -> Iterator[RecordReads]:
+def printed_records(loaded: LoadedSettings) -> Iterator[RecordReads]:
     """Print the store on standard error, and open the records for reading, also if this user may not write them.
 
     Raise ConfigurationError if there are none.
     """
     print_store(loaded)
     require_records(loaded)
-    url, named = loaded.settings.store_url, loaded.settings.store_named
-    if not may_be_written(url, named):
-        with read_only_store(url, named) as store:
-            yield RecordReads(store)
-        return
-    with failures():
-        store = open_store(url, named=named)
-    with closing(RecordReads(store)) as records:
+    with readable_records(loaded.settings.store_url, loaded.settings.store_named) as records:
         yield records
 
 

@@ -11,17 +11,20 @@ import socket
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import import_module
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any, Final, NamedTuple
 
 LARGEST: Final = 4 * 1024 * 1024  # bytes of an answer, and of the tokens
 _HTTP: Final = "cstp_server.hook.asking_http"  # loaded by name: it takes half of the time of all imports
 _SOCKET: Final = "calls.socket"  # in the folder of the indexes, see `cstp_server.holder.folder_socket`
-_PAUSE_SECONDS: Final = 0.05
 
 
 class NoAnswer(Exception):
     """There is no result; the message says the reason and the remedy."""
+
+
+class NoHolder(NoAnswer):
+    """No process holds the data folder, or it starts or ends just now."""
 
 
 class Target(NamedTuple):
@@ -33,18 +36,15 @@ class Target(NamedTuple):
     agent: str | None
 
 
-def call_method(target: Target, method: str, params: Mapping[str, Any], until: float, *, waiting: bool) -> Any:
-    """Return the result of a call by `until`, on the monotonic clock. Raise NoAnswer.
-
-    With `waiting`, a holder of the data folder may start meanwhile.
-    """
+def call_method(target: Target, method: str, params: Mapping[str, Any], until: float) -> Any:
+    """Return the result of a call by `until`, on the monotonic clock. Raise NoAnswer, of a folder also NoHolder."""
     request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     body = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
     try:
         if target.url is not None:
             answer = import_module(_HTTP).ask_server(target.url, body, until)
         else:
-            answer = _ask_holder(target, body, until, waiting=waiting)
+            answer = _ask_holder(target, body, until)
         document = json.loads(answer)
         if "error" in document:
             raise NoAnswer(f"{method}: {document['error']['message']}")
@@ -57,28 +57,24 @@ def call_method(target: Target, method: str, params: Mapping[str, Any], until: f
         raise NoAnswer(f"{target.url or target.folder}: the answer is not one of CSTP") from None
 
 
-def _ask_holder(target: Target, body: bytes, until: float, *, waiting: bool) -> bytes:
-    line = json.dumps({"token": _token(target), "via": "cstp"}).encode() + b"\n"
-    while True:
-        try:
-            os.chdir(os.path.join(target.folder, "indexes"))  # as the path of a socket is short
-            with socket.socket(socket.AF_UNIX) as connection:
+def _ask_holder(target: Target, body: bytes, until: float) -> bytes:
+    line, found = json.dumps({"token": live_token(target), "via": "cstp"}).encode() + b"\n", b""
+    try:
+        os.chdir(os.path.join(target.folder, "indexes"))  # as the path of a socket is short
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(left_seconds(until))
+            connection.connect(_SOCKET)
+            connection.sendall(line + body + b"\n")
+            while part := connection.recv(65536):
+                found += part
+                if len(found) > LARGEST:
+                    raise NoAnswer(f"{target.folder}: the answer is too large")
                 connection.settimeout(left_seconds(until))
-                connection.connect(_SOCKET)
-                connection.sendall(line + body + b"\n")
-                found = b""
-                while part := connection.recv(65536):
-                    found += part
-                    if len(found) > LARGEST:
-                        raise NoAnswer(f"{target.folder}: the answer is too large")
-                    connection.settimeout(left_seconds(until))
-            if found or not waiting:
-                return found
-        except (FileNotFoundError, ConnectionError):
-            if not waiting or monotonic() > until:
-                remedy = "start cstp serve, or a program with cstp mcp"
-                raise NoAnswer(f"no process answers for {target.folder}; {remedy}") from None
-        sleep(min(_PAUSE_SECONDS, left_seconds(until)))
+    except (FileNotFoundError, ConnectionError):
+        found = b""
+    if not found:  # or the holder ends just now
+        raise NoHolder(f"no process answers for {target.folder}; start cstp serve, or a program with cstp mcp")
+    return found
 
 
 def left_seconds(until: float) -> float:
@@ -88,7 +84,8 @@ def left_seconds(until: float) -> float:
     return left
 
 
-def _token(target: Target) -> Mapping[str, Any]:
+def live_token(target: Target) -> Mapping[str, Any]:
+    """Return the caller's newest live token in the file of tokens. Raise NoAnswer, OSError."""
     with open(target.tokens, "rb") as file:
         tokens = json.loads(file.read(LARGEST))["tokens"]
     now = datetime.now(UTC)

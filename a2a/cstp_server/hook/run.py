@@ -9,26 +9,29 @@ import select
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from time import monotonic
 from typing import Any, Final
 
 from cognition_engines.checkouts import repositories_around
 from cognition_engines.escapes import one_line
 from cstp_server.data_folder import find_data_folder
-from cstp_server.hook.asking import NoAnswer, Target, call_method
+from cstp_server.hook.asking import NoAnswer, NoHolder, Target, call_method
 from cstp_server.hook.programs import FORMS, read_forms, write_form
-from cstp_server.hook.sessions import REMINDED, add_mark, forget_files, is_full, mark_of, read_marks, remove_old
-from cstp_server.hook.texts import COMPACTION, REMINDER, explain_file, join_found
+from cstp_server.hook.sessions import REMINDED, add_marks, forget_shown, is_full, mark_of, read_marks, remove_old
+from cstp_server.hook.texts import COMPACTION, REMINDER, SHOWN, explain_file, join_found
 
 EVENTS: Final = ("session-start", "before-edit", "after-edit", "before-compact", "session-end")
 _OPTIONS: Final = ("--url", "--data-dir", "--tokens", "--agent", "--form")
 _LARGEST: Final = 4 * 1024 * 1024  # maximum input bytes: the input has the whole text of a written file
 _INPUT_SECONDS: Final = 2.0
-_START_SECONDS: Final = 3.0  # a `cstp mcp` starting with the session takes some
+_START_SECONDS: Final = 3.0
 _EDIT_SECONDS: Final = 1.5
 _START_TOKENS: Final = 1500
 _EDIT_TOKENS: Final = 1000
 _ITEM: Final = "\n- ["  # of a briefing; useless without any
+_TOUCHED: Final = "cstp_server.hook.touched"  # loaded by name, as only the start of a session needs them
+_DIRECT: Final = "cstp_server.hook.direct"
 _FRESH: Final = ("compact", "clear")  # starts at which an agent has lost earlier explanations
 
 
@@ -100,18 +103,25 @@ def _at_start(given: Mapping[str, Any], options: Mapping[str, str]) -> str | Non
     session, source, folder = str(given["session_id"]), given.get("source"), given.get("cwd") or os.getcwd()
     remove_old()
     if source in _FRESH:
-        forget_files(session)
+        forget_shown(session)
     params: dict[str, object] = {"format": "markdown", "maxTokens": _START_TOKENS}
-    if around := repositories_around(folder):
-        params["repository"] = around[0].name
     target = _target(options, folder)
-    found = call_method(target, "cstp.getSessionContext", params, monotonic() + _START_SECONDS, waiting=True)
-    text = found["markdown"]
+    if around := repositories_around(folder):
+        touched = import_module(_TOUCHED).touched_in(around[0].root)
+        params |= {
+            "repository": around[0].name,
+            "files": touched.files or None,
+            "taskDescription": touched.words or None,
+        }
+    try:
+        text = call_method(target, "cstp.getSessionContext", params, monotonic() + _START_SECONDS)["markdown"]
+    except NoHolder:  # a `cstp mcp` that starts with the session is slower
+        text = import_module(_DIRECT).read_briefing(target, params)
     return _context(given, "SessionStart", text) if _ITEM in text else None
 
 
 def _before_edit(given: Mapping[str, Any], options: Mapping[str, str]) -> str | None:
-    """Return the decisions of the file's repository and, for a submodule, of its superprojects."""
+    """Return the decisions of the file's repository and, for a submodule, of its superprojects, each once a session."""
     session, inputs = str(given["session_id"]), given["tool_input"]
     named = inputs.get("file_path") or inputs.get("notebook_path")
     path = os.path.join(given.get("cwd") or os.getcwd(), str(named))
@@ -126,10 +136,11 @@ def _before_edit(given: Mapping[str, Any], options: Mapping[str, str]) -> str | 
     paths = [os.path.relpath(file, repository.root).replace(os.sep, "/") for repository in around]
     for repository, each in zip(around, paths, strict=True):
         params = {"files": [each], "repository": repository.name, "include": ["snippet"], "maxTokens": _EDIT_TOKENS}
-        answers.append(call_method(target, "cstp.getDecisionContext", params, until, waiting=False))
-    text = explain_file(paths[0], join_found(answers))
-    add_mark(session, mark)
-    return _context(given, "PreToolUse", text)
+        answers.append((repository.root, call_method(target, "cstp.getDecisionContext", params, until)))
+    found = join_found(answers, around[0].root)
+    new = {name: [one for one in found[name] if mark_of(one["id"]) not in marks] for name in SHOWN}
+    add_marks(session, [mark, *(mark_of(one["id"]) for name in SHOWN for one in new[name])])
+    return _context(given, "PreToolUse", explain_file(paths[0], {**found, **new}))
 
 
 def _before_compact(given: Mapping[str, Any], options: Mapping[str, str]) -> str | None:
@@ -143,7 +154,7 @@ def _at_end(given: Mapping[str, Any], options: Mapping[str, str]) -> str | None:
     marks = read_marks(session)
     if given.get("stop_hook_active") or REMINDED in marks or not marks:
         return None
-    add_mark(session, REMINDED)
+    add_marks(session, [REMINDED])
     if given.get("hook_event_name") == "Stop":
         return json.dumps({"decision": "block", "reason": REMINDER})
     return json.dumps({"systemMessage": REMINDER})

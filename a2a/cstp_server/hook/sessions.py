@@ -1,4 +1,4 @@
-"""Session marks: explained files, and whether the session was reminded. A small file per session.
+"""Session marks: explained files, shown decisions, and whether the session was reminded. A small file per session.
 
 The files are in a folder of this user's caches, and are removed a week after the last change.
 """
@@ -6,7 +6,7 @@ The files are in a folder of this user's caches, and are removed a week after th
 import fcntl
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import time
 from typing import Final
 
@@ -26,26 +26,22 @@ def read_marks(session: str) -> set[str]:
         os.close(descriptor)
 
 
-def mark_of(path: str) -> str:
-    """Return the mark for an explained file."""
-    return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:_LENGTH]
+def mark_of(name: str) -> str:
+    """Return the mark for the path of an explained file, or for the id of a shown decision."""
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_LENGTH]
 
 
-def add_mark(session: str, mark: str) -> None:
-    """Add a mark unless the session has it, or has as many as it may have. Raise OSError."""
-
-    def add(marks: list[str]) -> list[str]:
-        return marks if mark in marks or len(marks) >= _MOST else [*marks, mark]
-
-    _rewrite(session, add)
+def add_marks(session: str, added: Iterable[str]) -> None:
+    """Add the marks that the session lacks, up to as many as it may have. Raise OSError."""
+    _rewrite(session, lambda marks: [*dict.fromkeys((*marks, *added))][:_MOST])
 
 
 def is_full(marks: set[str]) -> bool:
     return len(marks) >= _MOST
 
 
-def forget_files(session: str) -> None:
-    """Let all files be explained again, as an agent has lost the explanations. Raise OSError."""
+def forget_shown(session: str) -> None:
+    """Let all files be explained, and decisions shown, again, as an agent has lost the explanations. Raise OSError."""
     _rewrite(session, lambda marks: [mark for mark in marks if mark == REMINDED])
 
 

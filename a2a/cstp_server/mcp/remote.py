@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import structlog
 
+from cognition_engines.checkouts import Repository
 from cstp.call import Call
 from cstp.calls import whoami
 from cstp.client.async_client import AsyncClient
@@ -21,7 +22,7 @@ _log = structlog.get_logger("cstp.mcp")
 
 
 async def answer_from_server(
-    client: AsyncClient, settings: Settings, tools: Collection[str], repository: str | None
+    client: AsyncClient, settings: Settings, tools: Collection[str], repository: Repository | None
 ) -> None:
     """Answer on standard input and output from the client's server, until input ends or a signal arrives."""
 

@@ -18,6 +18,7 @@ from mcp.shared._stream_protocols import WriteStream
 from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
 
+from cognition_engines.checkouts import Repository, path_from_root
 from cstp_server.mcp.incoming import RefusedMessage, id_of, read_message
 from cstp_server.mcp.server import Context, Run, ToolBackend, make_mcp_server
 from cstp_server.mcp.tools import Tool
@@ -28,10 +29,10 @@ from cstp_server.settings import Settings
 _READ_OF_LONG = 16  # times the maximum line length: a longer line is read this far for the id
 
 
-async def answer(backend: ToolBackend, settings: Settings, repository: str | None) -> None:
+async def answer(backend: ToolBackend, settings: Settings, repository: Repository | None) -> None:
     """Serve the tools on standard input and output until input ends or a signal arrives.
 
-    `repository` is the default of the tools' parameter with this name.
+    The name of `repository` is the default of the tools' parameter; absolute paths in `files` are of this checkout.
     """
     by_default = backend if repository is None else replace(backend, run=_run_in(repository, backend.run))
     server = make_mcp_server(by_default, output_schemas=settings.mcp.output_schemas)
@@ -57,10 +58,13 @@ async def answer(backend: ToolBackend, settings: Settings, repository: str | Non
         await serving
 
 
-def _run_in(repository: str, run: Run) -> Run:
+def _run_in(repository: Repository, run: Run) -> Run:
     async def run_here(tool: Tool | None, arguments: Mapping[str, object], context: Context) -> Outcome:
-        takes_it = tool is not None and "repository" in tool.method.params.model_fields
-        return await run(tool, {"repository": repository, **arguments} if takes_it else arguments, context)
+        fields = {} if tool is None else tool.method.params.model_fields
+        given = {"repository": repository.name, **arguments} if "repository" in fields else dict(arguments)
+        if "files" in fields and isinstance(files := given.get("files"), list):
+            given["files"] = [path_from_root(one, repository.root) if isinstance(one, str) else one for one in files]
+        return await run(tool, given, context)
 
     return run_here
 

@@ -158,7 +158,7 @@ class _LineFacts:
             self.add_paragraph(words.content, start, end)
             return
         first = self.first_line(words.content, start, end)
-        heading = Heading(int(token.tag[1]), _without_anchor(_without_comments(words.content)), first, end)
+        heading = Heading(int(token.tag[1]), _without_anchor(without_comments(words.content)), first, end)
         self.headings.append(heading)
         self.span(start, end, heading=heading)
 
@@ -171,7 +171,7 @@ class _LineFacts:
     def add_paragraph(self, text: str, start: int, end: int) -> None:
         """Add a paragraph's lines. From the first line that looks like a table, it is not cut."""
         first = self.first_line(text, start, end)
-        lines = [(first + offset, line.strip()) for offset, line in enumerate(_without_comments(text).split("\n"))]
+        lines = [(first + offset, line.strip()) for offset, line in enumerate(without_comments(text).split("\n"))]
         if len(lines) == 2 and set(lines[1][1]) == {"="} and _NUMBERED.match(self.lines[first]):
             heading = Heading(1, _without_anchor(self.lines[first]), first, end)  # to the parser "12. Title" is a list
             self.headings.append(heading)
@@ -218,7 +218,7 @@ class _LineFacts:
         if table:
             self.entries.append(Table(start, table, headed=False))
             return
-        self.text((start + offset, line.strip()) for offset, line in enumerate(_without_comments(content).split("\n")))
+        self.text((start + offset, line.strip()) for offset, line in enumerate(without_comments(content).split("\n")))
 
 
 def _find_line_facts(lines: Sequence[str], body: int, indented_code: bool) -> _LineFacts:
@@ -283,7 +283,7 @@ def _rows(
         if token.type == "tr_open" and token.map is not None:
             at, cells = token.map[0] + body, []
         elif token.type == "inline":
-            cells.append(_without_comments(token.content).strip())
+            cells.append(without_comments(token.content).strip())
         elif token.type == "tr_close" and len(lines[at]) <= LONGEST_LINE:
             yield at, tuple(cells)
 
@@ -292,7 +292,7 @@ def _cells(line: str) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in line.strip("|").split("|"))
 
 
-def _without_comments(text: str) -> str:
+def without_comments(text: str) -> str:
     """Return the text without comments, line by line as before; in a code span, or never closed, they are text."""
     kept: list[str] = []
     at = end = 0

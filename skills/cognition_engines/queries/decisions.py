@@ -123,7 +123,10 @@ class Decisions:
         return made
 
     async def _snippets(self, caller: Caller, query: str, hits: Sequence[CurrentHit]) -> Sequence[str | None]:
-        cuts = [PassageRequest(hit.stored, text := _text_of(hit.stored), SNIPPET, text, hit.window) for hit in hits]
+        cuts = [
+            PassageRequest(hit.stored, text := _text_of(hit.stored), SNIPPET, text, hit.window, summarized=True)
+            for hit in hits
+        ]
         return await self._passages.cut(caller, query, cuts)
 
     async def _links(self, caller: Caller, viewer: Viewer, hits: Sequence[CurrentHit]) -> Mapping[int, FoundLinks]:

@@ -172,7 +172,7 @@ class Everything:
     ) -> Mapping[int, str | None]:
         """Return the snippets of readable texts, by key."""
         cuts = [
-            PassageRequest(hit.stored, text, SNIPPET, text, hit.window)
+            PassageRequest(hit.stored, text, SNIPPET, text, hit.window, summarized=True)
             for hit, text in zip(hits, texts, strict=True)
             if text is not None
         ]

@@ -10,8 +10,7 @@ from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, OneOf, Viewer
 from cognition_engines.queries.answers.filter_conditions import memory_conditions
-from cognition_engines.queries.answers.search_options import shown_path
-from cognition_engines.queries.answers.shown_items import make_page, make_plain_items
+from cognition_engines.queries.answers.shown_items import make_page, make_plain_items, shown_path
 from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.knowledge import snippet
 from cognition_engines.queries.lists import Listings

@@ -7,8 +7,9 @@ from typing import Final
 
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.indexes.keywords.language import make_analyzer
+from cognition_engines.ingest.adr.summary import summarize_decision
 from cognition_engines.kinds.registry import embedding_text
-from cognition_engines.queries.fair_queue import Agent
+from cognition_engines.models import Decision
 from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.search.query import QueryParser
 from cognition_engines.search.snippets import Room, Span, Window, passage
@@ -23,7 +24,8 @@ _USUAL_WINDOW: Final = 1000  # characters
 class PassageRequest:
     """A text of `stored` to cut to `room`, by words alone if `window` is None.
 
-    `own` is the part of the record in `text`, word by word as in the embedded text.
+    `own` is the part of the record in `text`, word by word as in the embedded text. With `summarized`, a decision's
+    summary takes the place of a passage without the query's words.
     """
 
     stored: StoredRecord
@@ -31,6 +33,7 @@ class PassageRequest:
     room: Room
     own: str = ""
     window: Window | None = None
+    summarized: bool = False
 
 
 class Passages:
@@ -52,10 +55,6 @@ class Passages:
         """
         return await self._pools.keywords.run(caller, self._cut, query, cuts, part) if cuts else []
 
-    async def cut_for(self, query: str, cuts: Sequence[PassageRequest], agent: Agent = None) -> list[str | None]:
-        """Cut as `cut` does, with all the time allowed to a call."""
-        return await self.cut(self._pools.caller(agent), query, cuts)
-
     def _cut(self, query: str, cuts: Sequence[PassageRequest], part: Part) -> list[str | None]:
         words = self._parser.parse(query).words
         left = TOKENISED
@@ -74,7 +73,11 @@ class Passages:
             text = embedding_text(cut.stored.record) or ""
             span = self._span(cut, cut.window, text, exact=len(text) <= left)
             left -= len(text)
-        return passage(cut.text, span, words, self._analyzer.analyze, cut.room), left
+        found = passage(cut.text, span, words, self._analyzer.analyze, cut.room)
+        record = cut.stored.record if cut.summarized else None
+        if isinstance(record, Decision) and words.isdisjoint(self._analyzer.analyze(found)):
+            found = summarize_decision(record.text, cut.room.most)
+        return found, left
 
     def _span(self, cut: PassageRequest, window: Window, text: str, *, exact: bool) -> Span | None:
         """Return the window's span in the text to cut; None if the text does not contain it."""

@@ -12,7 +12,8 @@ from cognition_engines.kinds.knowledge import Chunk, Episode
 from cognition_engines.kinds.registry import add_prefix, keyword_text, spec_of
 from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import Decision
-from cognition_engines.queries.answers.search_options import explain_result, shown_path, shown_place
+from cognition_engines.queries.answers.search_options import explain_result, shown_place
+from cognition_engines.queries.answers.shown_items import shown_path
 from cognition_engines.queries.decision_values import date_source
 from cognition_engines.queries.knowledge import cite_source, title
 from cognition_engines.queries.search import CurrentHit

@@ -21,7 +21,7 @@ from cstp_server.checking.verdicts import DecisionSource, StatedPatterns, TooMan
 from cstp_server.cli.conventions import MISUSED, Unreachable
 from cstp_server.cli.options import command_family
 from cstp_server.cli.read_place import ReadPlace
-from cstp_server.cli.read_store import readable_records
+from cstp_server.cli.read_store import printed_records
 from cstp_server.terminal import say, say_lines
 
 app = command_family()
@@ -106,7 +106,7 @@ def _check_place(here: Path, place: ReadPlace, asked: _Asked) -> int:
     if (url := place.server) is not None:
         on_server: _CheckOnServer = import_module(_SERVER_CHECK).check_on_server
         return on_server(url, place, *whose, check, as_json=asked.form == "json")
-    with readable_records(place.load_settings(here)) as records:
+    with printed_records(place.load_settings(here)) as records:
         source = folder_source(records, Viewer(SENSITIVITIES[place.level]), *whose)
         return check(source)
 

@@ -17,6 +17,7 @@ from cstp_server.cli.options import command_family, repository_here
 from cstp_server.cli.read_place import ReadPlace
 from cstp_server.cli.remote import print_error, show
 from cstp_server.cli.utf8_texts import require_utf8
+from cstp_server.hook.touched import Touched, touched_in
 from cstp_server.terminal import say, say_lines
 
 app = command_family()
@@ -50,10 +51,12 @@ def context_command(
     --json, print the result of cstp.getSessionContext.
     """
     require_utf8(files or (), "--file")
+    here = repository_here()
+    touched = touched_in(here.root) if here and not (task or files) else Touched((), "")
     given = {
-        "task_description": " ".join(task or ()) or None,
-        "files": files or None,
-        "repository": repository_here(),
+        "task_description": " ".join(task or ()) or touched.words or None,
+        "files": files or touched.files or None,
+        "repository": here and here.name,
         "project": project,
         "since": None if since is None else parse_cursor(since),
         "include": include or None,

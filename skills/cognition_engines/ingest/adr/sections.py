@@ -80,6 +80,13 @@ def field_sections(document: Document) -> frozenset[str]:
     return frozenset(_named_paragraphs(document, _FIELD))
 
 
+def named_line(line: str) -> tuple[str, str] | None:
+    """Return the part of a record that a line such as `Decision: PostgreSQL` names, and the rest of the line."""
+    match = _BOLD.match(line) or _FIELD.match(line) if len(line) <= LONGEST_LINE else None
+    role = None if match is None else _ROLES.get(name_of(match["name"]))
+    return None if role is None or match is None else (role, line[match.end() :].lstrip(" :"))
+
+
 def _named_paragraphs(document: Document, form: re.Pattern[str]) -> set[str]:
     lines = (entry.text for entry in document.entries if isinstance(entry, Line) and len(entry.text) <= LONGEST_LINE)
     names = Counter(name_of(match["name"]) for match in map(form.match, lines) if match is not None)

@@ -2,13 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
 from time import perf_counter
 from typing import Any, Protocol
 
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Mode
 from cognition_engines.queries.search import Search
 from cognition_engines.search.explanations import Explanation
@@ -116,11 +114,3 @@ def shown_place(record: object) -> PassagePlace | None:
         cell=place.cell,
         headings=list(place.headings) or None,
     )
-
-
-def shown_path(origin: Origin) -> str | None:
-    """Return the path of the record's file in its repository, or the file's name; None for a record without a file."""
-    if origin.path and origin.path != origin.source:
-        return origin.path
-    # paths of files on the server are not for callers
-    return PurePosixPath(origin.source).name if origin.source.startswith("/") else None

@@ -2,8 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
+from pathlib import PurePosixPath
 from typing import Final, Protocol, TypeVar
 
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.set_aside import Part, SetAside
 from cognition_engines.store.values import StoredRecord
 
@@ -52,3 +54,11 @@ async def make_page(
         if len(items) == count(page):
             break
     return page, [item for _, item in items]
+
+
+def shown_path(origin: Origin) -> str | None:
+    """Return the path of the record's file in its repository, or the file's name; None for a record without a file."""
+    if origin.path and origin.path != origin.source:
+        return origin.path
+    # paths of files on the server are not for callers
+    return PurePosixPath(origin.source).name if origin.source.startswith("/") else None

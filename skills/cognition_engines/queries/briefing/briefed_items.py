@@ -8,7 +8,7 @@ from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.kinds.registry import SPECS
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
-from cognition_engines.queries.answers.search_options import shown_path
+from cognition_engines.queries.answers.shown_items import shown_path
 from cognition_engines.queries.briefing.token_budget import Item
 from cognition_engines.queries.decision_values import date_source
 from cognition_engines.store.values import StoredRecord

@@ -10,11 +10,12 @@ from typing import Final
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.indexes.columns.listing import Listing, Order
 from cognition_engines.indexes.columns.matching import accepts
+from cognition_engines.ingest.adr.summary import summarize_decision
 from cognition_engines.kinds.decisions import UNDECIDED
 from cognition_engines.kinds.extractions import Extraction, heading
 from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.kinds.spec import KINDS, Kind
-from cognition_engines.models import Conditions, Viewer, in_force, one_of
+from cognition_engines.models import Conditions, Decision, Viewer, in_force, one_of
 from cognition_engines.queries.answers.filter_conditions import overdue_at
 from cognition_engines.queries.briefing.briefed_items import (
     Draft,
@@ -283,8 +284,10 @@ def _within(viewer: Viewer, project: str | None) -> Viewer:
 
 
 def _beginning(stored: StoredRecord) -> str:
-    """Return the beginning of a record's text, without a leading title."""
+    """Return a decision's summary, or the beginning of another record's text, without a leading title."""
     record = stored.record
+    if isinstance(record, Decision):
+        return summarize_decision(record.text, SNIPPET.most)
     if isinstance(record, Episode):
         return (record.reflection or "")[:_READ]
     text = text_of(record, stored.kind)

@@ -10,6 +10,7 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from cognition_engines.escapes import one_line
+from cognition_engines.numbered_titles import numbered_title
 from cognition_engines.queries.answers.fitting import TOKEN_BYTES, size_of
 from cstp.values.session_context import (
     BriefedChange,
@@ -63,7 +64,8 @@ class Item:
         item = self.item
         date = item.at if isinstance(item, BriefedChange) and item.date is None else item.date
         marks = [self.id, "no date" if date is None else f"{date:%Y-%m-%d}", _author(item), *self.facts]
-        said = ": ".join(text for text in (item.title, self.text) if text)
+        title = numbered_title(item.title, item.path) if self.kind == "decision" and item.title else item.title
+        said = ": ".join(text for text in (title, self.text) if text)
         return f"- [{_quiet('; '.join(marks))}] {_quiet(said)}".rstrip() + "\n"
 
 

@@ -10,7 +10,8 @@ from cognition_engines.kinds.registry import add_prefix
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
 from cognition_engines.queries.answers.record_values import LEVELS
-from cognition_engines.queries.answers.search_options import explain_result, shown_path, shown_place
+from cognition_engines.queries.answers.search_options import explain_result, shown_place
+from cognition_engines.queries.answers.shown_items import shown_path
 from cognition_engines.queries.decision_values import decision_members
 from cognition_engines.queries.knowledge import author, format_chunk_position, title
 from cognition_engines.queries.recall.graph import ReachedRecord
