@@ -25,7 +25,7 @@ class PassageRequest:
     """A text of `stored` to cut to `room`, by words alone if `window` is None.
 
     `own` is the part of the record in `text`, word by word as in the embedded text. With `summarized`, a decision's
-    summary takes the place of a passage without the query's words.
+    summary takes the place of a passage without the query's words, unless the text has a best window.
     """
 
     stored: StoredRecord
@@ -74,7 +74,7 @@ class Passages:
             span = self._span(cut, cut.window, text, exact=len(text) <= left)
             left -= len(text)
         found = passage(cut.text, span, words, self._analyzer.analyze, cut.room)
-        record = cut.stored.record if cut.summarized else None
+        record = cut.stored.record if cut.summarized and span is None else None  # else the window is found by meaning
         if isinstance(record, Decision) and words.isdisjoint(self._analyzer.analyze(found)):
             found = summarize_decision(record.text, cut.room.most)
         return found, left
