@@ -19,7 +19,6 @@ DECISIONS: Final = 10_000
 GOVERNING: Final = 20  # one decision in twenty has a pattern
 ROUNDS: Final = 100
 BOUND: Final = 150  # ms
-WORDLESS: Final = {"CSTP_EMBEDDING__MODEL": "none"}  # no hook embeds anything
 _PROGRAM: Final = (sys.executable, "-c", "from cstp_server.cli.entry import main; main()")
 HOOKS_READING: Final = f"""Reading the tables:
 
@@ -28,7 +27,8 @@ HOOKS_READING: Final = f"""Reading the tables:
 - The server has {DECISIONS:,} decisions, of which {DECISIONS // GOVERNING} have a pattern. Each edit is of another
   file, which two decisions govern. *Over the folder* is the default of `cstp setup`, the socket of the process that
   holds the data folder; *over HTTP* is with `--url`.
-- The bound is {BOUND} ms for the median of an edit.
+- Each prompt is another one, and concerns several decisions.
+- The bound is {BOUND} ms for the median of an edit, and of a prompt.
 """
 
 
@@ -47,9 +47,9 @@ def measure_hooks() -> Sequence[HookRow]:
         settings = Settings(data_dir=folder / "data")
         (folder / "decisions.jsonl").write_text("".join(_lines()))
         words = ["ingest", str(folder / "decisions.jsonl"), "--data-dir", str(settings.data_dir)]
-        run_cstp(words, clean_environment(WORDLESS))
+        run_cstp(words, clean_environment({}))
         (folder / "repository/.git").mkdir(parents=True)
-        with served(settings, WORDLESS) as caller:
+        with served(settings) as caller:
             return _measure(folder, settings, caller)
 
 
@@ -87,12 +87,14 @@ def _measure(folder: Path, settings: Settings, caller: Caller) -> Sequence[HookR
         edit = _input(folder, "PreToolUse", tool_input={"file_path": f"src/part{number}/a.py"})
         other = _input(folder, "PreToolUse", session_id="other", tool_input={"file_path": f"src/part{number}/a.py"})
         start = _input(folder, "SessionStart", source="startup")
+        prompt = _input(folder, "UserPromptSubmit", prompt=f"use the slower of the two ways of part {number}")
         runs: Sequence[tuple[str, Sequence[str], str]] = (
             ("Python alone", (sys.executable, "-c", "pass"), ""),
             ("before an edit, over the folder", (*_PROGRAM, "hook", "before-edit", *by_folder), edit),
             ("before an edit, over HTTP", (*_PROGRAM, "hook", "before-edit", *by_http), other),
             ("before an edit of a file that was explained", (*_PROGRAM, "hook", "before-edit", *by_folder), edit),
             ("at the start of a session, over the folder", (*_PROGRAM, "hook", "session-start", *by_folder), start),
+            ("at a prompt, over the folder", (*_PROGRAM, "hook", "at-prompt", *by_folder), prompt),
             ("before a compaction", (*_PROGRAM, "hook", "before-compact", *by_folder), start),
         )
         for name, command, given in runs:

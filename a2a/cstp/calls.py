@@ -77,6 +77,7 @@ def search(
     *,
     kinds: list[Literal["decision", "chunk", "extraction", "episode", "artifact", "turn", "event"]] | None = None,
     project: str | None = None,
+    repository: str | None = None,
     current: bool | None = None,
     author: str | None = None,
     participants: list[str] | None = None,

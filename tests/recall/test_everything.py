@@ -1,6 +1,7 @@
 """`cstp.search`: records of all kinds in a single ranking, each parameter, and scores independent of other records."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -102,6 +103,17 @@ def test_every_filter_leaves_out_kinds_unable_to_meet_it(memory: Any) -> None:
     assert types(memory, source="slack") == {"artifact", "event"}
     assert types(memory, minImportance=0.8) == {"artifact", "event"}
     assert found(memory, sensitivity="sensitive") == []
+
+
+def test_with_a_repository_decisions_in_files_of_others_are_left_out(remembering: Callable[..., Any]) -> None:
+    made = [entry(Kind.DECISION, name, title="Buy a crane", text="It lifts the mast.") for name in "abc"]
+    places = ("github.com/acme/a", "github.com/acme/b", "")
+    decisions = [
+        replace(one, origin=replace(one.origin, repository=place)) for one, place in zip(made, places, strict=True)
+    ]
+    one = remembering([*decisions, *some()[5:6]], search=SETTINGS)
+    assert {each["id"] for each in found(one)} == {"a", "b", "c", "art_note"}
+    assert {each["id"] for each in found(one, repository=places[0])} == {"a", "c", "art_note"}
 
 
 def test_dates_hold_for_every_kind(memory: Any) -> None:

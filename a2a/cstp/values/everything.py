@@ -13,6 +13,7 @@ from cstp.values.fields import (
     Label,
     Level,
     LowerInstant,
+    RepositoryName,
     Share,
     UpperInstant,
     each_once,
@@ -59,6 +60,9 @@ class SearchParams(ReadParams):
         Annotated[list[FoundType], Field(min_length=1, max_length=len(FOUND_TYPES)), AfterValidator(each_once)] | None
     ) = Field(default=None, description="The kinds to look for; absent: all.")
     project: Label | None = Field(default=None, description="Of any kind; spelled exactly.")
+    repository: RepositoryName | None = Field(
+        default=None, description="Leaves out decisions in files of other repositories; other kinds stay."
+    )
     current: Current = None
     author: Author = None
     participants: Participants = None

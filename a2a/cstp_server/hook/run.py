@@ -17,10 +17,20 @@ from cognition_engines.escapes import one_line
 from cstp_server.data_folder import find_data_folder
 from cstp_server.hook.asking import NoAnswer, Target, call_method
 from cstp_server.hook.programs import FORMS, read_forms, write_form
-from cstp_server.hook.sessions import REMINDED, add_mark, forget_files, is_full, mark_of, read_marks, remove_old
-from cstp_server.hook.texts import COMPACTION, REMINDER, explain_file, join_found
+from cstp_server.hook.sessions import (
+    REMINDED,
+    add_mark,
+    decision_mark,
+    forget_files,
+    has_files,
+    is_full,
+    mark_of,
+    read_marks,
+    remove_old,
+)
+from cstp_server.hook.texts import COMPACTION, MOST_AT_PROMPT, REMINDER, explain_file, explain_prompt, join_found
 
-EVENTS: Final = ("session-start", "before-edit", "after-edit", "before-compact", "session-end")
+EVENTS: Final = ("session-start", "at-prompt", "before-edit", "after-edit", "before-compact", "session-end")
 _OPTIONS: Final = ("--url", "--data-dir", "--tokens", "--agent", "--form")
 _LARGEST: Final = 4 * 1024 * 1024  # maximum input bytes: the input has the whole text of a written file
 _INPUT_SECONDS: Final = 2.0
@@ -28,6 +38,9 @@ _START_SECONDS: Final = 3.0  # a `cstp mcp` starting with the session takes some
 _EDIT_SECONDS: Final = 1.5
 _START_TOKENS: Final = 1500
 _EDIT_TOKENS: Final = 1000
+_PROMPT: Final = 1000  # characters of a prompt to search for
+_FEWEST_WORDS: Final = 4  # of such a prompt
+_LEAST_SCORE: Final = 0.06  # of a decision that a prompt concerns, see decision 0097
 _ITEM: Final = "\n- ["  # of a briefing; useless without any
 _FRESH: Final = ("compact", "clear")  # starts at which an agent has lost earlier explanations
 
@@ -110,6 +123,31 @@ def _at_start(given: Mapping[str, Any], options: Mapping[str, str]) -> str | Non
     return _context(given, "SessionStart", text) if _ITEM in text else None
 
 
+def prompt_search(prompt: str, repository: str | None) -> Mapping[str, object] | None:
+    """Return the parameters of `cstp.search` for the decisions that a prompt concerns; None for a short prompt."""
+    query = prompt[:_PROMPT]
+    if len(query.split()) < _FEWEST_WORDS:
+        return None
+    params = {"query": query, "kinds": ["decision"], "current": True, "minScore": _LEAST_SCORE, "limit": MOST_AT_PROMPT}
+    # by words alone, scores are not comparable with the least one
+    return {**params, "mode": "hybrid", **({} if repository is None else {"repository": repository})}
+
+
+def _at_prompt(given: Mapping[str, Any], options: Mapping[str, str]) -> str | None:
+    """Return the decisions of the repository that a prompt concerns, each once a session."""
+    session, folder = str(given["session_id"]), given.get("cwd") or os.getcwd()
+    around = repositories_around(folder)
+    params = prompt_search(str(given["prompt"]), around[0].name if around else None)
+    if params is None or is_full(marks := read_marks(session)):
+        return None
+    until = monotonic() + _EDIT_SECONDS
+    found = call_method(_target(options, folder), "cstp.search", params, until, waiting=False)["results"]
+    new = {mark: one for one in found if (mark := decision_mark(one["id"])) not in marks}
+    for mark in new:
+        add_mark(session, mark)
+    return _context(given, "UserPromptSubmit", explain_prompt([*new.values()]))
+
+
 def _before_edit(given: Mapping[str, Any], options: Mapping[str, str]) -> str | None:
     """Return the decisions of the file's repository and, for a submodule, of its superprojects."""
     session, inputs = str(given["session_id"]), given["tool_input"]
@@ -141,7 +179,7 @@ def _at_end(given: Mapping[str, Any], options: Mapping[str, str]) -> str | None:
     """Return a reminder, once per session with edited files; `Stop` gives it to the agent."""
     session = str(given["session_id"])
     marks = read_marks(session)
-    if given.get("stop_hook_active") or REMINDED in marks or not marks:
+    if given.get("stop_hook_active") or REMINDED in marks or not has_files(marks):
         return None
     add_mark(session, REMINDED)
     if given.get("hook_event_name") == "Stop":
@@ -151,6 +189,7 @@ def _at_end(given: Mapping[str, Any], options: Mapping[str, str]) -> str | None:
 
 _ANSWERS: Final = {
     "session-start": _at_start,
+    "at-prompt": _at_prompt,
     "before-edit": _before_edit,
     "after-edit": _before_edit,  # of programs that cannot add context before
     "before-compact": _before_compact,

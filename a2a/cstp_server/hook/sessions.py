@@ -1,4 +1,4 @@
-"""Session marks: explained files, and whether the session was reminded. A small file per session.
+"""Session marks: explained files, shown decisions, and whether the session was reminded. A small file per session.
 
 The files are in a folder of this user's caches, and are removed a week after the last change.
 """
@@ -11,6 +11,7 @@ from time import time
 from typing import Final
 
 REMINDED: Final = "reminded"
+_DECISION: Final = "-"  # begins marks of decisions
 _MOST: Final = 2000  # marks of a session; later files are not explained
 _LENGTH: Final = 16
 _MOST_SESSIONS: Final = 1000  # checked for age
@@ -31,6 +32,16 @@ def mark_of(path: str) -> str:
     return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:_LENGTH]
 
 
+def decision_mark(id: str) -> str:
+    """Return the mark for a shown decision."""
+    return f"{_DECISION}{mark_of(id)[1:]}"
+
+
+def has_files(marks: set[str]) -> bool:
+    """Return whether files were explained in the session."""
+    return any(not mark.startswith(_DECISION) for mark in marks - {REMINDED})
+
+
 def add_mark(session: str, mark: str) -> None:
     """Add a mark unless the session has it, or has as many as it may have. Raise OSError."""
 
@@ -45,7 +56,7 @@ def is_full(marks: set[str]) -> bool:
 
 
 def forget_files(session: str) -> None:
-    """Let all files be explained again, as an agent has lost the explanations. Raise OSError."""
+    """Let files be explained and decisions shown again, as an agent has lost them. Raise OSError."""
     _rewrite(session, lambda marks: [mark for mark in marks if mark == REMINDED])
 
 

@@ -41,6 +41,7 @@ _STARTS: Final = "startup|resume|clear|compact"
 CLAUDE: Final = HookForm(
     (
         ("SessionStart", _STARTS, "session-start"),
+        ("UserPromptSubmit", None, "at-prompt"),
         ("PreToolUse", "Edit|Write|MultiEdit|NotebookEdit", "before-edit"),
         ("PreCompact", None, "before-compact"),
         ("Stop", None, "session-end"),
@@ -50,11 +51,12 @@ CLAUDE: Final = HookForm(
 CODEX: Final = HookForm(
     (
         ("SessionStart", _STARTS, "session-start"),
+        ("UserPromptSubmit", None, "at-prompt"),
         ("PreToolUse", "apply_patch", "before-edit"),
         ("Stop", None, "session-end"),
     )
 )
-# these two add context only after an edit
+# these two add context only after an edit, and Cursor and VS Code none at a prompt
 CURSOR: Final = HookForm(
     (("sessionStart", None, "session-start"), ("postToolUse", "Write", "after-edit"), ("stop", None, "session-end")),
     flat=True,
@@ -65,6 +67,7 @@ CURSOR: Final = HookForm(
 GEMINI: Final = HookForm(
     (
         ("SessionStart", None, "session-start"),
+        ("BeforeAgent", None, "at-prompt"),
         ("AfterTool", "write_file|replace", "after-edit"),
         ("AfterAgent", None, "session-end"),
     ),

@@ -13,6 +13,7 @@ from cognition_engines.queries.answers.filter_conditions import memory_condition
 from cognition_engines.queries.answers.fitting import NO_TIME, FittedItem, fit
 from cognition_engines.queries.answers.search_options import SearchOptions, count_omitted, read_options
 from cognition_engines.queries.fair_queue import Agent
+from cognition_engines.queries.governing import of_repository
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.search import CurrentHit, Search, SearchHits
@@ -203,7 +204,8 @@ def _search_scopes(params: SearchParams) -> Iterator[SearchScope]:
         if kinds:
             of_kinds = () if kinds == space.kinds else one_of("kind", [kind.label for kind in kinds])
             of_paths = governing(paths) if space is DECISIONS or not paths else (_NONE,)
-            yield SearchScope(space, (*common, *of_kinds, *of_paths, *_tag_conditions(space, tags)))
+            here = of_repository(params.repository) if space is DECISIONS else ()
+            yield SearchScope(space, (*common, *of_kinds, *of_paths, *here, *_tag_conditions(space, tags)))
 
 
 def _tag_conditions(space: Space, tags: tuple[str, ...]) -> Conditions:

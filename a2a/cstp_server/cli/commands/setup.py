@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Final
@@ -38,11 +38,9 @@ from cstp_server.setup.installation import (
 )
 from cstp_server.setup.trial import started_server, try_hook
 from cstp_server.terminal import say, say_lines
-from cstp_server.tokens import TokenBook, create_token, read_tokens, revoke_token
+from cstp_server.tokens import AGENT_LIFETIME, AGENT_SCOPES, TokenBook, create_token, read_tokens, revoke_token
 
 app = command_family()
-_SCOPES: Final = ("read", "write", "review")  # of a new token: the hooks remind to record
-_LIFETIME: Final = timedelta(days=90)
 _RECORDS: Final = "record_decision"  # a tool
 _REMINDERS: Final = ("before-compact", "session-end")  # hooks that name it
 
@@ -277,7 +275,7 @@ def _ensure_token(settings: Settings, agent: str) -> None:
     book.refresh(0)
     if book.newest(agent, datetime.now(UTC)) is not None:
         return
-    token, _ = create_token(settings.tokens_path, agent, scopes=_SCOPES, lifetime=_LIFETIME)
+    token, _ = create_token(settings.tokens_path, agent, scopes=AGENT_SCOPES, lifetime=AGENT_LIFETIME)
     say(f"created a token of {agent} ({' '.join(token.scopes)}) until {token.expires}", err=True)
 
 
