@@ -90,6 +90,7 @@ def search(
     date_from: Instant | None = None,
     date_to: Instant | None = None,
     min_score: float | None = None,
+    titles: bool = False,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
     limit: int = 10,
     max_tokens: int | None = None,

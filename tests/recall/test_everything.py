@@ -116,6 +116,18 @@ def test_with_a_repository_decisions_in_files_of_others_are_left_out(remembering
     assert {each["id"] for each in found(one, repository=places[0])} == {"a", "c", "art_note"}
 
 
+def test_titles_count_in_scores_by_meaning(memory: Any) -> None:
+    for mode, counts in (("hybrid", True), ("keyword", False)):
+        plain = {each["id"]: each["score"] for each in found(memory, query="buy a crane", mode=mode)}
+        titled = found(memory, query="buy a crane", mode=mode, titles=True, explain=True)
+        shown = {each["id"]: each["score"] for each in titled}
+        assert (shown["dec-1"] > plain["dec-1"]) is counts
+        assert shown["art_say"] == plain["art_say"]  # a turn has no title
+        assert [*shown.values()] == sorted(shown.values(), reverse=True)
+        assert all(each["explain"]["score"] == each["score"] for each in titled)
+    assert len(found(memory, titles=True, limit=2)) == 2
+
+
 def test_dates_hold_for_every_kind(memory: Any) -> None:
     assert types(memory, dateFrom="2024-05-03", dateTo="2024-05-05") == {"extraction", "episode", "artifact"}
     assert types(memory, dateTo="2024-05-02") == {"decision", "chunk"}

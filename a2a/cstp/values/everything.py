@@ -87,6 +87,11 @@ class SearchParams(ReadParams):
     date_from: LowerInstant = None
     date_to: UpperInstant = None
     min_score: MinScore = None
+    titles: bool = Field(
+        default=False,
+        description="Adds the title's cosine to the log-odds of each score, with the weight of the text's cosine; the "
+        "ten best results compete. For prompts, which seldom have the words of the text.",
+    )
     mode: SearchMode = None
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     max_tokens: MaxTokens = None

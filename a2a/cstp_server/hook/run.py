@@ -40,7 +40,7 @@ _START_TOKENS: Final = 1500
 _EDIT_TOKENS: Final = 1000
 _PROMPT: Final = 1000  # characters of a prompt to search for
 _FEWEST_WORDS: Final = 4  # of such a prompt
-_LEAST_SCORE: Final = 0.06  # of a decision that a prompt concerns, see decision 0097
+_LEAST_SCORE: Final = 0.15  # of a decision that a prompt concerns, see decision 0097
 _ITEM: Final = "\n- ["  # of a briefing; useless without any
 _FRESH: Final = ("compact", "clear")  # starts at which an agent has lost earlier explanations
 
@@ -128,9 +128,9 @@ def prompt_search(prompt: str, repository: str | None) -> Mapping[str, object] |
     query = prompt[:_PROMPT]
     if len(query.split()) < _FEWEST_WORDS:
         return None
-    params = {"query": query, "kinds": ["decision"], "current": True, "minScore": _LEAST_SCORE, "limit": MOST_AT_PROMPT}
+    found = {"kinds": ["decision"], "current": True, "titles": True, "minScore": _LEAST_SCORE, "limit": MOST_AT_PROMPT}
     # by words alone, scores are not comparable with the least one
-    return {**params, "mode": "hybrid", **({} if repository is None else {"repository": repository})}
+    return {"query": query, "mode": "hybrid", **found, **({} if repository is None else {"repository": repository})}
 
 
 def _at_prompt(given: Mapping[str, Any], options: Mapping[str, str]) -> str | None:

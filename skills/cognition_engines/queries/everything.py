@@ -1,6 +1,7 @@
 """A search over texts of records of all kinds, with scores comparable between kinds; returns whole records."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -8,7 +9,7 @@ from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.decisions import ENDED
 from cognition_engines.kinds.registry import SPECS, Record, embedding_text
 from cognition_engines.kinds.spec import KINDS, Kind
-from cognition_engines.models import Conditions, Decision, HasAll, OneOf, Viewer, governing, one_of
+from cognition_engines.models import Conditions, Decision, HasAll, Mode, OneOf, Viewer, governing, one_of
 from cognition_engines.queries.answers.filter_conditions import memory_conditions
 from cognition_engines.queries.answers.fitting import NO_TIME, FittedItem, fit
 from cognition_engines.queries.answers.search_options import SearchOptions, count_omitted, read_options
@@ -18,6 +19,8 @@ from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.search import CurrentHit, Search, SearchHits
 from cognition_engines.queries.searched_records import fetched_record, nearest_record, searched_record
+from cognition_engines.search.calibration import raise_score
+from cognition_engines.search.candidates import DECIMALS
 from cognition_engines.search.query import CALIBRATED, Query, SearchScope
 from cognition_engines.search.snippets import Room
 from cognition_engines.set_aside import Part, SetAside
@@ -39,6 +42,7 @@ from cstp.values.everything import (
 
 SNIPPET: Final = Room(600)  # characters
 _KINDS: Final = tuple(kind for space in SEARCHED for kind in space.kinds)
+_TITLED: Final = 10  # results whose titles are compared
 _NONE: Final = OneOf(("kind",), ())  # a condition met by no record
 
 
@@ -65,7 +69,7 @@ class Everything:
             viewer,
             options.mode,
             [*_search_scopes(params)],
-            params.limit,
+            max(params.limit, _TITLED) if params.titles else params.limit,
             params.abstain,
             options.as_of,
             CALIBRATED,
@@ -82,6 +86,8 @@ class Everything:
             return answered((), 0).model_copy(update={"no_good_match": True, "nearest": nearest})
         current = self._searching.current_hits
         hits = await current(caller, found, query, read.stored, windows=True, explain=params.explain)
+        if params.titles:
+            hits = (await self._raise_by_titles(caller, query.mode, found, hits))[: params.limit]
         kept = [hit for hit in hits if params.min_score is None or hit.hit.score >= params.min_score]
         shown, count = await self._items(caller, params, kept, read, viewer), len(kept) + len(rows.left_out)
         items = [item for _, item in shown]
@@ -113,6 +119,20 @@ class Everything:
         rows, run = RowReader(self._set_aside), self._pools.records.run
         read = await run(caller, self._records.reads.by_keys, [none.key], viewer, None, rows)
         return nearest_record(read[none.key], none.cosine) if none.key in read else None
+
+    async def _raise_by_titles(
+        self, caller: Caller, mode: Mode, found: SearchHits, hits: Sequence[CurrentHit]
+    ) -> list[CurrentHit]:
+        """Return the hits, best first, with the cosines of their titles in the scores."""
+        weight, raised = self._searching.calibration.of(mode).cosine, []
+        for each in hits:
+            title: str | None = getattr(each.stored.record, "title", None)
+            vector = await self._searching.embed(caller, mode, title) if title and found.vector is not None else None
+            cosine = 0.0 if vector is None or found.vector is None else float(vector @ found.vector)
+            score = round(raise_score(each.hit.score, weight, cosine), DECIMALS)
+            reason = None if each.explanation is None else replace(each.explanation, score=score)
+            raised.append(replace(each, hit=replace(each.hit, score=score), explanation=reason))
+        return sorted(raised, key=lambda each: -each.hit.score)
 
     async def _items(
         self, caller: Caller, params: SearchParams, hits: Sequence[CurrentHit], read: WithSources, viewer: Viewer
