@@ -112,7 +112,12 @@ def search(
 
 
 def fetch(
-    id: str, *, kind: str | None = None, min_seq: int | None = None, timeout: float | None = None
+    id: str,
+    *,
+    kind: str | None = None,
+    repository: str | None = None,
+    min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[FetchResult]:
     """Return the whole record of an id, of any kind.
 
@@ -171,6 +176,7 @@ def query_decisions(
 def get_decision(
     id: str,
     *,
+    repository: str | None = None,
     known_at: Instant | None = None,
     include_history: bool = True,
     include_reviews: bool = True,

@@ -133,7 +133,7 @@ def test_the_action_checks_a_pull_request(
     done = run_action()
     assert done.returncode == 1, done.stderr
     assert re.search(
-        r"^::error file=src/orders/store.py,title=Decision dec_\w+::Keep orders", done.stdout, re.MULTILINE
+        r"^::error file=src/orders/store.py,title=Decision dec_\w+::0001 Keep orders", done.stdout, re.MULTILINE
     )
 
 

@@ -12,6 +12,7 @@ from tests.isolation.world import (
     CONTEXTS,
     CONVERSATIONS,
     EPOCH,
+    NUMBERS,
     PATHS,
     PEOPLE,
     SYSTEMS,
@@ -41,6 +42,8 @@ class Asker:
         return self.random.choice(values)
 
     def query(self) -> str:
+        if self.random.random() < 0.1:
+            return f"ADR-{self.one(*NUMBERS)}"
         words = self.random.choices(WORDS, k=self.random.choice([1, 2, 4]))
         times = ("yesterday", "last week", f"in {EPOCH.year}", f"since {EPOCH.year}-01-03", "in January")
         return " ".join(words + ([str(self.one(*times))] if self.random.random() < 0.3 else []))
@@ -72,6 +75,10 @@ class Asker:
 
     def id(self, *kinds: Kind) -> str:
         return str(self.one("unknown", *(id for kind in kinds for id in self.ids[kind])))
+
+    def decision(self) -> str:
+        """Draw a decision's id, or a number that several decisions may have."""
+        return str(self.one(self.id(Kind.DECISION), *(f"{word}{self.one(*NUMBERS)}" for word in ("", "ADR-00"))))
 
     def share(self) -> float:
         return float(self.one(0.0, 0.25, 0.5, 0.75))
@@ -117,8 +124,9 @@ def get_decision(ask: Asker) -> Params:
         includeReviews=lambda: ask.one(True, False),
         includeLinks=lambda: ask.one(True, False),
         knownAt=lambda: "2100-01-01",
+        repository=lambda: "github.com/acme/shop",
     )
-    return {"id": ask.id(Kind.DECISION), **rest}
+    return {"id": ask.decision(), **rest}
 
 
 def list_decisions(ask: Asker) -> Params:
@@ -199,7 +207,8 @@ def _value(ask: Asker, name: str, schema: Mapping[str, Any]) -> Any:
 
 def fetch(ask: Asker) -> Params:
     kind = ask.one(*ask.ids)
-    return {"id": ask.one(*ask.ids[kind]), **ask.given(0.3, kind=lambda: kind.label)}
+    id = ask.decision() if kind is Kind.DECISION else ask.one(*ask.ids[kind])
+    return {"id": id, **ask.given(0.3, kind=lambda: kind.label, repository=lambda: "github.com/acme/shop")}
 
 
 def find_episodes(ask: Asker) -> Params:

@@ -32,6 +32,7 @@ LEVELS: Final = (*["normal"] * 3, "sensitive", "highly_sensitive")
 PATHS: Final = ("src/index/lists.py", "src/index.py", "docs/limits.md")
 PATTERNS: Final = ("src/**", "*.py", "src/index/", "docs/*", "!src/index.py")
 PROJECTS: Final = (None, "alpha", "alpha", "beta")
+NUMBERS: Final = range(1, 9)  # of decisions
 EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
 IN_FUTURE: Final = datetime(2999, 1, 1, tzinfo=UTC)
 
@@ -108,7 +109,7 @@ def make_world(random: Random) -> World:
 
 def _decisions(maker: _Maker) -> None:
     # separate, so that everything else is as without links, reviews and patterns
-    linking, due, governing = Random(24), Random(25), Random(26)
+    linking, due, governing, numbering = Random(24), Random(25), Random(26), Random(27)
     for _ in range(24):
         status = maker.one(["proposed", "accepted"])
         status = due.choice([status, status, status, "superseded"])
@@ -129,6 +130,7 @@ def _decisions(maker: _Maker) -> None:
             + ((AffectedPart("data", "orders"),) if governing.random() < 0.3 else ()),
             outcome=due.choice([None, None, "success"]),
             details=DecisionDetails("Decided", review_by=due.choice([None, EPOCH, EPOCH, IN_FUTURE])),
+            metadata={"number": numbering.choice(NUMBERS)},
         )
 
 

@@ -234,6 +234,38 @@ async def test_tools_leave_out_decisions_of_other_repositories(
 
 
 @pytest.mark.long("starts a program that speaks MCP")
+async def test_a_number_means_the_decision_of_the_repository(
+    over_stdio: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings.model_validate({"data_dir": tmp_path / "data"})
+    for name in ("a", "b", "c"):
+        (tmp_path / name / ".git").mkdir(parents=True)
+        (tmp_path / name / "adr").mkdir()
+        level = "sensitive" if name == "c" else "normal"
+        text = f"---\nstatus: accepted\nsensitivity: {level}\n---\n# Title {name}\n\n## Decision\n\nIt is so.\n"
+        (tmp_path / name / "adr" / f"0017-{name}.md").write_text(text)
+    with closing(open_records(settings.store_url)) as records:
+        ingest([tmp_path / name for name in "abc"], Options(), records, None, Silent(), 1)
+    create_token(settings.tokens_path, "reader", lifetime=timedelta(hours=1))
+    monkeypatch.chdir(tmp_path / "b")
+    words = ("--data-dir", settings.data_dir, "--agent", "reader", "--tools", "all")
+    async with over_stdio(*words) as client:
+
+        async def read(tool: str, **arguments: object) -> Any:
+            return body_of(await client.call_tool(tool, arguments))
+
+        for called in ("17", "ADR-0017", "adr/0017-b.md", str(tmp_path / "b" / "adr" / "0017-b.md")):
+            assert (await read("fetch", id=called))["title"] == "Title b"
+            assert (await read("get_decision", id=called))["decision"]["title"] == "Title b"
+        assert (await read("fetch", id="0017-a.md"))["title"] == "Title a"
+        for tool in ("fetch", "get_decision"):
+            (violation,) = (await read(tool, id="17", repository=None))["error"]["details"]["violations"]
+            assert violation["field"] == "id"
+            assert all(f"(adr/0017-{name}.md in {tmp_path / name})" in violation["message"] for name in "ab")
+            assert "0017-c" not in violation["message"]
+
+
+@pytest.mark.long("starts a program that speaks MCP")
 @pytest.mark.parametrize(
     ("words", "environment", "told"),
     [

@@ -11,7 +11,7 @@ from cstp.values.decision_links import DecisionEdge, DecisionInShort, EndedEdge
 from cstp.values.decision_writes import OF_ID
 from cstp.values.decisions import AffectedPart, Alternative, CitedSource, DateSource, Evidence, Reason
 from cstp.values.fields import WHOLE, FilePaths, InstantOut, Label, LowerInstant, Offset, UpperInstant, in_order
-from cstp.values.reads import Present, ReadParams
+from cstp.values.reads import CALLED_DESCRIPTION, CallersRepository, Present, ReadParams
 from cstp.values.writes import Names, RecordId
 
 
@@ -20,7 +20,8 @@ class GetDecisionParams(ReadParams):
 
     published: ClassVar[PublishedNames] = PublishedNames(also=OF_ID)
 
-    id: RecordId
+    id: RecordId = Field(description=f"The id; {CALLED_DESCRIPTION}")
+    repository: CallersRepository = None
     known_at: UpperInstant = Field(
         default=None, description="As it was known at that time: its content, reviews and links until then."
     )

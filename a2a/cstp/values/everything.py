@@ -19,9 +19,11 @@ from cstp.values.fields import (
     in_order,
 )
 from cstp.values.reads import (
+    CALLED_DESCRIPTION,
     Abstain,
     AsOf,
     Author,
+    CallersRepository,
     Current,
     Explain,
     Explained,
@@ -175,8 +177,9 @@ class SearchResult(Wire):
 class FetchParams(ReadParams):
     """The record id."""
 
-    id: AnyRecordId = Field(description="Of any record.")
+    id: AnyRecordId = Field(description=f"Of any record; {CALLED_DESCRIPTION}")
     kind: KindName | None = Field(default=None, description="If several kinds have the id.")
+    repository: CallersRepository = None
 
 
 class FetchResult(Wire):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, TypeVar
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from cstp.values.base import Names, Wire
-from cstp.values.fields import WHOLE, InstantOut, People, Person, UpperInstant, not_blank
+from cstp.values.fields import WHOLE, InstantOut, People, Person, RepositoryName, UpperInstant, not_blank
 
 T = TypeVar("T")
 
@@ -101,6 +101,12 @@ Current = Annotated[
         "and events, and decisions that are superseded, deprecated, rejected, or no longer valid."
     ),
 ]
+
+
+CallersRepository = Annotated[
+    RepositoryName | None, Field(description="Its decision is meant if several have the number, name or path.")
+]
+CALLED_DESCRIPTION: Final = "of a decision also the number, as `17` or `ADR-0017`, or the path of its file."
 
 
 def title_from(text: str, otherwise: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from cognition_engines.escapes import one_line
 from cstp.values.fields import format_instant
+from cstp_server.checking.git_files import DECISION
 from cstp_server.checking.verdicts import Governed, StatedPatterns, Verdict
 
 Format: TypeAlias = Literal["text", "json", "github", "markdown"]
@@ -35,7 +36,14 @@ def report_members(verdict: Verdict, *, required: bool) -> dict[str, Any]:
         "proposals": [_describe_governed(one) for one in verdict.proposals],
         "required": required,
         "missing": [one.id for one in verdict.missing] if required else [],
+        "unmatched": [*verdict.unmatched],
     }
+
+
+def remark_lines(verdict: Verdict) -> Iterator[str]:
+    """Yield a remark for each acknowledgement without a decision."""
+    for name in verdict.unmatched:
+        yield f"cstp check: `{DECISION}: {one_line(name)}` names none of the decisions that govern these files"
 
 
 def stale_members(found: Sequence[StatedPatterns]) -> dict[str, Any]:
@@ -50,14 +58,14 @@ def stale_line(one: StatedPatterns) -> str:
 
 def _describe_governed(one: Governed) -> dict[str, Any]:
     day = None if one.date is None else format_instant(one.date)
-    own = {"id": one.id, "title": one.title, "status": one.status, "date": day}
+    own = {"id": one.id, "number": one.number, "title": one.title, "status": one.status, "date": day}
     return own | {"matched": [*one.matched], "files": [*one.files], "path": one.path}
 
 
 def _format_text(verdict: Verdict, *, required: bool) -> Iterator[str]:
     for label, group in (("in force", verdict.governing), ("proposed", verdict.proposals)):
         for one in group:
-            yield f"{one.id}  {_day(one)}  {label}  {one_line(one.title)}"
+            yield f"{one.id}  {_day(one)}  {label}  {_name(one)}"
             yield from (f"    {one_line(file)}" for file in one.files)
     if required:
         yield from (f"not acknowledged: {one.id}; {_REMEDY.format(id=one.id)}" for one in verdict.missing)
@@ -69,7 +77,7 @@ def _format_annotations(verdict: Verdict, *, required: bool) -> Iterator[str]:
     left = _MOST_ANNOTATIONS
     for label, group in (("Decision", verdict.governing), ("Proposed decision", verdict.proposals)):
         for one in group:
-            id, title = one.id, one_line(one.title)
+            id, title = one.id, _name(one)
             level = "error" if id in missing else "notice"
             remedy = f" Not acknowledged: {_REMEDY.format(id=id)}." if id in missing else ""
             for file in one.files[:left]:
@@ -96,7 +104,7 @@ def _format_comment(verdict: Verdict, *, required: bool) -> Iterator[str]:
     for one in (*verdict.governing, *verdict.proposals):
         files = ", ".join(map(_escaped, one.files[:_MOST_ANNOTATIONS]))
         more = f" and {len(one.files) - _MOST_ANNOTATIONS} more" if len(one.files) > _MOST_ANNOTATIONS else ""
-        cells = [f"{_escaped(one.title)} ({_escaped(one.id)}, {_day(one)})"]
+        cells = [f"{_escaped(_name(one))} ({_escaped(one.id)}, {_day(one)})"]
         cells += [_escaped(one.status or "none"), f"{files}{more}"]
         cells += [_describe_acknowledgement(one, verdict)] if required else []
         yield f"| {' | '.join(cells)} |"
@@ -114,6 +122,12 @@ def _describe_acknowledgement(one: Governed, verdict: Verdict) -> str:
 def _escaped(text: str) -> str:
     """Return a one-line text for literal display in Markdown, without links, mentions and HTML."""
     return _MARKDOWN.sub(r"\\\1", one_line(text))
+
+
+def _name(one: Governed) -> str:
+    """Return a decision's number, title and path in a line."""
+    number, path = "" if one.number is None else f"{one.number} ", "" if one.path is None else f" ({one.path})"
+    return one_line(f"{number}{one.title}{path}")
 
 
 def _day(one: Governed) -> str:

@@ -41,7 +41,7 @@ class ServerSource:
             offset, total = offset + _PAGE, page.total
 
     def _governed(self, one: GoverningRecord, *, proposed: bool) -> Governed:
-        path = None if proposed else self._path(one.id)
+        path = self._path(one.id)
         return Governed(one.id, one.title, one.status, one.date, one.matched, one.files or (), path, proposed)
 
     def _path(self, id: str) -> str | None:

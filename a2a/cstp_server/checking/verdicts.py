@@ -1,20 +1,17 @@
 """Decisions governing files, and decisions acknowledged by commits."""
 
-import posixpath
-import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Protocol
 
+from cognition_engines.kinds.decisions import asked_names, file_names, has_path, number_in
 from cognition_engines.path_anchors import anchor_of, by_anchor
 from cognition_engines.path_patterns import compile_list
 from cognition_engines.path_sets import PathSet
 
 _BATCH: Final = 256  # files of a question
-_NUMBER: Final = re.compile(r"(\d{1,9})[-_. ]")
-_CALLED: Final = re.compile(r"(?:#|adr[-_ ]?)?(\d{1,9})", re.IGNORECASE)
 
 
 class TooMany(Exception):
@@ -37,6 +34,11 @@ class Governed:
     path: str | None
     proposed: bool = False
     acknowledged: bool = False
+
+    @property
+    def number(self) -> str | None:
+        """Return the number in the name of the decision's file, as written; None without a number."""
+        return None if self.path is None else number_in(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,15 @@ class DecisionSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The number of checked files, and the governing decisions: in force, and proposals."""
+    """The number of checked files, and the governing decisions: in force, and proposals.
+
+    `unmatched` are acknowledgements that name none of them, or a number that several have.
+    """
 
     checked: int
     governing: Sequence[Governed]
     proposals: Sequence[Governed]
+    unmatched: Sequence[str] = ()
 
     @property
     def missing(self) -> Sequence[Governed]:
@@ -86,13 +92,15 @@ def check_files(
         for one in _ask(source, files[start : start + _BATCH]):
             known = found.get(one.id)
             found[one.id] = one if known is None else _joined(known, one)
-    called = {int(match[1]) for name in named if (match := _CALLED.fullmatch(name))}
-    numbers = Counter(_number_of(one) for one in found.values())
-    clear = {number for number in called if numbers[number] == 1}
-    judged = [
-        replace(one, acknowledged=_is_named(one, named, changed) or _number_of(one) in clear) for one in found.values()
-    ]
-    return Verdict(len(files), [one for one in judged if not one.proposed], [one for one in judged if one.proposed])
+    ids = _ids_by_name(named, found.values())
+    acknowledged = {id for its in ids.values() for id in its}
+    judged = [replace(one, acknowledged=one.id in acknowledged or one.path in changed) for one in found.values()]
+    return Verdict(
+        len(files),
+        [one for one in judged if not one.proposed],
+        [one for one in judged if one.proposed],
+        [name for name, its in ids.items() if not its],
+    )
 
 
 def _ask(source: DecisionSource, files: Sequence[str]) -> Iterable[Governed]:
@@ -111,14 +119,20 @@ def _joined(one: Governed, other: Governed) -> Governed:
     return replace(one, matched=matched, files=tuple(dict.fromkeys([*one.files, *other.files])))
 
 
-def _is_named(one: Governed, named: Collection[str], changed: Collection[str]) -> bool:
-    return one.id in named or (one.path is not None and (one.path in changed or one.path in named))
-
-
-def _number_of(one: Governed) -> int | None:
-    """Return the leading number in the decision's file name; None without a number."""
-    found = None if one.path is None else _NUMBER.match(posixpath.basename(one.path))
-    return None if found is None else int(found[1])
+def _ids_by_name(named: Iterable[str], found: Iterable[Governed]) -> dict[str, Sequence[str]]:
+    """Return the ids of the decisions that each trailer means, by id, path, or a number that only one decision has."""
+    by_name = defaultdict[str | None, list[Governed]](list)
+    for one in found:
+        for name in {one.id, one.path, *file_names(one.path or "")}:
+            by_name[name].append(one)
+    ids: dict[str, Sequence[str]] = {}
+    for written in sorted(named):
+        groups = [
+            [one for one in by_name.get(name, ()) if has_path(one.path or "", written)] for name in asked_names(written)
+        ]
+        called = next(filter(None, groups), [])
+        ids[written] = [one.id for one in by_name.get(written) or (called if len(called) == 1 else ())]
+    return ids
 
 
 def stale_patterns(source: DecisionSource, tracked: Sequence[str]) -> Iterator[StatedPatterns]:

@@ -17,6 +17,7 @@ SERVER_PACKAGES = (
 UNTIL_STOPPED = ("serve", "demo")  # commands whose usual end is a signal
 OF_HOOKS = "hook"  # an agent waits for this command at each edit, so it imports no command line
 OVER_PIPES = "mcp"  # checks its standard files itself
+BEST_EFFORT = "--best-effort"  # of `check` in a hook: its own failure stops no commit
 VALUED = ("--data-dir", "--config")  # options with a value before a command's name
 COLLECT_AFTER = 10_000  # objects; with 700, Python's default, collections take a sixth of the import time
 
@@ -67,7 +68,7 @@ def _explain(error: ModuleNotFoundError) -> int:
         'ask a server, come with: pip install ".[ask]"\n'
         'All others, and the server, come with: pip install ".[server]"\n'
     )
-    return 2
+    return 0 if _lets_pass() else 2
 
 
 def _command(words: Sequence[str]) -> str | None:
@@ -101,7 +102,12 @@ def _fail(kind: type[BaseException], error: BaseException, trace: TracebackType 
     """Exit after an unexpected exception."""
     with suppress(OSError):
         import_module("cstp_server.terminal").say_error(kind, error, trace)  # whose own imports the base may lack
-    _leave(130 if issubclass(kind, KeyboardInterrupt) else 1)
+    _leave(130 if issubclass(kind, KeyboardInterrupt) else int(not _lets_pass()))
+
+
+def _lets_pass() -> bool:
+    """Return whether a failure of the program is to stop nothing."""
+    return _command(sys.argv[1:]) == "check" and BEST_EFFORT in sys.argv
 
 
 def _leave(code: int) -> NoReturn:

@@ -1,7 +1,7 @@
 """Decisions, their reviews and links: their names, and how references resolve.
 
 The names are texts in the table `links`: an id; an id in a file, within the file's repository, and everywhere if it is
-unique; a file's name, stem and number within their folder.
+unique; a file's name, stem and number within their folder. Callers use stem and number in any folder.
 """
 
 import posixpath
@@ -49,13 +49,17 @@ from cstp.values.decisions import Evidence
 
 BY_ID: Final = "id "  # before an id as answers have it
 ANYWHERE: Final = "given "  # before an id given by a file: a name that counts if exactly one decision has it
+IN_ANY_FOLDER: Final = "file "  # before a file's stem or number
 ENDED: Final = (SUPERSEDED, "deprecated", "rejected")  # statuses of decisions not in force
 UNDECIDED: Final = ("draft", "proposed", "pending")  # statuses that agents may set for their own decisions
 EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ENDINGS: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")  # of single-decision files
 _PAGES: Final = ("readme", "index")  # such a file has its folder's name
-_NUMBERED: Final = re.compile(r"(?:[a-z]{1,10}[-_ ]?)?(?!\d{4}-\d{2}-\d{2})0*(\d{1,6})(?!\d)")
+_NUMBERED: Final = re.compile(r"(?:[a-z]{1,10}[-_ ]?)?(?!\d{4}-\d{2}-\d{2})(0*(\d{1,6}))(?!\d)")
 _NUMBER: Final = re.compile(r"(?:[a-z]{1,10}[ #._-]{0,2})?#?0*(\d{1,6})")
+_ASKED: Final = re.compile(
+    r"(?:(?:adr|madr|rfc|dr|ad|decision|record|number|no)[ #._-]{0,2})?#?0*(\d{1,6})(?:[-_][^\W\d_][^\s/]{0,200})?"
+)
 _STEM: Final = re.compile(r"(?:(?:adr|madr|rfc|dr|ad|decision)[-_]?)?0*(\d{1,6})[-_][^\W\d_](?:[^.]|\.(?!\w{2,8}$))*")
 _NONE: Final = frozenset(  # of templates and forms
     {"", "?", "0", "n/a", "na", "nil", "no", "none", "null", "false", "tbc", "tbd", "unknown", "not yet", "none yet"}
@@ -155,7 +159,7 @@ def names_of(id: str, origin: Origin) -> list[str]:
     if ending in _ENDINGS:
         names += [_path_within(folder, stem + ending), _path_within(folder, stem)]
         if number := _NUMBERED.match(stem):
-            names.append(_path_within(folder, f"#{number[1]}"))
+            names.append(_path_within(folder, f"#{number[2]}"))
     return names
 
 
@@ -177,6 +181,40 @@ def named_by(reference: str, origin: Origin) -> list[str]:
     if number := _NUMBER.fullmatch(text) or _STEM.fullmatch(text):
         names.append(_path_within(folder, f"#{number[1]}"))
     return [*names, f"{BY_ID}{id}", f"{ANYWHERE}{id}"]
+
+
+def asked_names(reference: str) -> list[str]:
+    """Return the names, in any folder, that a caller may mean by a number, or the name or path of a decision's file.
+
+    The likeliest comes first; any other text has none.
+    """
+    text = fold_text(reference.strip())
+    _, stem, ending = _split_path(text)
+    if ending in _ENDINGS:
+        return [f"{IN_ANY_FOLDER}{stem}"] if len(stem) <= MAX_ID else []
+    number = _ASKED.fullmatch(text)
+    return [] if number is None else [f"{IN_ANY_FOLDER}{text}", f"{IN_ANY_FOLDER}#{number[1]}"]
+
+
+def has_path(path: str, reference: str) -> bool:
+    """Return whether a file has the path in a reference, from any folder, or the reference is no path."""
+    parts = [part for part in fold_text(reference.strip()).split("/") if part not in ("", ".", "..")]
+    pairs = zip(reversed(parts), reversed(fold_text(path).split("/")), strict=False)
+    return _split_path(reference)[2] not in _ENDINGS or all(one == other for one, other in pairs)
+
+
+def file_names(path: str) -> list[str]:
+    """Return the names in any folder of a decision's file: stem and number."""
+    _, stem, ending = _split_path(path)
+    number = _NUMBERED.match(stem)
+    return [f"{IN_ANY_FOLDER}{each}" for each in (stem, number and f"#{number[2]}") if each and ending in _ENDINGS]
+
+
+def number_in(path: str) -> str | None:
+    """Return the number in the name of a decision's file, as written; None without a number."""
+    _, stem, ending = _split_path(path)
+    number = _NUMBERED.match(stem)
+    return None if number is None or ending not in _ENDINGS else number[1]
 
 
 def _named_by_path(path: str, origin: Origin) -> Iterator[str]:
@@ -204,10 +242,12 @@ def _references(decision: Decision, origin: Origin) -> Iterator[Reference]:
     """Yield a decision's names, and all possible names for the references."""
     for name in names_of(str(decision.id), origin):
         yield Reference(Role.CALLED, Kind.DECISION, name)
-    folder, stem, _ = _split_place(origin)
+    names, folder, stem = file_names(origin.place[1]), *_split_place(origin)[:2]
     number = decision.metadata.get("number")  # as the program adrs gives it
     if isinstance(number, int) and not _NUMBERED.match(stem):
-        yield Reference(Role.CALLED, Kind.DECISION, _path_within(folder, f"#{number}"))
+        names += [_path_within(folder, f"#{number}"), f"{IN_ANY_FOLDER}#{number}"]
+    for name in names:
+        yield Reference(Role.CALLED, Kind.DECISION, name)
     for role, references in ((Role.SUPERSEDES, decision.supersedes), (Role.SUPERSEDED_BY, decision.superseded_by)):
         for reference in references:
             for name in named_by(reference, origin):
@@ -236,12 +276,16 @@ _folder_key: Final = lru_cache(1024)(short_key)  # decisions share few folders
 
 def _split_place(origin: Origin) -> tuple[str, str, str]:
     """Return a file's folder in its repository, and in lower case the name without ending, and the ending."""
-    repository, path = origin.place
+    folder, stem, ending = _split_path(origin.place[1])
+    return f"{origin.place[0]}\0{folder}", stem, ending
+
+
+def _split_path(path: str) -> tuple[str, str, str]:
     folder, file = posixpath.split(path)
     stem, ending = posixpath.splitext(fold_text(file))
     if stem in _PAGES and ending in _ENDINGS:
         folder, stem = posixpath.split(folder)
-    return f"{repository}\0{folder}", fold_text(stem), ending
+    return folder, fold_text(stem), ending
 
 
 def _facets(decision: Decision) -> Facets:

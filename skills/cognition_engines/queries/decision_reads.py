@@ -13,6 +13,7 @@ from cognition_engines.models import SUPERSEDED, Decision, DecisionDetails, Sens
 from cognition_engines.queries.answers.filter_conditions import list_conditions
 from cognition_engines.queries.answers.record_values import LEVELS, provenance_of, to_value
 from cognition_engines.queries.answers.shown_items import make_page, make_plain_items
+from cognition_engines.queries.called_decisions import only_called
 from cognition_engines.queries.decision_values import date_source, decision_members, edge_of, ended_edge_of
 from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.lists import Listings, count_decisions
@@ -67,10 +68,15 @@ class DecisionReader:
     async def get(self, params: GetDecisionParams, viewer: Viewer = Viewer(), agent: Agent = None) -> GetDecisionResult:
         """Return a decision as known at `known_at`, by default now.
 
-        Raise NotFound if the viewer does not see it, or it was recorded later.
+        Raise NotFound if the viewer does not see it, or it was recorded later, and InvalidParams if a number or a path
+        means several decisions.
         """
-        caller, rows = self._pools.caller(agent), RowReader(self._set_aside)
-        found = await self._pools.records.run(caller, self._records.decisions.history, params.id, viewer, rows)
+        caller, rows, run = self._pools.caller(agent), RowReader(self._set_aside), self._pools.records.run
+        found = await run(caller, self._records.decisions.history, params.id, viewer, rows)
+        if found is None:
+            called = await run(caller, self._records.decisions.called, params.id, params.repository, viewer)
+            id = str(only_called(params.id, called).record.id)
+            found = await run(caller, self._records.decisions.history, id, viewer, rows)
         if found is not None and params.known_at is not None:
             found = known_until(found, params.known_at)
         if found is None:

@@ -12,6 +12,7 @@ from cognition_engines.models import Conditions, Decision, HasAll, OneOf, Viewer
 from cognition_engines.queries.answers.filter_conditions import memory_conditions
 from cognition_engines.queries.answers.fitting import NO_TIME, FittedItem, fit
 from cognition_engines.queries.answers.search_options import SearchOptions, count_omitted, read_options
+from cognition_engines.queries.called_decisions import only_called
 from cognition_engines.queries.fair_queue import Agent
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Caller, Pools
@@ -92,13 +93,18 @@ class Everything:
     async def fetch(self, params: FetchParams, viewer: Viewer = Viewer(), agent: Agent = None) -> FetchResult:
         """Return the record of an id, whole, for `agent`.
 
-        Raise NotFound if the viewer sees no such record, and InvalidParams if several kinds have the id.
+        Raise NotFound if the viewer sees no such record, and InvalidParams if several kinds have the id, or a number or
+        a path means several decisions.
         """
         named = [(kind, params.id) for kind in (Kind if params.kind is None else (KINDS[params.kind],))]
-        found = await self._pools.records.run(self._pools.caller(agent), self._records.reads.find, named, viewer)
+        caller, run = self._pools.caller(agent), self._pools.records.run
+        found = await run(caller, self._records.reads.find, named, viewer)
         found = [one for one in found if str(one.record.id) == params.id] or found  # before kinds with a prefix
-        if not found:
+        if not found and params.kind not in (None, Kind.DECISION.label):
             raise NotFound(params.id)
+        if not found:
+            called = await run(caller, self._records.decisions.called, params.id, params.repository, viewer)
+            found = [only_called(params.id, called)]
         if len(found) > 1:
             kinds = ", ".join(sorted(one.kind.label for one in found))
             message = f"is required: the id means several records, of these kinds: {kinds}"

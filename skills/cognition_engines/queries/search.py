@@ -17,6 +17,7 @@ from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.keywords.index import ViewerKeywords
 from cognition_engines.indexes.vectors.live import LiveVectors
+from cognition_engines.kinds.decisions import asked_names
 from cognition_engines.models import Mode
 from cognition_engines.queries.pools import Caller, Pools, Work, run_through
 from cognition_engines.search.abstention import SpeakerSupport, find_nearest, near_turns
@@ -45,7 +46,7 @@ from cognition_engines.search.legs import (
 )
 from cognition_engines.search.query import Query, QueryParser, QueryText, SearchScope
 from cognition_engines.search.record_texts import RecordTexts
-from cognition_engines.search.signals.known_items import find_holders, with_known
+from cognition_engines.search.signals.known_items import find_holders, with_called, with_known
 from cognition_engines.search.signals.signal import (
     OrderSignal,
     RankedHits,
@@ -222,6 +223,9 @@ class Search:
             holders = find_holders(text.items, spaces, words)
             yield self.pools.records
             spaces = with_known(text.items, holders, query.viewer, spaces, self.texts)
+        if self.texts is not None and asked_names(text.text):
+            yield self.pools.records
+            spaces = with_called(text.text, query.viewer, spaces, self.texts)
         if query.abstain and not by_words and self.least_cosine is not None and not any(one.known for one in spaces):
             yield from self._check_nearest(query, text, spaces, self.least_cosine)
         return spaces

@@ -2,23 +2,25 @@
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Final, Protocol
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
 from cognition_engines.checkouts import repositories_around
 from cognition_engines.errors import EngineError
 from cognition_engines.git_program import GitFailed
-from cognition_engines.models import SENSITIVITIES, Viewer
+from cognition_engines.models import SENSITIVITIES, Problem, Viewer
+from cognition_engines.store.record_reads import RecordReads
 from cstp_server.checking.folder_source import folder_source
 from cstp_server.checking.git_files import changed_files, files_of, find_root, named_decisions, tracked_files
-from cstp_server.checking.reports import Format, report_lines, report_members, stale_line, stale_members
+from cstp_server.checking.reports import Format, remark_lines, report_lines, report_members, stale_line, stale_members
 from cstp_server.checking.verdicts import DecisionSource, StatedPatterns, TooMany, check_files, stale_patterns
-from cstp_server.cli.conventions import MISUSED, Unreachable
+from cstp_server.cli.conventions import DONE, MISUSED, Unreachable
 from cstp_server.cli.options import command_family
 from cstp_server.cli.read_place import ReadPlace
 from cstp_server.cli.read_store import readable_records
@@ -26,6 +28,8 @@ from cstp_server.terminal import say, say_lines
 
 app = command_family()
 _SERVER_CHECK: Final = "cstp_server.cli.server_check"  # loaded by name: a check of a data folder needs no client
+_RECORD_FILES: Final = "cstp_server.checking.record_files"  # nor does it read files
+_FileRecords: TypeAlias = Callable[[Sequence[Path]], AbstractContextManager[tuple[RecordReads, Sequence[Problem]]]]
 
 
 @app.command("check")
@@ -52,6 +56,13 @@ def check_command(
     ] = "text",
     folder: Annotated[Path, typer.Option("-C", metavar="FOLDER", help="Run as if started there.")] = Path(),
     project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Only decisions of it.")] = None,
+    records: Annotated[
+        list[Path] | None,
+        typer.Option("--records", metavar="FOLDER", help="Check against its decision files; repeatable."),
+    ] = None,
+    best_effort: Annotated[
+        bool, typer.Option("--best-effort", help="Exit with 0 and a warning if it could not be checked.")
+    ] = False,
 ) -> int:
     """Print the decisions that govern changed files of a git work tree.
 
@@ -60,15 +71,22 @@ def check_command(
     """
     if sum((bool(paths), staged, base is not None, stale)) > 1:
         raise typer.BadParameter("give one of PATH, --staged, --base and --stale", param_hint="PATH")
+    if records and (place.url is not None or place.data_dir is not None):
+        raise typer.BadParameter("cannot be combined with --url or --data-dir", param_hint="--records")
     form = "json" if place.as_json else form
     if stale and form not in ("text", "json"):
         raise typer.BadParameter("--stale prints text or json", param_hint="--format")
-    asked = _Asked(tuple(paths or ()), staged, base, stale, required, form, project)
+    asked = _Asked(tuple(paths or ()), staged, base, stale, required, form, project, tuple(records or ()))
+    code = MISUSED
     try:
-        return _check_place(folder.resolve(), place, asked)
-    except (GitFailed, TooMany, EngineError, Unreachable) as error:
+        code = _check_place(folder.resolve(), place, asked)
+    except (GitFailed, TooMany, EngineError, Unreachable, OSError) as error:
         say(f"cstp check: {error}", err=True)
-    return MISUSED
+    if code == MISUSED and best_effort:
+        hint = "" if records else "; --records FOLDER names decision files"
+        say(f"cstp check: warning: nothing was checked{hint}", err=True)
+        return DONE
+    return code
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +100,7 @@ class _Asked:
     required: bool
     form: Format
     project: str | None
-
-
-class _CheckOnServer(Protocol):
-    def __call__(
-        self,
-        url: str,
-        place: ReadPlace,
-        repository: str,
-        project: str | None,
-        check: Callable[[DecisionSource], int],
-        *,
-        as_json: bool,
-    ) -> int: ...
+    records: Sequence[Path]
 
 
 def _check_place(here: Path, place: ReadPlace, asked: _Asked) -> int:
@@ -102,13 +108,25 @@ def _check_place(here: Path, place: ReadPlace, asked: _Asked) -> int:
     root = find_root(here)
     files = tracked_files(root) if asked.stale else _files(root, here, asked)
     whose = repositories_around(str(root))[0].name, asked.project
-    check = partial(_print_check, root=root, files=files, asked=asked)
+    check, viewer = partial(_print_check, root=root, files=files, asked=asked), Viewer(SENSITIVITIES[place.level])
+    if asked.records:
+        read: _FileRecords = import_module(_RECORD_FILES).file_records
+        with read([_record_folder(root, here / each) for each in asked.records]) as (stored, refused):
+            for one in refused:
+                say(f"cstp check: warning: {one.file}:{one.line or 1}: {one.reason}", err=True)
+            return check(folder_source(stored, viewer, *whose))
     if (url := place.server) is not None:
-        on_server: _CheckOnServer = import_module(_SERVER_CHECK).check_on_server
+        on_server: Callable[..., int] = import_module(_SERVER_CHECK).check_on_server
         return on_server(url, place, *whose, check, as_json=asked.form == "json")
     with readable_records(place.load_settings(here)) as records:
-        source = folder_source(records, Viewer(SENSITIVITIES[place.level]), *whose)
-        return check(source)
+        return check(folder_source(records, viewer, *whose))
+
+
+def _record_folder(root: Path, folder: Path) -> Path:
+    """Return the folder. Raise GitFailed if it is missing, or outside of the repository, whose decisions count only."""
+    if not folder.is_dir() or not folder.resolve().is_relative_to(root.resolve()):
+        raise GitFailed(f"--records {folder} is no folder in {root}")
+    return folder
 
 
 def _files(root: Path, here: Path, asked: _Asked) -> list[str]:
@@ -128,6 +146,8 @@ def _print_check(source: DecisionSource, root: Path, files: Sequence[str], asked
         say_lines(json.dumps(report_members(verdict, required=asked.required), ensure_ascii=False, indent=2))
     elif lines := [*report_lines(verdict, asked.form, required=asked.required)]:
         say_lines("\n".join(lines))
+    for line in remark_lines(verdict):
+        say(line, err=True)
     say(f"files: {verdict.checked}; decisions that govern them: {len(verdict.governing)}", err=True)
     return int(asked.required and bool(verdict.missing))
 

@@ -13,6 +13,7 @@ from cognition_engines.exchange.lines import record_members
 from cognition_engines.ingest.structured.json_schema import record_schema
 from cognition_engines.kinds.spec import KIND_NAMES, KINDS, Kind
 from cognition_engines.models import Decision
+from cognition_engines.queries.called_decisions import only_called
 from cognition_engines.queries.decision_values import date_source
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
@@ -24,14 +25,24 @@ from cstp.methods.memories import RECALL
 from cstp.values.fields import format_instant
 from cstp_server.cli.commands.authoring import Sending, forget_record
 from cstp_server.cli.conventions import TimeoutOption, TokenOption
-from cstp_server.cli.options import CommonOptions, FolderOptions, OtherServerOption, ServerOrFolder, command_family
+from cstp_server.cli.options import (
+    CommonOptions,
+    FolderOptions,
+    OtherServerOption,
+    ServerOrFolder,
+    command_family,
+    repository_here,
+)
 from cstp_server.cli.remote import Remote, base_of, connect, print_error, required_token
 from cstp_server.cli.store import existing_records
 from cstp_server.terminal import say, say_lines
 
 app = command_family()
 IdArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="Id of the record, as in answers and from `cstp ingest`.")
+    str,
+    typer.Argument(
+        metavar="ID", help="Id, as in answers and from `cstp ingest`; of a decision also its number or file."
+    ),
 ]
 KindOption = Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Record kind, if the id is ambiguous.")]
 _UNSHOWN = ("feature", "pr", "validFrom", "validTo", "details")  # of decisions
@@ -49,22 +60,23 @@ def show(
     A server shows decisions, passages, episodes and memories; the data folder every kind.
     """
     kinds = _parse_kind(kind)
-    if (server := _server(place.ctx, place.url, place.data_dir, place.config)) is not None:
-        try:
+    server = _server(place.ctx, place.url, place.data_dir, place.config)
+    try:
+        if server is not None:
             with connect(server, required_token(place.token), place.timeout) as remote:
-                members = read_record(remote, id, kinds)
-        except CstpError as error:
-            code = print_error(error, "", {"id": id}, as_json=place.as_json)
-            if isinstance(error, NotFound) and not place.as_json:
-                say(SHOWN, err=True)
-            return code
-    else:
-        with existing_records(place.load_settings(), reads_only=True) as records:
-            found = _find_record(records, id, kinds)
-        if found is None:
-            say(f"no record has the id {id}", err=True)
-            return 1
-        members = _collect_members(found)
+                members = read_record(remote, id, kinds, repository_here())
+        else:
+            with existing_records(place.load_settings(), reads_only=True) as records:
+                found = _find_record(records, id, kinds) or _find_called(records, id, kinds)
+            if found is None:
+                say(f"no record has the id {id}", err=True)
+                return 1
+            members = _collect_members(found)
+    except CstpError as error:
+        code = print_error(error, "", {"id": id}, as_json=place.as_json)
+        if isinstance(error, NotFound) and not place.as_json:
+            say(SHOWN, err=True)
+        return code
     if place.as_json:
         say(json.dumps(members))
     else:
@@ -149,6 +161,12 @@ def _find_record(records: Records, id: str, kinds: list[Kind]) -> StoredRecord |
     return found[0][1] if found else None
 
 
+def _find_called(records: Records, name: str, kinds: list[Kind]) -> StoredRecord | None:
+    """Return the decision with the number, name or path; None if missing. Raise InvalidParams if several have it."""
+    called = records.decisions.called(name, repository_here(), None) if Kind.DECISION in kinds else ()
+    return only_called(name, called) if called else None
+
+
 def _print(members: dict[str, object]) -> None:
     long = [members.pop(name) for name in _LONG if isinstance(members.get(name), str)]
     for name, value in members.items():
@@ -184,7 +202,7 @@ _LABELS: Final = ", ".join(kind.label for kind in Kind if kind in _READ)
 SHOWN: Final = f"by its id a server shows {_LABELS}; --data-dir FOLDER shows any kind"
 
 
-def read_record(remote: Remote, id: str, kinds: list[Kind]) -> dict[str, Any]:
+def read_record(remote: Remote, id: str, kinds: list[Kind], repository: str | None = None) -> dict[str, Any]:
     """Return the record's members, from the first method knowing the id.
 
     Raise CstpError for a failed call, and ConfigurationError for a kind no method reads by id.
@@ -192,7 +210,7 @@ def read_record(remote: Remote, id: str, kinds: list[Kind]) -> dict[str, Any]:
     if not _READ.intersection(kinds):
         raise ConfigurationError(f"--kind {kinds[0].label}: {SHOWN}")
     missing = NotFound(id)
-    for method, params in _calls(id, kinds):
+    for method, params in _calls(id, kinds, repository):
         try:
             return _record_of(method, remote.call(method, params))
         except NotFound as error:
@@ -200,14 +218,14 @@ def read_record(remote: Remote, id: str, kinds: list[Kind]) -> dict[str, Any]:
     raise missing
 
 
-def _calls(id: str, kinds: list[Kind]) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yield the calls possibly knowing the id, in order."""
-    if Kind.DECISION in kinds:
-        yield GET_DECISION.name, {"id": id}
-    if Kind.CHUNK in kinds:
-        yield GET_CHUNK.name, {"chunkId": id, "includeRelated": False}
+def _calls(id: str, kinds: list[Kind], repository: str | None) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield the calls possibly knowing the id, in order: an episode's number is its id, before a decision's number."""
     if Kind.EPISODE in kinds and id.isascii() and id.isdigit() and len(id) < 19:
         yield GET_EPISODE.name, {"id": int(id)}
+    if Kind.DECISION in kinds:
+        yield GET_DECISION.name, {"id": id, "repository": repository}
+    if Kind.CHUNK in kinds:
+        yield GET_CHUNK.name, {"chunkId": id, "includeRelated": False}
     if _RECALLED.intersection(kinds):
         yield RECALL.name, {"id": id}
 

@@ -1,7 +1,7 @@
 """Known items: the only record with an id, a version, a code, a symbol, a path or a quoted phrase from the query.
 
-It comes first in every mode. The keyword index gives the few texts with all words of an item, and the texts themselves
-decide, since a turn is also found by adjacent turns' words.
+It comes first in every mode, as do decisions called by the whole query, a number or a file. The keyword index gives the
+few texts with all words of an item, and the texts themselves decide, as a turn is also found by adjacent turns' words.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,6 +29,16 @@ def find_holders(
 ) -> list[Holders]:
     """Return each item's holders, from a keyword index for each space."""
     return [[_find_holders(item, space, words) for space, words in zip(spaces, sources, strict=True)] for item in items]
+
+
+def with_called(
+    query: str, viewer: Viewer, spaces: Sequence[SpaceCandidates], texts: RecordTexts
+) -> list[SpaceCandidates]:
+    """Return the candidates with the decisions called by the query, if any, as known items; for the record pool."""
+    keys = np.array([one.key for one in texts.records.decisions.called(query, None, viewer)], np.int64)
+    rows = [space.snapshot.rows_of(keys) for space in spaces]
+    called = [tuple(sorted(its[space.mask[its]].tolist())) for space, its in zip(spaces, rows, strict=True)]
+    return [replace(space, known=its) if any(called) else space for space, its in zip(spaces, called, strict=True)]
 
 
 def with_known(

@@ -26,7 +26,7 @@ from cognition_engines.store.reads.by_key import (
     named_record,
     rights_of,
 )
-from cognition_engines.store.reads.supersession import Supersession, stated_ends, supersessions_of
+from cognition_engines.store.reads.supersession import Supersession, decisions_called, stated_ends, supersessions_of
 from cognition_engines.store.schema import TABLES, decision_links, ended_links, records, reviews, revisions
 from cognition_engines.store.values import Revision, StoredRecord
 
@@ -132,6 +132,11 @@ class DecisionReads:
                 supersessions_of(connection, [stored], viewer)[stored.key],
                 min((moment(end.known) for end in ends), default=None),
             )
+
+    def called(self, reference: str, repository: str | None, viewer: Viewer | None) -> Sequence[StoredRecord]:
+        """Do as `decisions_called`, in a transaction."""
+        with begin_read(self._store) as connection:
+            return decisions_called(connection, reference, repository, viewer)
 
     def links(
         self, found: Sequence[StoredRecord], viewer: Viewer | None, rows: RowReader = STRICT

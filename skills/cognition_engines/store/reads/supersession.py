@@ -18,6 +18,8 @@ from cognition_engines.kinds.decisions import (
     BY_ID,
     ENDED,
     UNDECIDED,
+    asked_names,
+    has_path,
     in_repository,
     is_shareable,
     named_by,
@@ -29,7 +31,7 @@ from cognition_engines.kinds.spec import Kind, Role
 from cognition_engines.models import Decision, Viewer, microseconds
 from cognition_engines.store.codec import place_key
 from cognition_engines.store.database import pages
-from cognition_engines.store.reads.by_key import Guard, found_by_keys, guard_of, guards, rights_of
+from cognition_engines.store.reads.by_key import Guard, found_by_keys, guard_of, guards, rights_of, visible
 from cognition_engines.store.schema import TABLES, links, records, reviews
 from cognition_engines.store.values import DanglingReferences, StoredRecord
 
@@ -85,6 +87,27 @@ def supersessions_of(
     named |= _ids(connection, nearer, statement, seen)
     called = _ids_called(named)
     return {each.stored.key: _resolve(each, named, called) for each in decisions}
+
+
+def decisions_called(
+    connection: sa.Connection, reference: str, repository: str | None, viewer: Viewer | None
+) -> Sequence[StoredRecord]:
+    """Return the decisions that a caller in `repository` means by an id in files, a number, or a file's name or path.
+
+    They are at most MOST_NAMED of those visible to `viewer`; equal ones of other repositories are left out.
+    """
+    reference = reference.strip()
+    statement = sa.select(records.c.key).join_from(links, records, records.c.key == links.c.key)
+    nearest = records.c.repository != (repository or ""), records.c.path != reference, records.c.key
+    for name in (f"{ANYWHERE}{reference}", *asked_names(reference)):
+        chosen = links.c.role == int(Role.CALLED), links.c.target == name, *visible(viewer)
+        keys = connection.execute(statement.where(*chosen).order_by(*nearest).limit(MOST_NAMED)).scalars().all()
+        stored = found_by_keys(connection, keys, viewer, (Kind.DECISION,)).values()
+        found = [one for one in stored if has_path(one.origin.place[1], reference)]
+        found = [one for one in found if one.origin.repository == repository] or found
+        if found := [one for one in found if one.origin.path == reference] or found:
+            return found
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
