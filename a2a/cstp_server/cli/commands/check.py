@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +20,7 @@ from cstp_server.checking.folder_source import folder_source
 from cstp_server.checking.git_files import changed_files, files_of, find_root, named_decisions, tracked_files
 from cstp_server.checking.reports import Format, remark_lines, report_lines, report_members, stale_line, stale_members
 from cstp_server.checking.verdicts import DecisionSource, StatedPatterns, TooMany, check_files, stale_patterns
-from cstp_server.cli.conventions import DONE, MISUSED, Unreachable
+from cstp_server.cli.conventions import DONE, MISUSED, OptionGroup, Unreachable
 from cstp_server.cli.options import command_family
 from cstp_server.cli.read_place import ReadPlace
 from cstp_server.cli.read_store import readable_records
@@ -32,16 +32,17 @@ _RECORD_FILES: Final = "cstp_server.checking.record_files"  # nor does it read f
 _FileRecords: TypeAlias = Callable[[Sequence[Path]], AbstractContextManager[tuple[RecordReads, Sequence[Problem]]]]
 
 
-@app.command("check")
-def check_command(
-    place: ReadPlace,
+@dataclass(frozen=True)
+class _Asked(OptionGroup):
+    """Options for the checked files, the decisions and the printed format."""
+
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="PATH", help="Files or folders. [default: those changed since HEAD]")
-    ] = None,
-    staged: Annotated[bool, typer.Option("--staged", help="Check the files of the next commit.")] = False,
+    ] = None
+    staged: Annotated[bool, typer.Option("--staged", help="Check the files of the next commit.")] = False
     base: Annotated[
         str | None, typer.Option("--base", metavar="REF", help="Check the files changed since the merge base with REF.")
-    ] = None,
+    ] = None
     required: Annotated[
         bool,
         typer.Option(
@@ -49,17 +50,23 @@ def check_command(
             help="Exit with 1 unless a commit since REF has the trailer Decision: with the id, the number or the path "
             "of each governing decision, or its own file is among the changed ones.",
         ),
-    ] = False,
-    stale: Annotated[bool, typer.Option("--stale", help="List patterns that match no tracked file.")] = False,
+    ] = False
+    stale: Annotated[bool, typer.Option("--stale", help="List patterns that match no tracked file.")] = False
     form: Annotated[
         Format, typer.Option("--format", metavar="FORMAT", help="text, json, github (annotations) or markdown.")
-    ] = "text",
-    folder: Annotated[Path, typer.Option("-C", metavar="FOLDER", help="Run as if started there.")] = Path(),
-    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Only decisions of it.")] = None,
+    ] = "text"
+    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Only decisions of it.")] = None
     records: Annotated[
         list[Path] | None,
         typer.Option("--records", metavar="FOLDER", help="Check against its decision files; repeatable."),
-    ] = None,
+    ] = None
+
+
+@app.command("check")
+def check_command(
+    asked: _Asked,
+    place: ReadPlace,
+    folder: Annotated[Path, typer.Option("-C", metavar="FOLDER", help="Run as if started there.")] = Path(),
     best_effort: Annotated[
         bool, typer.Option("--best-effort", help="Exit with 0 and a warning if it could not be checked.")
     ] = False,
@@ -69,38 +76,23 @@ def check_command(
     Exit code 0 if nothing is missing, 1 with --require-acknowledgement if a governing decision is not acknowledged,
     2 if it could not be checked.
     """
-    if sum((bool(paths), staged, base is not None, stale)) > 1:
+    if sum((bool(asked.paths), asked.staged, asked.base is not None, asked.stale)) > 1:
         raise typer.BadParameter("give one of PATH, --staged, --base and --stale", param_hint="PATH")
-    if records and (place.url is not None or place.data_dir is not None):
+    if asked.records and (place.url is not None or place.data_dir is not None):
         raise typer.BadParameter("cannot be combined with --url or --data-dir", param_hint="--records")
-    form = "json" if place.as_json else form
-    if stale and form not in ("text", "json"):
+    asked = replace(asked, form="json") if place.as_json else asked
+    if asked.stale and asked.form not in ("text", "json"):
         raise typer.BadParameter("--stale prints text or json", param_hint="--format")
-    asked = _Asked(tuple(paths or ()), staged, base, stale, required, form, project, tuple(records or ()))
     code = MISUSED
     try:
         code = _check_place(folder.resolve(), place, asked)
     except (GitFailed, TooMany, EngineError, Unreachable, OSError) as error:
         say(f"cstp check: {error}", err=True)
     if code == MISUSED and best_effort:
-        hint = "" if records else "; --records FOLDER names decision files"
+        hint = "" if asked.records else "; --records FOLDER names decision files"
         say(f"cstp check: warning: nothing was checked{hint}", err=True)
         return DONE
     return code
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Options for the checked files and the printed format."""
-
-    paths: Sequence[str]
-    staged: bool
-    base: str | None
-    stale: bool
-    required: bool
-    form: Format
-    project: str | None
-    records: Sequence[Path]
 
 
 def _check_place(here: Path, place: ReadPlace, asked: _Asked) -> int:
