@@ -159,7 +159,8 @@ def test_a_store_with_hidden_records_answers_as_without_them(pair: Pair, method:
     for _ in range(rounds if takes_parameters else 1):
         params = QUESTIONS[method](ask)
         whole, part = pair.answers(method, params)
-        assert "result" in part or part["error"]["code"] == -32007, (params, part)
+        several = "one of several decisions" in str(part)  # have the number
+        assert "result" in part or several or part["error"]["code"] == -32007, (params, part)
         assert alike(whole, part), (params, list(differences(whole, part)))
 
 

@@ -23,4 +23,4 @@ def only_called(reference: str, found: Sequence[StoredRecord]) -> StoredRecord:
 
 def _describe(stored: StoredRecord) -> str:
     place = " in ".join(filter(None, (stored.origin.path, stored.origin.repository)))
-    return f"{stored.record.id} ({one_line(place)})"
+    return f"{stored.record.id} ({one_line(place)})" if place else str(stored.record.id)
