@@ -321,6 +321,7 @@ def session_context(ask: Asker) -> Params:
     """Request changes, all as JSON: those of a transaction come in any order."""
     since = ask.given(since=lambda: ask.one(0, 0, "now"))
     rest = ask.given(
+        repository=lambda: "github.com/acme/shop",
         taskDescription=ask.query,
         files=lambda: ask.some(*PATHS),
         project=lambda: ask.one("alpha", "beta", "none"),
