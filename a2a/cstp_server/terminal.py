@@ -21,6 +21,15 @@ def say_lines(text: str, *, err: bool = False) -> None:
     _write_text(several_lines(text), sys.stderr if err else sys.stdout)
 
 
+def say_patch(text: str) -> None:
+    """Write a text that ends with a newline: unchanged for another program, with escapes on a terminal."""
+    if sys.stdout is None or sys.stdout.isatty():
+        say_lines(text.removesuffix("\n"))
+    else:
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.flush()
+
+
 def say_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Write an unexpected exception to standard error."""
     say_lines("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"), err=True)

@@ -54,6 +54,9 @@ _GROUPS: Final[Mapping[str, Mapping[str, _Entry]]] = {
         "search": _Entry("Search records of all kinds, and print a list", "cstp search 'why SQLite'", "call"),
         "context": _Entry("Print a briefing for the start of a session", "cstp context 'restore a backup'"),
         "check": _Entry("Print the decisions that govern changed files", "cstp check --base main"),
+        "suggest-affects": _Entry(
+            "Propose patterns for decisions without any, as a patch", "cstp suggest-affects docs/adr", "suggest_affects"
+        ),
         "call": _Entry("Call a method and print its result", "cstp call cstp.getStats"),
         "record": _Entry("Record a decision", "cstp record 'Keep orders in PostgreSQL' --confidence 0.8", "authoring"),
         "review": _Entry("State how a decision turned out", "cstp review dec_3f2a success", "authoring"),
@@ -78,7 +81,7 @@ _GROUPS: Final[Mapping[str, Mapping[str, _Entry]]] = {
         "schema": _Entry("Print the JSON Schema of a record", "cstp schema decision", "records"),
         "export": _Entry("Write all records as lines of JSON", "cstp export records.jsonl", "export_import"),
         "import": _Entry("Import exported records", "cstp import records.jsonl", "export_import"),
-        "site": _Entry("Write records as a static site", "cstp site public"),
+        "site": _Entry("Write records as a static site", "cstp site public", "ui"),
     },
     "Operate": {
         "demo": _Entry("Serve the decisions and pages of this project and a sample", "cstp demo"),

@@ -1,0 +1,1 @@
+"""Patterns proposed for decisions that have none."""
