@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from cognition_engines.git_program import run_git
+from cognition_engines.git_program import GitFailed, run_git
 from cognition_engines.ingest.adr.titles import file_name
 from cognition_engines.kinds.affects import named_paths
 from cognition_engines.models import Decision
@@ -40,6 +40,7 @@ _DEFINED: Final = (
     "(class|struct|interface|trait|enum|type|data|newtype|record|func|function|def|fn|const) +"
     "[A-Za-z_][A-Za-z0-9_]+|^func [(][^)]*[)] [A-Za-z_][A-Za-z0-9_]+"
 )
+_NOTHING_FOUND: Final = "git grep ended with 1"
 _LOG: Final = ("log", "--first-parent", "-m", "-n2000", "--name-only", "-z", "--format=%x01%h %s %b")
 _CITED: Final = re.compile(r"\b(?:adr|decision)s?[-_ #:]{0,3}0*(\d{1,6})\b", re.IGNORECASE)
 _URL: Final = re.compile(r"/(?:blob|tree)/[\w.-]{1,100}/([\w.@+/-]{1,200})")
@@ -73,7 +74,12 @@ def read_commits(root: Path, decisions: Collection[str]) -> Sequence[Commit]:
 def read_definitions(root: Path) -> Mapping[str, set[str]]:
     """Return the files that define a name, by the name."""
     found: dict[str, set[str]] = defaultdict(set)
-    output = run_git(root, "grep", "-Izo", "-E", _DEFINED, environment={**os.environ, "LC_ALL": "C"})
+    try:
+        output = run_git(root, "grep", "-Izo", "-E", _DEFINED, environment={**os.environ, "LC_ALL": "C"})
+    except GitFailed as error:
+        if str(error) != _NOTHING_FOUND:
+            raise
+        return {}
     for line in os.fsdecode(output).split("\n"):
         path, _, defined = line.partition("\0")
         if defined and not (_NOISE.search(path) or _TEST.search(path)):
