@@ -1,7 +1,7 @@
 """Statements to be compared: the words of a text, in English, with its numbers, negations and choices."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, TypeAlias
@@ -18,8 +18,7 @@ _LONGEST: Final = 4000  # read characters of a text
 _LONGEST_WORD: Final = 40
 _MOST_SENTENCES: Final = 20
 _MOST_SLOTS: Final = 4
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?;:])\s+|\n+")
-_CLAUSE_END: Final = re.compile(r"(?<=[.!?;:,])\s+|\n+")
+_ENDS: Final = (re.compile(r"(?<=[.!?;:])\s+|\n+"), re.compile(r"(?<=[.!?;:,])\s+|\n+"))  # of sentences, of clauses
 _WORD: Final = re.compile(r"\d[\d.,:]*|[^\W\d_][^\W_]*(?:['’]t\b)?|%")
 _THOUSANDS: Final = re.compile(r",(?=\d{3}(?!\d))")
 _CLOCK: Final = re.compile(r"\d+:\d+")
@@ -55,6 +54,8 @@ def _by_name(table: str) -> dict[str, list[tuple[str, str]]]:
     return found
 
 
+_DENYING: Final = vocabulary.NO | vocabulary.DENIALS
+_NOT: Final = ("'t", "’t")
 _ANSWERS: Final = _by_name(vocabulary.ANSWERS)
 _SCOPES: Final = _by_name(vocabulary.SCOPES)
 
@@ -98,9 +99,7 @@ class Statement:
 def read_text(text: str, alternatives: Sequence[str]) -> Statement:
     """Return the statement of a text and its rejected alternatives, from the first _LONGEST characters."""
     cut = text[:_LONGEST]
-    by_sentences, by_clauses = (
-        end.split(cut, _MOST_SENTENCES)[:_MOST_SENTENCES] for end in (_SENTENCE_END, _CLAUSE_END)
-    )
+    by_sentences, by_clauses = [end.split(cut, _MOST_SENTENCES)[:_MOST_SENTENCES] for end in _ENDS]
     read = {part: read_sentence(part) for part in {*by_sentences, *by_clauses}}
     clauses = [read[part] for part in by_clauses]
     rejected = [read_sentence(one).terms for one in alternatives]
@@ -108,10 +107,10 @@ def read_text(text: str, alternatives: Sequence[str]) -> Statement:
         [read[part] for part in by_sentences],
         clauses,
         [one for one in rejected if one],
-        frozenset().union(*(read[part].terms for part in by_sentences)),
-        frozenset().union(*(one.stated for one in clauses)),
-        frozenset().union(*(one.chosen for one in clauses)),
-        frozenset().union(*(one.scopes for one in clauses)),
+        frozenset().union(*[read[part].terms for part in by_sentences]),
+        frozenset().union(*[one.stated for one in clauses]),
+        frozenset().union(*[one.chosen for one in clauses]),
+        frozenset().union(*[one.scopes for one in clauses]),
     )
 
 
@@ -141,45 +140,39 @@ def read_sentence(text: str) -> Sentence:
     originals = _WORD.findall(compose_words(text))
     words = [word.lower().strip(".,:")[:_LONGEST_WORD] for word in originals]
     numbers = _read_numbers(words, originals)
-    negations = sum(
-        _is_no(word) or word in vocabulary.DENIALS or phrase in vocabulary.DENIALS for word, phrase in _phrases(words)
-    )
+    negations = sum([not _DENYING.isdisjoint(both) or both[0].endswith(_NOT) for both in _phrases(words)])
     terms = ["" if place in numbers else _stem(word) for place, word in enumerate(words)]
     subject = ["" if stem in _general() else stem for stem in terms]
     answers = _read_answers(words, originals)
     negates = negations % 2 == 1  # "not without"
-    kept = [place for place in range(len(words)) if not _rejects(words, place)]
+    kept = [at for at in range(len(words)) if vocabulary.REJECTING.isdisjoint(words[max(0, at - 2) : at])]
     first, slots = _read_slots(words, subject)
     chosen = set() if negates else {one for place in kept for one in answers.get(place, ())}
     return Sentence(
-        terms=frozenset([*filter(None, terms), *(number for number, _, _ in numbers.values())]),
-        stated=frozenset(numbers[place][0] if place in numbers else terms[place] for place in kept),
+        terms=frozenset([*filter(None, terms), *[number for number, _, _ in numbers.values()]]),
+        stated=frozenset([numbers[place][0] if place in numbers else terms[place] for place in kept]),
         subject=frozenset(filter(None, subject)),
         named=frozenset(filter(None, subject)) - {stem for place, stem in enumerate(subject) if place not in answers},
         numbers=frozenset(numbers.values()),
         negates=negates,
         limits=not vocabulary.LIMITING.isdisjoint(words),
         chosen=frozenset(chosen),
-        rejected=frozenset(one for found in answers.values() for one in found if one not in chosen),
-        scopes=frozenset(one for word in words[:first] for one in _SCOPES.get(word, ())),
+        rejected=frozenset([one for found in answers.values() for one in found if one not in chosen]),
+        scopes=frozenset([one for word in words[:first] for one in _SCOPES.get(word, ())]),
         slots=slots,
         names=_read_names(words, originals, subject),
     )
 
 
-def _phrases(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each word, and the phrase of it and the next word."""
-    return ((word, f"{word}_{after}") for word, after in zip(words, [*words[1:], ""], strict=True))
-
-
-def _is_no(word: str) -> bool:
-    return word in vocabulary.NO or word.endswith(("'t", "’t"))
+def _phrases(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Return each word, with the phrase of it and the next word."""
+    return [(word, f"{word}_{after}") for word, after in zip(words, [*words[1:], ""], strict=True)]
 
 
 @lru_cache(maxsize=4096)
 def _stem(word: str) -> str:
     """Return the stem of a word; an empty text if the word says nothing about the subject."""
-    if word in vocabulary.STOP_WORDS or _is_no(word) or _unit_of(word):
+    if word in vocabulary.STOP_WORDS | vocabulary.NO or word.endswith(_NOT) or _unit_of(word):
         return ""
     stem = _english().stem_of(word)
     return _same().get(stem, stem)
@@ -211,10 +204,6 @@ def _read_answers(words: Sequence[str], originals: Sequence[str]) -> dict[int, l
         elif word in _ANSWERS or (place and originals[place] in _ANSWERS):  # "Go" is no answer as the first word
             found[place] = _ANSWERS.get(word) or _ANSWERS[originals[place]]
     return found
-
-
-def _rejects(words: Sequence[str], place: int) -> bool:
-    return not vocabulary.REJECTING.isdisjoint(words[max(0, place - 2) : place])
 
 
 def _read_slots(words: Sequence[str], subject: Sequence[str]) -> tuple[int, Sequence[Stems]]:
