@@ -53,9 +53,10 @@ def _kind_lines(folder: Path, labels: Mapping[str, str], listed: bool) -> Iterat
         found = {path: _decision(folder, path, moved) for path in labels if (folder / path).is_file()}
         wanted = [path for path in found if labels[path] == "decision"]
         missed = [path for path in wanted if found[path] is None]
-        taken = [path for path in found if labels[path] != "decision" and found[path] is not None]
+        others = [path for path in found if labels[path] != "decision"]
+        taken = [path for path in others if found[path] is not None]
         yield f"{place}: decisions missed: {_rate(missed, wanted)}"
-        yield f"{place}: taken, but no decisions: {_rate(taken, found)}"
+        yield f"{place}: others taken for decisions: {_rate(taken, others)}"
         yield from (f"  missed: {path}" for path in missed if listed)
         yield from (f"  taken: {path} ({labels[path]})" for path in taken if listed)
 

@@ -20,11 +20,11 @@ def test_labelled_files_that_are_read_otherwise_are_counted_and_named(
     assert main([str(tmp_path), "--kinds", str(kinds), "--statuses", str(statuses), "--list"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "as they lie: decisions missed: 50.00% (1 of 2)",
-        "as they lie: taken, but no decisions: 33.33% (1 of 3)",
+        "as they lie: others taken for decisions: 100.00% (1 of 1)",
         "  missed: shop/0002-b.md",
         "  taken: shop/guide.md (guide)",
         "under docs/adr: decisions missed: 0.00% (0 of 2)",
-        "under docs/adr: taken, but no decisions: 33.33% (1 of 3)",
+        "under docs/adr: others taken for decisions: 100.00% (1 of 1)",
         "  taken: shop/guide.md (guide)",
         "statuses right: 50.00% (1 of 2)",
         "with a label of a status, but no decision: 0",
