@@ -9,14 +9,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from statistics import median
 from typing import Any, Final
 
 import pytest
 
 SLOWEST: Final = 1.5  # seconds of a test of the default lane: setup, call and teardown
-CONTROL_SECONDS: Final = 0.018  # of `_time_control` on the machine for which SLOWEST was chosen
-MOST_SLOWER: Final = 3.0  # times slower than that machine; a test has no more time on any other
 ADVICE: Final = "share its server, or mark it long"
 ALONE: Final = "TESTS_RUN_ALONE"  # in the environment of a run of slow tests alone
 SHARED: Final = "seconds of shared fixtures"
@@ -26,14 +23,6 @@ SHARED_SECONDS: Final = pytest.StashKey[float]()  # time in this phase spent on 
 def charge_nobody(item: pytest.Item, seconds: float) -> None:
     """Note time first spent by a test on shared work."""
     item.stash[SHARED_SECONDS] = item.stash.get(SHARED_SECONDS, 0.0) + seconds
-
-
-def _time_control() -> float:
-    """Return the seconds of the same computation on any machine."""
-    began, total = time.monotonic(), 0
-    for number in range(300_000):
-        total += number * number % 7
-    return time.monotonic() - began
 
 
 class SharedFixtures:
@@ -70,27 +59,19 @@ class Durations:
         self._limited = lane == "default" and "CI" in os.environ
         self._file = config.rootpath / "build" / f"durations-{lane}.txt"
         self._slow: list[str] = []
-        self._controls: list[float] = []  # seconds, after each test of a run of slow tests alone
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         shared = dict(report.user_properties).get(SHARED, 0.0)
         self._seconds[report.nodeid] += report.duration - shared  # type: ignore[assignment, operator]
         if shared > 0.1:
             self._seconds[f"{report.nodeid} (shared)"] += shared  # type: ignore[assignment, operator]
-        if report.when == "teardown" and ALONE in os.environ:
-            self._controls.append(_time_control())
-
-    def _limit(self) -> float:
-        """Return the seconds for a test: more on a machine that the control shows to be slower."""
-        slower = median(self._controls) / CONTROL_SECONDS if self._controls else 1.0
-        return SLOWEST * min(max(slower, 1.0), MOST_SLOWER)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if ALONE not in os.environ:
             self._file.parent.mkdir(exist_ok=True)
             self._file.write_text("".join(f"{took:8.2f} {name}\n" for name, took in self._seconds.most_common()))
         tests = [name for name in self._seconds if not name.endswith(" (shared)")]
-        slow = [name for name in tests if self._seconds[name] > self._limit() and self._limited]
+        slow = [name for name in tests if self._seconds[name] > SLOWEST and self._limited]
         if slow and ALONE in os.environ:
             self._slow = slow
         if self._slow or (slow and _slow_alone(slow, session.config)):  # prints their names
@@ -98,8 +79,7 @@ class Durations:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._slow:
-            slower = f", on this machine {self._limit():.1f}" if self._limit() > SLOWEST else ""
-            terminalreporter.section(f"default tests of over {SLOWEST:g} s{slower}: {ADVICE}", red=True)
+            terminalreporter.section(f"default tests of over {SLOWEST:g} s: {ADVICE}", red=True)
             for name in self._slow:
                 terminalreporter.line(f"{name}: {self._seconds[name]:.1f} s")
 

@@ -107,6 +107,7 @@ def test_patterns_of_a_superproject_hold_before_an_edit_in_a_submodule(
     assert ("Keep the library" in context, "Write no C" in context) == (True, True)
 
 
+@pytest.mark.long("starts the program as a process")
 def test_the_holder_of_the_data_folder_answers_for_the_agent(
     serving: Callable[..., Any], cstp: Callable[..., Any], token: str
 ) -> None:

@@ -45,6 +45,7 @@ def test_a_server_without_tokens_explains_itself_and_accepts_new_tokens(serving:
     assert json.loads(done.out)["agent"] == "me"
 
 
+@pytest.mark.long("starts the program as a process")
 def test_a_server_reachable_by_others_without_tls_warns(program: Start, token: str, wordless: None) -> None:
     server = program("serve", "--host", "0.0.0.0", "--port", 0)
     line = server.line(".*tokens and records pass unencrypted to 0.0.0.0.*")[0]

@@ -50,6 +50,7 @@ def test_a_page_names_every_parameter_and_every_member_of_its_methods(family: st
                 assert [member for member in model.get("properties", ()) if f"| `{member}` |" not in types] == []
 
 
+@pytest.mark.long("generates all pages")
 def test_up_to_date_files_are_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
     before = {path: (ROOT / path).stat().st_mtime_ns for path in PAGES}
     assert main(["--write"]) == 0

@@ -302,7 +302,15 @@ def test_an_identity_unfit_to_name_a_collection_is_refused(name: str) -> None:
         checked_identity(name)
 
 
-@pytest.mark.parametrize("unit", ["A straße with naïve café. ", "決定を記録する。", "word\n", "🙂 ok "])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "A straße with naïve café. ",
+        pytest.param("決定を記録する。", marks=pytest.mark.long("has the most windows")),
+        "word\n",
+        "🙂 ok ",
+    ],
+)
 def test_the_places_of_windows_are_those_of_their_words(minilm: OnnxEmbedder, unit: str) -> None:
     text = "".join(f"{number} {unit}" for number in range(300))
     spans, vectors = minilm.spans(text), minilm.embed_text(text)

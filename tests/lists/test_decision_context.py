@@ -117,14 +117,15 @@ def test_a_repository_a_project_and_names_choose(serve: Serve) -> None:
     assert ids(governing(serving, "none.md", packages=["orders"])["governing"]) == ["orders"]
 
 
+@pytest.mark.long("stores 700 decisions")
 def test_the_budget_leaves_out_whole_decisions_and_counts_them(serve: Serve) -> None:
     serving = serve()
-    serving.put([decision(f"d-{number}", "src/**", text="Long. " * 200) for number in range(300)])
-    whole = governing(serving, "src/a.py", maxTokens=8_000)
-    assert len(whole["governing"]) + whole["omitted"] == 300
+    serving.put([decision(f"d-{number}", "src/**", text="Long. " * 200) for number in range(700)])
+    whole = governing(serving, "src/a.py", maxTokens=32_000)
+    assert len(whole["governing"]) + whole["omitted"] == 700
     small = governing(serving, "src/a.py", maxTokens=256, include=["snippet"])
     assert small["governing"]
-    assert len(small["governing"]) + small["omitted"] == 300
+    assert len(small["governing"]) + small["omitted"] == 700
 
 
 def test_a_hidden_decision_leaves_no_trace(serve: Serve) -> None:

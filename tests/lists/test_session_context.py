@@ -144,7 +144,9 @@ def test_a_cursor_brings_later_changes(serving: Serving) -> None:
     assert (found["more"], found["cursor"] > first["cursor"]) == (False, True)
 
 
-@pytest.mark.parametrize("tokens", [256, 300, 500, 4000])
+@pytest.mark.parametrize(
+    "tokens", [*(pytest.param(few, marks=pytest.mark.long("asks for many pages")) for few in (256, 300, 500)), 4000]
+)
 def test_a_reader_following_the_cursor_misses_no_change(serving: Serving, tokens: int) -> None:
     serving.put([decision(f"dec-{number}", title=f"Move shelf {number} " + "far " * number) for number in range(30)])
     serving.caught_up()

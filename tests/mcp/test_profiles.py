@@ -194,6 +194,7 @@ async def test_unlisted_parameters_are_taken_and_checked(knowing: Serving) -> No
     assert sorted(fields) == ["kinds", "min_seq", "query"]
 
 
+@pytest.mark.long("searches and fetches each kind")
 async def test_search_and_fetch_answer_as_connectors_expect(knowing: Serving, world: World) -> None:
     """Follow https://platform.openai.com/docs/mcp: texts `id`, `title`, `url`; a record has `text`, `metadata`, too."""
     token = knowing.token(clearance="highly_sensitive")

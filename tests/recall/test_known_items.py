@@ -165,6 +165,7 @@ def test_an_item_left_to_one_record_by_a_filter_is_found_behind_many(memory: Any
     assert not any("exact" in one["explain"]["boosts"] for one in everything)
 
 
+@pytest.mark.long("stores as many records as are examined")
 def test_no_record_is_the_only_one_beyond_the_examined_records(memory: Any) -> None:
     texts = [("alpha", f"mast-{number:04d}") for number in range(MOST_FILTERED)] + [("beta", "mast-x")]
     memory.put([entry(Kind.DECISION, id, title="Note", text="MK-80.2", project=project) for project, id in texts])

@@ -106,31 +106,17 @@ def test_slow_once(flag=Path(__file__).with_name("ran")):
 """
 
 
-def _run_slow(folder: Path, control: float) -> "subprocess.CompletedProcess[str]":
-    settings = (
-        "import tests.durations",
-        "tests.durations.SLOWEST = 0.5",
-        f"tests.durations.CONTROL_SECONDS = {control}",
-    )
-    (folder / "impatient.py").write_text("\n".join(settings))
-    return run_tests(folder, {"some": SLOW}, "--lane", "default", "-p", "impatient", "-n", "1", paths=(folder,))
-
-
 def test_a_slow_default_test_fails_on_ci_with_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
-    done = _run_slow(tmp_path, control=1000.0)
+    (tmp_path / "impatient.py").write_text("import tests.durations\ntests.durations.SLOWEST = 0.5\n")
+    options = ("--lane", "default", "-p", "impatient", "-n", "1")
+    done = run_tests(tmp_path, {"some": SLOW}, *options, paths=(tmp_path,))
     assert done.returncode == 1, done.stdout + done.stderr
     assert "share its server, or mark it long" in done.stdout
     assert re.findall(r"^(\S+): \d\.\d s$", done.stdout, re.MULTILINE) == ["test_some.py::test_slow"]
     kept = (tmp_path / "build" / "durations-default.txt").read_text()
     names = [line.split(maxsplit=1)[1].removeprefix("test_some.py::") for line in kept.splitlines()]
     assert set(names) == {"test_fast (shared)", "test_slow", "test_fast", "test_slow_once"}
-
-
-def test_a_default_test_has_more_time_on_a_slower_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CI", "true")
-    done = _run_slow(tmp_path, control=0.000001)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_test_of_a_browser_leaves_no_event_loop_to_the_next_module(tmp_path: Path) -> None:

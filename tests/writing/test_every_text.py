@@ -20,8 +20,7 @@ from tests.text_runs import (
     write_texts,
 )
 
-CALLS = 6  # of each form, with a text or value in each field
-CHANGED = 4  # calls of each change, each of which records two decisions, too
+CALLS = 6  # of each form and change, with a text or value in each field
 QUESTIONS = 1  # of each parameter, with ten texts
 FILES = 8  # lines of each kind, and files: with all others 2,000 texts
 
@@ -54,9 +53,12 @@ def test_a_text_in_any_field_is_refused_by_name_or_read_and_found(doors: Doors, 
     write_texts(doors, form, CALLS, fresh=False)
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    "change",
+    [pytest.param(name, marks=[pytest.mark.long("has the most fields")] * (name == "update")) for name in CHANGES],
+)
 def test_a_text_in_any_field_of_a_change_is_refused_by_name_or_read(doors: Doors, change: str) -> None:
-    change_with_texts(doors, change, CHANGED, fresh=False)
+    change_with_texts(doors, change, CALLS, fresh=False)
 
 
 @pytest.mark.parametrize("method", sorted(PARAMETERS))
@@ -64,10 +66,12 @@ def test_a_text_in_any_other_parameter_is_refused_by_name_or_answered(doors: Doo
     ask_with_texts(doors, method, QUESTIONS, fresh=False)
 
 
+@pytest.mark.long("ingests files again and again")
 def test_a_text_in_any_field_of_a_file_is_rejected_by_line_and_field_or_found(doors: Doors, tmp_path: Path) -> None:
     ingest_texts(doors, tmp_path, FILES, fresh=False)
 
 
+@pytest.mark.long("ingests files again and again")
 def test_a_file_of_any_text_is_read_or_rejected_and_stops_no_other(doors: Doors, tmp_path: Path) -> None:
     ingest_files(doors, tmp_path, FILES * 10, fresh=False)
 

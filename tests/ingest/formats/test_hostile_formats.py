@@ -55,7 +55,10 @@ def changed(name: str, **members: str) -> bytes:
     return packed_members(files | {name: text.encode() for name, text in members.items()})
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long("unpacks 256 MiB")] * name.startswith("bomb.")) for name in HOSTILE],
+)
 def test_a_hostile_document_refuses_itself_alone(run: Run, records: Records, tmp_path: Path, name: str) -> None:
     make, reason = HOSTILE[name]
     (tmp_path / "a.html").write_bytes(GOOD)
