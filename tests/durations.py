@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -26,21 +27,44 @@ def charge_nobody(item: pytest.Item, seconds: float) -> None:
 
 
 class SharedFixtures:
-    """Plugin noting, for each test, the time of shared fixtures that it was the first to request."""
+    """Plugin noting, for each test, the time of shared fixtures that it was the first to request or the last to use."""
 
     def __init__(self) -> None:
         self._busy = False
+        self._ending: tuple[Any, float] | None = None  # a fixture, and the time of its end
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
+        self._item = item
+        return (yield)
+
+    def _begin(self, fixture: Any) -> None:
+        self._ending = self._ending or (fixture, time.monotonic())
+
+    def _end(self, fixture: Any) -> None:
+        if self._ending is not None and self._ending[0] is fixture:
+            charge_nobody(self._item, time.monotonic() - self._ending[1])
+            self._ending = None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
-        if fixturedef.scope == "function" or self._busy:  # nested fixtures count once
+        if fixturedef.scope == "function":
+            return (yield)
+        fixturedef.addfinalizer(partial(self._end, fixturedef))  # the last to run
+        try:
+            return (yield from self._set_up(request._pyfuncitem))
+        finally:
+            fixturedef.addfinalizer(partial(self._begin, fixturedef))
+
+    def _set_up(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        if self._busy:  # nested fixtures count once
             return (yield)
         self._busy, began = True, time.monotonic()
         try:
             return (yield)
         finally:
             self._busy = False
-            charge_nobody(request._pyfuncitem, time.monotonic() - began)
+            charge_nobody(item, time.monotonic() - began)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Iterator[None]:

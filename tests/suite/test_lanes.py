@@ -96,7 +96,10 @@ from time import sleep
 def slow(): sleep(0.3)
 
 @pytest.fixture(scope="module")
-def shared(): sleep(0.6)
+def shared():
+    sleep(0.6)
+    yield
+    sleep(0.6)
 
 def test_slow(slow): sleep(0.3)
 def test_fast(shared): ...
@@ -116,7 +119,7 @@ def test_a_slow_default_test_fails_on_ci_with_its_name(tmp_path: Path, monkeypat
     assert re.findall(r"^(\S+): \d\.\d s$", done.stdout, re.MULTILINE) == ["test_some.py::test_slow"]
     kept = (tmp_path / "build" / "durations-default.txt").read_text()
     names = [line.split(maxsplit=1)[1].removeprefix("test_some.py::") for line in kept.splitlines()]
-    assert set(names) == {"test_fast (shared)", "test_slow", "test_fast", "test_slow_once"}
+    assert set(names) == {"test_fast (shared)", "test_slow_once (shared)", "test_slow", "test_fast", "test_slow_once"}
 
 
 def test_a_test_of_a_browser_leaves_no_event_loop_to_the_next_module(tmp_path: Path) -> None:
