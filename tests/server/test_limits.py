@@ -341,6 +341,19 @@ def test_limits_hold_without_redis(live_server: Any, redis_server: Any, request_
     assert spend(one, token, 1) == [429]
 
 
+def test_a_call_that_redis_answers_late_is_counted_once(live_server: Any, redis_server: Any, wait_until: Any) -> None:
+    redis = redis_server()
+    names = {"limits.redis_url": redis.url, "limits.default": "9/minute", "limits.costs": {"cstp.whoami": 2}}
+    server, window = live_server(names), "cstp:LIMITER/agent/9/1/minute"
+    token = server.token("agent")
+    assert spend(server, token, 1) == [200]
+    redis.freeze()
+    assert spend(server, token, 3) == [200] * 3  # the first waits for Redis, which will read it
+    redis.thaw()
+    wait_until(lambda: int(redis.command("LLEN", window)[1:]) >= 8)
+    assert redis.command("LLEN", window).strip() == ":8"
+
+
 def commands(redis: Any) -> int:
     """Return Redis's command count, without commands run inside scripts."""
     stats = redis.command("INFO", "commandstats")

@@ -113,7 +113,7 @@ class Limiter:
         """Return the state after asking Redis, which may have failed since the last call."""
         if self._shared is not None and not self.is_degraded:
             try:
-                await self._shared.take([_PROBE], "", 1)
+                await self._shared.take([_PROBE], "", 1, time())
             except (StorageError, TimeoutError) as error:
                 self._fall_back(error)
         return self.state
@@ -131,13 +131,13 @@ class Limiter:
     async def _spend(self, agent: str, units: int) -> None:
         windows = self._plan.windows(agent)
         cost = min(units, *(window.limit for window in windows))
-        allowed = self._take(windows, agent, cost)
+        allowed, now = self._take(windows, agent, cost), time()
         if allowed and self._shared is not None and not self.is_degraded:
-            allowed = await self._hit(self._shared, windows, agent, cost)
+            allowed = await self._hit(self._shared, windows, agent, cost, now)
         if not allowed:
             raise await self._refuse(windows, agent, cost)
         if self._shared is not None and self.is_degraded:
-            self._unsent.setdefault(agent, deque(maxlen=MOST_UNSENT)).append((time(), cost))
+            self._unsent.setdefault(agent, deque(maxlen=MOST_UNSENT)).append((now, cost))
         if self._shared is None or self.is_degraded:
             for window in windows:
                 if seen := self._seen.get((agent, window.policy)):
@@ -167,7 +167,7 @@ class Limiter:
         if self._shared is None or self.is_degraded:
             return None
         try:
-            taken = await self._shared.take([window.item], key, 1)
+            taken = await self._shared.take([window.item], key, 1, time())
         except (StorageError, TimeoutError) as error:
             self._fall_back(error)
             return None
@@ -186,13 +186,15 @@ class Limiter:
         """Take in this process, from all windows or from none."""
         return self._local.take_all(agent, windows, cost, self._others if self.is_degraded else None)
 
-    async def _hit(self, shared: "SharedWindows", windows: tuple[Window, ...], agent: str, cost: int) -> bool:
+    async def _hit(
+        self, shared: "SharedWindows", windows: tuple[Window, ...], agent: str, cost: int, now: float
+    ) -> bool:
         """Take in Redis the units taken here already, and give them back if Redis refuses.
 
         Without an answer the windows here decide, with the last known spending of other servers.
         """
         try:
-            taken = await shared.take([window.item for window in windows], agent, cost)
+            taken = await shared.take([window.item for window in windows], agent, cost, now)
             allowed = taken.allowed
         except (StorageError, TimeoutError) as error:
             self._fall_back(error)
@@ -268,7 +270,7 @@ class Limiter:
             pause = min(2 * pause, PROBE_SECONDS)
             # a hit, not a ping: a Redis that is full or read-only answers pings too
             with suppress(StorageError, TimeoutError):
-                await self._shared.take([_PROBE], "", 1)
+                await self._shared.take([_PROBE], "", 1, time())
                 await self._send_unsent(self._shared)
                 break
         self._seen.clear()

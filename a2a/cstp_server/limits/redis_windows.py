@@ -51,19 +51,25 @@ for place, key in ipairs(KEYS) do
 end
 return answer
 """
-# Puts units that were taken without Redis among those there. Arguments: each window's limit and seconds, then their
-# times.
+# Puts units that were taken without an answer of Redis among those there; a call that arrived although its answer was
+# late has its unit there already, by its time. Arguments: each window's limit and seconds, then their times.
 _ADD: Final = b"""
 for place, key in ipairs(KEYS) do
-    local units, oldest = {}, math.huge
+    local units, missing, oldest = {}, {}, math.huge
     for at = 2 * #KEYS + 1, #ARGV do
-        units[#units + 1] = ARGV[at]
+        missing[ARGV[at]] = (missing[ARGV[at]] or 0) + 1
         oldest = math.min(oldest, tonumber(ARGV[at]))
     end
     local unit = redis.call('lindex', key, 0)
-    while unit and tonumber(unit) > oldest do
+    while unit and tonumber(unit) >= oldest do
         units[#units + 1] = redis.call('lpop', key)
+        missing[unit] = (missing[unit] or 0) - 1
         unit = redis.call('lindex', key, 0)
+    end
+    for time, count in pairs(missing) do
+        for _ = 1, count do
+            units[#units + 1] = time
+        end
     end
     table.sort(units, function(one, other) return tonumber(one) < tonumber(other) end)
     for _, time in ipairs(units) do
@@ -101,10 +107,10 @@ class ChargeResult:
 
 @dataclass(frozen=True, slots=True)
 class _Hit:
-    """The charge of a call, as the script's keys and the arguments after the time, and the future of its answer."""
+    """The charge of a call, as the script's keys and arguments, and the future of its answer."""
 
     keys: Sequence[str]
-    arguments: Sequence[int]
+    arguments: Sequence[float]
     taken: "asyncio.Future[ChargeResult]"
 
 
@@ -120,15 +126,17 @@ class SharedWindows:
         self._waiting: list[_Hit] = []
         self._round_trips: set[asyncio.Task[None]] = set()
 
-    async def take(self, items: Sequence[RateLimitItem], key: str, cost: int) -> ChargeResult:
+    async def take(self, items: Sequence[RateLimitItem], key: str, cost: int, now: float) -> ChargeResult:
         """Take `cost` units for `key` from all windows if each has them; `cost` is at most any limit.
+
+        `now` is the time by `time.time`; `add` with the same time counts them once, whether this call arrived or not.
 
         Raise StorageError when Redis refuses, TimeoutError when it does not answer in time.
         """
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._send)
-        arguments = [cost]
+        arguments: list[float] = [now, cost]
         for item in items:
             arguments += (item.amount, item.get_expiry())
         hit = _Hit([self._name(item, key) for item in items], arguments, loop.create_future())
@@ -193,7 +201,7 @@ class SharedWindows:
         """Return an answer for each hit, from the script, or the error."""
         pipeline = self._client.pipeline(transaction=False)
         for hit in hits:
-            pipeline.execute_command("EVALSHA", self._script.sha, len(hit.keys), *hit.keys, time(), *hit.arguments)
+            pipeline.execute_command("EVALSHA", self._script.sha, len(hit.keys), *hit.keys, *hit.arguments)
         answers: list[object] = await pipeline.execute(raise_on_error=False)
         return answers
 
